@@ -169,16 +169,26 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question.measure = func(s *Subject, c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
 	dims := n.dims(delays...)
-	if other := s.rival(q.probe, q.misfortune); other != nil { // the start moves the ticks of the readiness probe against those of the liveness probe
-		begin := n.total(other.common, runPodSandbox)
-		if s.init() != "" {
-			begin = n.begins(s, &c, false)
-		}
-		dims = append(dims, begin.phases(other.common))
+	if other := s.rival(q.probe, q.misfortune); other != nil {
+		dims = append(dims, n.rivalry(s, &c, other, q.limit))
 	}
 	return extremes(c, n.only(dims), func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
+}
+
+// rivalry returns the dimension of the phases of two probes against each other. The sync that shows the start, or that follows the success of
+// the startup probe, triggers the readiness probe, whose period then begins again. The ticks of the liveness probe stay where they are. So the
+// start and the relists move against these. For a time, the phase of the relists also matters after a kill, so the start moves alone.
+func (n Nodes) rivalry(s *Subject, c *Case, other *rival, limit bool) dim {
+	switch {
+	case s.init() != "":
+		return n.begins(s, c, false).phases(other.common)
+	case limit:
+		begin := n.total(other.common, append([]delay{runPodSandbox}, s.starts()...)...)
+		return begin.aligned(c.Uptime).phases(other.common)
+	}
+	return n.total(other.common, runPodSandbox).phases(other.common)
 }
 
 // phases answers a question over all phases of the misfortune.

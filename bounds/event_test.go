@@ -2,8 +2,10 @@ package bounds_test
 
 import (
 	"testing"
+	"time"
 
 	"probesim.dev/bounds"
+	"probesim.dev/fakeruntime"
 )
 
 // TestStaysReadyUntilAKill checks the limit of a stall if the liveness probe can stop the container before the readiness probe fails often
@@ -28,5 +30,16 @@ func TestStaysReadyUntilAKill(t *testing.T) {
 	b, err = subject(t, "v1.33.13", nil, liveness, probe(2, 3)).StaysReady(nodes, bounds.Hang)
 	if got, want := rounded(b), "3s to 4s"; err != nil || got != want {
 		t.Errorf("a hang without a change of readiness: %s, want %s; error %v", got, want, err)
+	}
+}
+
+// TestStaysReadyInEachPhase checks the greatest limit if both probes can decide. The sync that follows the success of the startup probe at 6 s
+// begins the period of the readiness probe again. The sync waits for up to a relist. So a readiness run comes up to 3 s and some lists after
+// every second liveness run, and the greatest limit begins just after the next liveness run.
+func TestStaysReadyInEachPhase(t *testing.T) {
+	typical, _ := fakeruntime.DelaySet("typical")
+	b, err := subject(t, "v1.33.13", probe(6, 4), probe(4, 2), probe(8, 1)).StaysReady(bounds.Nodes{Delays: typical}, bounds.Refuse)
+	if err != nil || b.Greatest < 7*time.Second || b.Greatest > 7500*time.Millisecond {
+		t.Errorf("down without a change of readiness for at most %v, want 7s and some lists; error %v", b.Greatest, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/bounds"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
@@ -283,7 +284,7 @@ func stoppedFirst(s *subject) []finding {
 	}
 	var after time.Duration
 	ready, stopped := false, false
-	down := []bounds.Rule{{From: s.warm(), Misfortune: bounds.Refuse}}
+	down := []bounds.Rule{{Clock: fakeruntime.AtScenario, From: s.warm(), Misfortune: bounds.Refuse}}
 	err := s.Run(s.options.Nodes, down, s.warm()+time.Hour, func(r *trace.Record) bool {
 		switch {
 		case r.Kind == trace.StatusPatched && r.Status != nil:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
@@ -170,5 +171,23 @@ func TestSeldomOrder(t *testing.T) {
 	}
 	if _, missing, err := c.Witnesses(context.Background()); err != nil || len(missing) > 0 {
 		t.Errorf("no scenario shows %q, error %v", missing, err)
+	}
+}
+
+// TestTimeUntilTheFirstStop checks that the time in a finding counts from the moment at which the program goes down, however late the
+// container starts.
+func TestTimeUntilTheFirstStop(t *testing.T) {
+	app := `
+livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
+readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThreshold: 3}`
+	early := pod(app)
+	late := strings.Replace(early, "  containers:", "  initContainers: [{name: a, image: a:1}, {name: b, image: b:1}]\n  containers:", 1)
+	for _, manifest := range []string{early, late} {
+		message := report(t, manifest, check.Options{}).Workloads[0].Containers[0].Findings[0].Message
+		_, rest, _ := strings.Cut(message, "for example after ")
+		text, _, _ := strings.Cut(rest, ", ")
+		if after, err := time.ParseDuration(text); err != nil || after < 4*time.Second || after > 7*time.Second {
+			t.Errorf("the liveness probe stops the container after %q, want 4s to 7s: %s", text, message)
+		}
 	}
 }

@@ -316,6 +316,7 @@ func (r *reader) placeSection(s *section, newest time.Time) {
 	now := r.whenPrinted(s)
 	switch {
 	case now.known():
+		r.placeStatus(s, now)
 	case newest.IsZero():
 		now, r.rec.Relative = before(invented), true
 		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: times have no date")
@@ -331,7 +332,56 @@ func (r *reader) placeSection(s *section, newest time.Time) {
 		if f.Count == 1 && !f.AtLeast {
 			f.When = f.Last
 		}
+		f.narrow()
 		f.setPoints()
+	}
+}
+
+// placeStatus gives the status in a text of kubectl describe the time at which the text was printed.
+func (r *reader) placeStatus(s *section, now printed) {
+	status := func(f *Fact) bool {
+		return f.Source == FromDescribe && f.Kind != Event && f.Pod == s.pod && f.Place.File == s.at.File && f.Place.Line <= s.at.Line
+	}
+	line := 0 // of the last text before the events
+	for _, f := range r.rec.Facts {
+		if status(f) {
+			line = max(line, f.Place.Line)
+		}
+	}
+	at := Moment{now.from, now.to.Sub(now.from) + time.Second}
+	for _, f := range r.rec.Facts {
+		if !status(f) || f.Place.Line != line {
+			continue
+		}
+		switch f.Kind {
+		case Condition:
+			f.Last = at
+		case Phase, Waiting, Restarts, Ready, Started:
+			f.When = at
+		}
+	}
+}
+
+// narrow takes the start time of the pod into account if the time of an event is less exact: the kubelet sets the start time before it
+// starts a container, within a second after the scheduler binds the pod (updateStatusInternal in pkg/kubelet/status/status_manager.go,
+// v1.37.0).
+func (f *Fact) narrow() {
+	start := f.Pod.StartTime()
+	if !start.Known() || f.When.Within <= start.Within {
+		return
+	}
+	end := f.When.End()
+	switch {
+	case f.Reason == "Scheduled":
+		start.At, start.Within = start.At.Add(-scheduledBefore), start.Within+scheduledBefore
+		if f.When.overlaps(start, 0) {
+			f.When, f.Last = start, start
+		}
+	case ofAContainer[f.Reason] && f.When.At.Before(start.At) && start.At.Before(end):
+		f.When = Moment{start.At, end.Sub(start.At)}
+		if f.Count == 1 && !f.AtLeast {
+			f.Last = f.When
+		}
 	}
 }
 

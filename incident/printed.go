@@ -42,10 +42,8 @@ func (r *reader) whenPrinted(s *section) printed {
 		first, last := s.ages[i][0], s.ages[i][1]
 		if f.Pod != nil && f.Pod.Object != nil {
 			status := &f.Pod.Object.Status
-			if f.Reason == "Scheduled" && status.StartTime != nil {
-				if at := second(*status.StartTime); at.Known() {
-					tell(Moment{at.At.Add(-scheduledBefore), at.Within + scheduledBefore}, first)
-				}
+			if at := f.Pod.StartTime(); f.Reason == "Scheduled" && at.Known() {
+				tell(Moment{at.At.Add(-scheduledBefore), at.Within + scheduledBefore}, first)
 			}
 			for _, c := range status.ContainerStatuses {
 				if c.State.Running != nil && c.Name == f.startedContainer() {

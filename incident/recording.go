@@ -201,12 +201,20 @@ func (r *Recording) cover(m Moment) {
 	if !m.Known() {
 		return
 	}
-	if r.Start.IsZero() || m.Best().Before(r.Start) {
-		r.Start = m.Best()
+	if r.Start.IsZero() || m.At.Before(r.Start) {
+		r.Start = m.At
 	}
 	if r.End.IsZero() || m.End().After(r.End) {
 		r.End = m.End()
 	}
+}
+
+// StartTime returns when the kubelet began to start the pod, as its status tells.
+func (p *Pod) StartTime() Moment {
+	if p == nil || p.Object == nil || p.Object.Status.StartTime == nil {
+		return Moment{}
+	}
+	return second(*p.Object.Status.StartTime)
 }
 
 // Containers returns the names of the containers of the pod that facts or its spec name, init containers first.

@@ -195,7 +195,6 @@ func (d *drawn) since(m Moment) string {
 	t := m.At.Sub(d.zero)
 	switch {
 	case m.Within > time.Second:
-		t = max(t, 0)
 		return t.Round(time.Second).String() + " to " + (t + m.Within).Round(time.Second).String()
 	case m.Within >= 10*time.Millisecond:
 		return t.Truncate(time.Second).String()

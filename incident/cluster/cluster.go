@@ -187,6 +187,7 @@ func (p *pod) fill() {
 	}
 	status := &p.object.Status
 	status.Phase, status.Reason = v1.PodPhase(p.status.Phase), p.status.Reason
+	status.StartTime = &p.object.CreationTimestamp // the kubelet sees a pod at once
 	for _, c := range []v1.PodConditionType{v1.PodInitialized, v1.PodReady, v1.ContainersReady} {
 		value := v1.ConditionFalse
 		if p.values[c] {
@@ -209,7 +210,8 @@ func (p *pod) fill() {
 }
 
 // statusUnknown is the reason of a terminated container whose end the kubelet did not see. Its status has no times, and the kubelet adds one
-// to its restartCount (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go and TerminatePod in
+// to its restartCount. If such a container must have ended, for example an init container of a pod that is initialized, its status has no
+// times and the exit code 0 (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go and TerminatePod in
 // pkg/kubelet/status/status_manager.go at v1.37.0).
 const statusUnknown = "ContainerStatusUnknown"
 
@@ -236,11 +238,11 @@ func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 	switch {
 	case from.State == "running" && current != nil:
 		c.State.Running = &v1.ContainerStateRunning{StartedAt: wall(current.started)}
-	case from.State == "terminated" && from.Reason == statusUnknown:
+	case from.State == "terminated" && (from.Reason == statusUnknown || current != nil && current.ended && current.code != from.ExitCode):
 		c.State.Terminated = &v1.ContainerStateTerminated{Reason: from.Reason, ExitCode: from.ExitCode}
 	case from.State == "terminated" && current != nil && current.ended:
 		c.State.Terminated = ended(current)
-		c.State.Terminated.Reason, c.State.Terminated.ExitCode = from.Reason, from.ExitCode
+		c.State.Terminated.Reason = from.Reason
 	case from.State == "waiting":
 		c.State.Waiting = &v1.ContainerStateWaiting{Reason: from.Reason}
 		previous = current

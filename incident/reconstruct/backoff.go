@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 )
 
 // backoffs returns configurations of a kubelet with shorter back-offs, if containers restarted sooner than the back-offs of the default
@@ -28,10 +29,13 @@ func (s *search) backoffs() (list []string, certain bool) {
 		return nil, false
 	}
 	list = []string{"featureGates: {ReduceDefaultCrashLoopBackOffDecay: true}"}
-	pause := slices.Min(longest)
+	pause, gate := slices.Min(longest), ""
+	if p, ok := profile.Named(m.version); ok && !p.KubeletCrashLoopBackOffMax {
+		gate = "featureGates: {KubeletCrashLoopBackOffMax: true}, "
+	}
 	for _, less := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second} {
 		if at := (pause - less).Truncate(time.Second); at >= time.Second && at <= 5*time.Minute {
-			list = append(list, fmt.Sprintf("crashLoopBackOff: {maxContainerRestartPeriod: %s}", value.Format(at)))
+			list = append(list, fmt.Sprintf("%scrashLoopBackOff: {maxContainerRestartPeriod: %s}", gate, value.Format(at)))
 		}
 	}
 	return list, certain
@@ -87,4 +91,45 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, report
 		}
 	}
 	return max(pause, time.Second), fast, reported
+}
+
+// retryDoubt returns by how much a moment of a container, or of the pod, can differ from a run because of the random delays of the kubelet. A pod in crash-loop
+// back-off is synced again after a delay that a random part lengthens by up to a half: that of the back-off, or before v1.35 10s, until the
+// back-off is over (completeWork in pkg/kubelet/pod_workers.go, v1.37.0 and v1.34.4).
+func (m *model) retryDoubt(container string, at time.Time) time.Duration {
+	if container == "" {
+		var most time.Duration
+		for _, c := range m.containers() {
+			most = max(most, m.retryDoubt(c.Name, at))
+		}
+		return most
+	}
+	c := m.spec(container)
+	if c == nil || !slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool { return f.Container == container && backsOff(f) }) {
+		return 0
+	}
+	number := m.restarts(container)
+	for _, start := range m.recordedStarts(c) {
+		if start.at.At.After(at) {
+			number = start.number - 1
+			break
+		}
+	}
+	p, _ := profile.Named(m.version)
+	var sum time.Duration
+	pause := 10 * time.Second
+	for range number - 1 { // the first restart has no back-off
+		if p.RequeueAtBackOffExpiry {
+			sum += pause / 2
+		} else {
+			sum += 15 * time.Second
+		}
+		pause = min(2*pause, 5*time.Minute)
+	}
+	return sum
+}
+
+// backsOff reports whether a fact tells of a crash-loop back-off.
+func backsOff(f *incident.Fact) bool {
+	return f.Kind == incident.Event && f.Reason == "BackOff" || f.Kind == incident.Waiting && f.Reason == "CrashLoopBackOff"
 }

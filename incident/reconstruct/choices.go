@@ -278,6 +278,7 @@ type outage struct {
 	answer      string // the definition of a named answer
 	count       int
 	first, last time.Duration // the requests of the first and the last failure
+	began       interval      // when the first can have been
 	doubt       time.Duration // of the last
 	says        string
 }
@@ -295,6 +296,7 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 			took = fullTimeout(p, u)
 		}
 		o.first = first.Best().Sub(s.best.zero) - took
+		o.began = interval{first.At.Sub(s.best.zero) - took, first.End().Sub(s.best.zero) - took}
 		o.last = last.At.Sub(s.best.zero) + last.Within/2 - took
 		o.doubt = last.Within / 2
 		list = append(list, o)
@@ -473,6 +475,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		list = append(list, choice{name: name, rules: rules, answers: answers, rare: rare})
 	}
 	add("windows", absolute(outages, probe, tick))
+	if ok := s.otherwiseOK(c, probe); ok != nil {
+		add("only windows", append(ok, absolute(outages, probe, tick)...))
+	}
 	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
 		add("windows between runs", rules)
 	}
@@ -1083,6 +1088,9 @@ func (s *search) recordedExits(c *v1.Container, restarts int) []choice {
 	return list
 }
 
+// ignoresSignal is the rule of a program that does not end when the kubelet stops it.
+var ignoresSignal = rule{"afterSigterm: 0s, exit: never", "It used up its grace period: it ignores the stop signal."}
+
 // tryStop returns behaviors after the stop signal.
 func tryStop(s *search, c *v1.Container) []choice {
 	m := s.model
@@ -1091,7 +1099,6 @@ func tryStop(s *search, c *v1.Container) []choice {
 		return list
 	}
 	stop := func(rules ...rule) { list = append(list, choice{name: "stop", rules: rules}) }
-	never := rule{"afterSigterm: 0s, exit: never", "It used up its grace period: it ignores the stop signal."}
 	killed := false
 	for _, f := range m.pod.Facts {
 		if f.Container != c.Name {
@@ -1121,7 +1128,7 @@ func tryStop(s *search, c *v1.Container) []choice {
 		for _, d := range s.endsOfRequests(c) {
 			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(round(d))), "A request of a probe that had been sent before the stop signal failed then."})
 		}
-		stop(never)
+		stop(ignoresSignal)
 		for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second} {
 			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(d)), "The recording does not tell how it exited."})
 		}

@@ -31,6 +31,7 @@ type claimer struct {
 	claims []Claim
 	done   map[string]bool
 	slack  time.Duration // of the fact that is claimed
+	about  string        // the container that the fact is about
 }
 
 // claims returns the claims of the recording, and sets those that no run can explain.
@@ -57,6 +58,9 @@ func (c *claimer) absent() {
 		if f.Kind == incident.Event && f.When.Known() && f.Source == incident.FromEvent && f.Container != "" {
 			any = f
 		}
+		if combined(f) && f.Reason == "Unhealthy" {
+			return
+		}
 	}
 	if any == nil || c.warnings() >= burst || c.end > expiry {
 		return
@@ -69,7 +73,7 @@ func (c *claimer) absent() {
 				}
 				title := strings.ToUpper(string(probe[:1])) + string(probe[1:])
 				c.claim(any, fmt.Sprintf("no failure of the %s probe of %s", probe, list[i].Name),
-					fmt.Sprintf("never: .., container: %s, record: {kind: Event, reason: Unhealthy, message: /^%s probe failed/}", list[i].Name, title))
+					fmt.Sprintf("never: ..%s, container: %s, record: {kind: Event, reason: Unhealthy, message: /^%s probe failed/}", c.at(), list[i].Name, title))
 			}
 		}
 	}
@@ -94,7 +98,11 @@ func (c *claimer) outside(f *incident.Fact, says, reason string) {
 
 // window returns the times at which something can have happened.
 func (c *claimer) window(m incident.Moment) (from, to time.Duration) {
-	from, to = m.At.Sub(c.zero)-c.slack, m.End().Sub(c.zero)+c.slack
+	doubt := c.slack
+	if c.retries {
+		doubt += c.retryDoubt(c.about, m.At)
+	}
+	from, to = m.At.Sub(c.zero)-doubt, m.End().Sub(c.zero)+doubt
 	last := c.duration(c.zero)
 	return round(min(max(from, 0), last-time.Millisecond)), round(min(max(to, time.Millisecond), last))
 }
@@ -108,7 +116,7 @@ func span(from, to time.Duration) string {
 func (c *claimer) within(m incident.Moment) string { return span(c.window(m)) }
 
 func (c *claimer) add(f *incident.Fact) {
-	c.slack = c.slackOf(f.Container)
+	c.slack, c.about = c.slackOf(f.Container), f.Container
 	switch f.Kind {
 	case incident.Event:
 		c.event(f)
@@ -190,7 +198,7 @@ func (c *claimer) event(f *incident.Fact) {
 	case !f.When.Known():
 		c.outside(f, says, "the event has no time")
 		return
-	case strings.HasPrefix(f.Message, "(combined from similar events)"):
+	case combined(f):
 		c.outside(f, says, "the kubelet combined events with different messages")
 		return
 	case outsiders[f.Reason] != "":
@@ -263,7 +271,7 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 		text := fmt.Sprintf("%srecord: {kind: Event, reason: %s, message: %s}", of, f.Reason, strconv.Quote(pattern(f.Message, u)))
 		var all []*incident.Fact
 		for _, o := range c.pod.Facts {
-			if o.Kind == incident.Event && o.Container == f.Container && o.When.Known() {
+			if o.Kind == incident.Event && o.Reason == f.Reason && o.Container == f.Container && o.When.Known() {
 				if v := incident.ParseUnhealthy(o.Message); v.Probe == u.Probe && pattern(o.Message, v) == pattern(f.Message, u) {
 					all = append(all, o)
 				}
@@ -336,16 +344,16 @@ func kindOf(output string) string {
 	output = beginning(output)
 	switch {
 	case strings.HasPrefix(output, "timeout: "): // of gRPC
-		return output[len("timeout: "):min(len(output), len("timeout: failed to"))]
+		return output[:min(len(output), len("timeout: failed to"))]
 	case timeouts.in(output):
 		if strings.Contains(output, "TLS handshake timeout") {
 			return "TLS handshake timeout"
 		}
-		return "(deadline exceeded|Client.Timeout|timed out|timeout)"
+		return "(deadline exceeded|Client.Timeout|timed out|i/o timeout|request canceled|Deadline ?Exceeded)"
 	case refused.in(output):
 		return "connection refused"
 	case noAnswer(output):
-		return "(EOF|reset by peer|HTTP)"
+		return "(: EOF$|reset by peer|HTTP response|malformed HTTP)"
 	}
 	return ""
 }
@@ -381,7 +389,7 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 		if first.Within <= time.Second && (f.Reason == "Pulling" || f.Reason == "Pulled" || f.Reason == "Created" || f.Reason == "Started") {
 			c.slack = slack // of the first start
 		}
-		if steps[f.Reason] && c.startMissing(f.Container) {
+		if steps[f.Reason] && c.startMissing(f.Container) || !c.keeps(f, first.At) {
 			c.claim(f, says, "within: "+c.within(first)+", "+matcher)
 		} else {
 			c.claim(f, "the first "+says, "first: "+c.within(first)+", "+matcher)
@@ -394,17 +402,39 @@ func (c *claimer) series(all []*incident.Fact, says, matcher string, roughly boo
 		}
 		return
 	}
+	from, _ := c.window(first)
+	_, to := c.window(last)
 	number := strconv.Itoa(count)
 	switch {
-	case least || c.noisy(f.Type): // each object counts up to its last update, and the spam filter drops the updates after it
+	case least || c.noisy(f.Type) || !c.keeps(f, last.At): // each object counts up to its last update, and the spam filter drops the updates after it
 		number += ".."
 	case roughly: // the kubelet tries again when it syncs the pod, at times that it draws
 		number = fmt.Sprintf("%d..%d", int(math.Floor(0.6*float64(count))), int(math.Ceil(1.5*float64(count)))+1)
+	case to > c.end && (f.Reason == "Unhealthy" || ofPods[f.Reason]): // the next one can follow the recording by less than the slack: one in each second, the shortest period
+		number = fmt.Sprintf("%d..%d", count, count+1+int((to-c.end)/time.Second))
 	}
-	from, _ := c.window(first)
-	_, to := c.window(last)
 	c.claim(f, fmt.Sprintf("%d times %s", count, says), fmt.Sprintf("within: %s, count: %s, %s", span(from, to), number, matcher))
 	c.claim(f, "the last "+says, "within: "+c.within(widened(last, roughly))+", "+matcher)
+}
+
+// keeps reports whether the recording tells all events like one before a time. It does not if the events of the same type fill the burst,
+// beyond which the kubelet may drop some, or if the kubelet has combined events with the same reason.
+func (m *model) keeps(like *incident.Fact, until time.Time) bool {
+	n := 0
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Type != like.Type || !f.When.At.Before(until) {
+			continue
+		}
+		if n += f.Count; n >= burst || combined(f) && f.Reason == like.Reason {
+			return false
+		}
+	}
+	return true
+}
+
+// combined reports whether an event is one of several with different messages.
+func combined(f *incident.Fact) bool {
+	return f.Kind == incident.Event && strings.HasPrefix(f.Message, "(combined from similar events)")
 }
 
 // noisy reports whether the pod has so many events of a type that the kubelet may have dropped some.
@@ -501,7 +531,7 @@ func (c *claimer) container(f *incident.Fact) {
 	switch f.Kind {
 	case incident.Running:
 		if f.When.Known() {
-			c.claim(f, fmt.Sprintf("instance %d started", f.Count), fmt.Sprintf("within: %s, %s, instance: %d, record: {kind: ContainerStarted}", c.within(f.When), of, f.Count))
+			c.claim(f, fmt.Sprintf("instance %d started", f.Count), fmt.Sprintf("within: %s, %s, record: {kind: ContainerStarted}", c.within(f.When), c.instance(f.Container, f.Count)))
 		}
 		state("it runs", "state: running")
 	case incident.Waiting:
@@ -511,19 +541,13 @@ func (c *claimer) container(f *incident.Fact) {
 		}
 		state("it waits: "+f.Reason, "state: waiting, reason: "+f.Reason)
 	case incident.Terminated:
-		number := f.Count
-		if f.Previous {
-			number = max(f.Count-1, 0)
-			if c.waiting(f.Container) {
-				number = f.Count
-			}
-		}
+		number := c.numberOf(f)
 		if f.When.Known() {
-			c.claim(f, fmt.Sprintf("instance %d started", number), fmt.Sprintf("within: %s, %s, instance: %d, record: {kind: ContainerStarted}", c.within(f.When), of, number))
+			c.claim(f, fmt.Sprintf("instance %d started", number), fmt.Sprintf("within: %s, %s, record: {kind: ContainerStarted}", c.within(f.When), c.instance(f.Container, number)))
 		}
 		if f.Last.Known() {
 			c.claim(f, fmt.Sprintf("instance %d exited with code %d", number, f.ExitCode),
-				fmt.Sprintf("within: %s, %s, instance: %d, record: {kind: ContainerExited, exitCode: %d}", c.within(f.Last), of, number, max(min(f.ExitCode, 255), 0)))
+				fmt.Sprintf("within: %s, %s, record: {kind: ContainerExited, exitCode: %d}", c.within(f.Last), c.instance(f.Container, number), max(min(f.ExitCode, 255), 0)))
 		}
 		if !f.Previous {
 			state("it has ended", "state: terminated")
@@ -543,13 +567,32 @@ func (c *claimer) container(f *incident.Fact) {
 	}
 }
 
-// waiting reports whether the container waits in the last snapshot. Its last end is then that of the instance with the number of its
-// restartCount.
-func (m *model) waiting(name string) bool {
+// instance returns the fields of an expectation about the instance of a container with a number, without the number if restartCounts do not
+// tell it.
+func (c *claimer) instance(container string, number int) string {
+	if c.miscounted(container) {
+		return "container: " + container
+	}
+	return fmt.Sprintf("container: %s, instance: %d", container, number)
+}
+
+// miscounted reports whether the restartCount of a container can be another number than that of its last instance. A new sandbox, an
+// in-place restart of all containers, and the end of a pod whose containers are gone raise it (convertToAPIContainerStatuses in
+// pkg/kubelet/kubelet_pods.go and TerminatePod in pkg/kubelet/status/status_manager.go at v1.37.0), and a container that was created need
+// not have started.
+func (m *model) miscounted(container string) bool {
+	created, started := 0, 0
 	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Waiting && f.Container == name {
+		switch {
+		case f.Kind == incident.Terminated && f.Reason == "ContainerStatusUnknown", f.Kind == incident.Event && (f.Reason == "SandboxChanged" || f.Reason == "Evicted"):
 			return true
+		case f.Kind == incident.Waiting && f.Container == container && (f.Reason == "RestartingAllContainers" || f.Reason == "PodInitializing"):
+			return true
+		case f.Kind == incident.Event && f.Reason == "Created" && f.Container == container:
+			created += f.Count
+		case f.Kind == incident.Event && f.Reason == "Started" && f.Container == container:
+			started += f.Count
 		}
 	}
-	return false
+	return created > started && !m.noisy("Normal")
 }

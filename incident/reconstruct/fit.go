@@ -140,15 +140,29 @@ func (s *search) fitChoice(f *fitting, to *attempt) choice {
 		}
 		return &c
 	}
-	return choice{name: "fit " + f.order, rare: true, rules: f.rules(), answers: f.answers, next: next}
+	return choice{name: "fit " + f.order, rare: true, rules: append(s.otherwiseOK(f.c, f.probe), f.rules()...), answers: f.answers, next: next}
 }
 
 // findTicks finds the runs of the probe in an attempt, and adds those that it lacks.
 func (f *fitting) findTicks(s *search, a *attempt) {
 	f.ticks = nil
+	stopped := false
 	for i := range a.run.Records {
-		if r := &a.run.Records[i]; r.Kind == trace.ProbeExecuted && r.Container == f.c.Name && r.Probe == f.probe {
+		r := &a.run.Records[i]
+		if r.Container != f.c.Name {
+			continue
+		}
+		stopped = stopped || r.Kind == trace.ContainerStopping || r.Kind == trace.ContainerExited
+		if r.Kind == trace.ProbeExecuted && r.Probe == f.probe {
+			if stopped && s.model.lived(f.c) {
+				break
+			}
 			f.ticks = append(f.ticks, fitted{r.T.Offset() - r.Took, r.Instance, none})
+		}
+	}
+	if stopped && s.model.lived(f.c) && len(f.ticks) > 0 { // it must not stop, so its probe goes on
+		for at := f.ticks[len(f.ticks)-1].at + f.period; at < a.plan.Duration; at += f.period {
+			f.ticks = append(f.ticks, fitted{at, 0, none})
 		}
 	}
 	for _, o := range f.outages {
@@ -163,6 +177,21 @@ func (f *fitting) findTicks(s *search, a *attempt) {
 		}
 	}
 	slices.SortStableFunc(f.ticks, func(a, b fitted) int { return cmp.Compare(a.at, b.at) })
+}
+
+// otherwiseOK returns a rule with which a probe fails only as later rules say, if the container has rules about all its probes together.
+func (s *search) otherwiseOK(c *v1.Container, probe trace.Probe) []rule {
+	if p := s.model.part(c.Name, allProbes); p == nil || len(p.rules) == 0 {
+		return nil
+	}
+	return []rule{{string(probe) + ": ok", "No other failure of this probe is recorded."}}
+}
+
+// lived reports whether the first instance of a container still runs at the end of the recording.
+func (m *model) lived(c *v1.Container) bool {
+	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+		return f.Kind == incident.Running && f.Container == c.Name && f.Count == 0
+	}) && m.restarts(c.Name) == 0
 }
 
 // instanceAt returns the number of the instance at a time of an attempt.

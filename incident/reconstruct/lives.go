@@ -74,6 +74,17 @@ func (m *model) numberOf(f *incident.Fact) int {
 	return f.Count
 }
 
+// waiting reports whether the container waits in the last snapshot. Its last end is then that of the instance with the number of its
+// restartCount.
+func (m *model) waiting(name string) bool {
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Waiting && f.Container == name {
+			return true
+		}
+	}
+	return false
+}
+
 // unknown is a number of instances in a row, from the first to the last one, whose ends are not recorded, before a start that is. Each
 // of them lives as long.
 type unknown struct {

@@ -354,6 +354,9 @@ func (m *model) findStart() {
 		m.first, m.starter = exact, of[0]
 		m.doubt = 0
 	}
+	if start := m.pod.StartTime(); start.Known() && (m.doubt > time.Second || !m.first.Known() && m.end.Sub(start.At) < maxDuration) {
+		m.first, m.starter, m.anchor = incident.Moment{At: start.At.Add(start.Within / 2)}, "", podStart
+	}
 	for _, f := range m.pod.Facts { // the recording ends before the first container has started
 		if !m.first.Known() && f.Kind == incident.Event && steps[f.Reason] && f.Container != "" && f.When.Known() && !f.AtLeast {
 			m.first, m.starter, m.anchor = incident.Moment{At: f.When.At.Add(f.When.Within / 2)}, f.Container, f.Reason

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/incident"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -120,6 +121,9 @@ func (s *search) ticks() []ticks {
 					}
 					t.failures = append(t.failures, request{f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - took, near + f.When.Within/2})
 				}
+				if succeeded, known := s.firstSuccess(&containers[i], probe, t.first); known {
+					t.failures = append(t.failures, request{succeeded, near})
+				}
 				if len(t.failures) > 0 {
 					list = append(list, t)
 				}
@@ -127,6 +131,16 @@ func (s *search) ticks() []ticks {
 		}
 	}
 	return list
+}
+
+// firstSuccess returns when the startup probe of a sidecar that has no recorded failure ran first, if the start of the next container tells
+// it: the kubelet starts that once the probe has succeeded. In the best run so far the probe succeeded at a time.
+func (s *search) firstSuccess(c *v1.Container, probe trace.Probe, at time.Duration) (time.Duration, bool) {
+	if probe != trace.Startup || !podutil.IsRestartableInitContainer(c) || len(s.model.failures(c.Name, probe)) > 0 || s.model.noisy("Warning") {
+		return 0, false
+	}
+	f, late := s.lateness(c)
+	return at + late, f != nil
 }
 
 // moves returns by how much more time the sandbox could take so that a failure is at a run of its probe, the least first.

@@ -160,7 +160,7 @@ type model struct {
 	first        incident.Moment // the first start of a container
 	starter      string          // that container
 	guessed      *incident.Fact  // the first fact, if first is a guess because no start is recorded
-	anchor       string          // the reason of the event at that time, if no start is recorded; empty: the start
+	anchor       string          // what happens at that time, if no start is recorded: podStart, or the reason of an event; empty: the start
 	// earliest and doubt are the range of the first start, if it is known to less than a second.
 	earliest time.Time
 	doubt    time.Duration
@@ -170,6 +170,8 @@ type model struct {
 	rejected map[claimKey]string
 
 	longer time.Duration // the run lasts this long after the recording
+	// retries says that the windows of facts include the random delays with which the kubelet retries.
+	retries bool
 
 	// The parts of the behavior.
 	mount   time.Duration // volumeMount
@@ -280,6 +282,10 @@ func (s *search) run() error {
 	}
 	m.deleted, m.longer = deleted, 0
 	start := m.snapshot()
+	if err := s.simply(); err != nil || s.complete() {
+		return err
+	}
+	m.restore(start)
 	moved := m.sandbox != usualSandbox || m.uptime != m.old()
 	if err := s.climb(); err != nil || s.complete() {
 		return err
@@ -785,11 +791,20 @@ func (m *model) zero(delay time.Duration) time.Time {
 	return m.rec.Start
 }
 
+// podStart is the anchor of a run whose pod has a start time, if the recording does not tell the second of the first start of a container.
+const podStart = "StartTime"
+
 // firstStart returns when the run has what m.first is.
 func (m *model) firstStart(records []trace.Record) (time.Duration, bool) {
 	for i := range records {
 		r := &records[i]
-		is := m.anchor == "" && r.Kind == trace.ContainerStarted || m.anchor != "" && r.Kind == trace.Event && r.Reason == m.anchor
+		is := r.Kind == trace.Event && r.Reason == m.anchor
+		switch m.anchor {
+		case "":
+			is = r.Kind == trace.ContainerStarted
+		case podStart:
+			is = r.Kind == trace.PodAdded
+		}
 		if is && (m.starter == "" || r.Container == m.starter) {
 			return r.T.Offset(), true
 		}

@@ -31,7 +31,7 @@ func (s *search) widen() error {
 					return err
 				}
 				if kept {
-					best = k == 0
+					best = k == 0 || !wide.ends && wide.open.covers(list[0].open)
 					break
 				}
 			}
@@ -107,10 +107,10 @@ func (s *search) wider(container string, r windowRule) []windowRule {
 			for _, w := range s.model.windowsOf(s.model.spec(container), probe) {
 				began, stopped := s.explains(&w, x.first, x.last)
 				if began {
-					recordedOpen.extend(w.Began[0], w.Began[1], s.best.zero, l.from)
+					recordedOpen.meet(w.Began[0], w.Began[1], s.best.zero, l.from)
 				}
 				if stopped {
-					recordedClosed.extend(w.Stopped[0], w.Stopped[1], s.best.zero, l.from)
+					recordedClosed.meet(w.Stopped[0], w.Stopped[1], s.best.zero, l.from)
 					endless = endless || (w.Open == recordingEnds || w.Open == failuresMissing) && !s.endsAfter(container, x.last)
 				}
 			}

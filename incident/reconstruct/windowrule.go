@@ -113,10 +113,21 @@ func (b *interval) narrow(from, to time.Duration) {
 	b.from, b.to = max(b.from, from), min(b.to, to)
 }
 
-// extend covers another range, if that has bounds.
-func (b *interval) extend(from, to time.Time, zero time.Time, start time.Duration) {
-	if !from.IsZero() && !to.IsZero() {
-		b.from, b.to = min(b.from, max(from.Sub(zero)-start, 0)), max(b.to, to.Sub(zero)-start)
+// meet leaves what another range has in common with this one, if the other has bounds. It covers both if they have nothing in common, and it
+// is the other if this one is empty.
+func (b *interval) meet(from, to time.Time, zero time.Time, start time.Duration) {
+	if from.IsZero() || to.IsZero() {
+		return
+	}
+	other := interval{max(from.Sub(zero)-start, 0), to.Sub(zero) - start}
+	both := interval{max(b.from, other.from), min(b.to, other.to)}
+	switch {
+	case b.empty():
+		*b = other
+	case both.empty():
+		*b = interval{min(b.from, other.from), max(b.to, other.to)}
+	default:
+		*b = both
 	}
 }
 

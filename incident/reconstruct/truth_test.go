@@ -1,0 +1,101 @@
+package reconstruct
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/random"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+var truths = flag.Int("truths", 300, "the number of random scenarios of TestTruthMeetsItsClaims")
+var truthsFrom = flag.Int("truths-from", 1, "the first seed")
+
+// TestTruthMeetsItsClaims checks that a run meets each claim that is read from its own recording. No reconstruction could be complete
+// otherwise.
+func TestTruthMeetsItsClaims(t *testing.T) {
+	claims, failed := 0, map[string]int{}
+	for seed := *truthsFrom; seed < *truthsFrom+*truths; seed++ {
+		n, unmet := truth(t, uint64(seed))
+		claims += n
+		for _, c := range unmet {
+			key := string(c.Fact.Kind) + " " + c.Fact.Reason
+			failed[key]++
+			t.Errorf("seed %d: %s %s: %s {%s}: %s", seed, c.Fact.Pod.Name, c.Fact.Place, c.Says, c.expect, c.Reason)
+		}
+	}
+	if claims == 0 {
+		t.Error("there are no claims")
+	}
+	t.Logf("%d claims", claims)
+	for _, k := range slices.Sorted(maps.Keys(failed)) {
+		t.Logf("%5d %s", failed[k], k)
+	}
+}
+
+// truth returns the number of claims about the recording of a run, and those that the run itself does not meet.
+func truth(t *testing.T, seed uint64) (int, []Claim) {
+	t.Helper()
+	loaded, err := scenarios.LoadBytes("random.yaml", random.Scenario(seed), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := loaded[0].Plans()[0]
+	end := virtual.At(plan.Duration)
+	run := simulate.Run(context.Background(), plan, simulate.Options{Until: end.Add(time.Minute)})
+	if run.Err != nil {
+		t.Fatal(run.Err)
+	}
+	rec := record(t, plan, run, end)
+	n, unmet := 0, []Claim(nil)
+	for _, pod := range rec.Pods {
+		m, err := newModel(rec, pod)
+		if errors.Is(err, ErrNothing) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, c := range claimsOfTruth(t, m, run.Records, plan.Duration) {
+			n++
+			if !c.Holds {
+				unmet = append(unmet, c)
+			}
+		}
+	}
+	return n, unmet
+}
+
+// claimsOfTruth returns the claims about a pod, and whether the run that was recorded meets them.
+func claimsOfTruth(t *testing.T, m *model, records []trace.Record, end time.Duration) []Claim {
+	t.Helper()
+	m.since = end - max(m.end.Sub(cluster.Zero), time.Second) // the status is that of the end
+	a := &attempt{zero: cluster.Zero}
+	s := &search{model: m}
+	if err := s.loadText(a); err != nil {
+		t.Fatal(err)
+	}
+	key := m.pod.Namespace + "/" + m.pod.Name
+	of := slices.DeleteFunc(slices.Clone(records), func(r trace.Record) bool { return r.Pod != "" && r.Pod != key })
+	results, err := expect.Check(a.plan, expect.Run{Records: of, End: virtual.At(a.plan.Duration)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.claims {
+		a.claims[i].Holds = results[i].Outcome == expect.Held
+		if len(results[i].Failures) > 0 {
+			a.claims[i].Reason = results[i].Failures[0].Got
+		}
+	}
+	return a.claims
+}
