@@ -120,12 +120,9 @@ func drawNodes(t *rapid.T) Nodes {
 	return n
 }
 
-// drawCase draws a node. If the order of events at one instant is any, a seed draws it, with the jitters.
-func drawCase(d *dice, s *Subject, n Nodes, anyOrder bool) Case {
-	c := Case{SyncJitter: d.fraction(), StartJitter: 0.5}
-	if anyOrder {
-		c.Seed = new(int64(d.duration(0, 1<<32)))
-	}
+// drawCase draws a node. A seed draws the jitters and the order of events at one instant.
+func drawCase(d *dice, s *Subject, n Nodes) Case {
+	c := Case{SyncJitter: d.fraction(), StartJitter: 0.5, Seed: new(int64(d.duration(0, 1<<32)))}
 	own, all := reflect.ValueOf(&c.Delays).Elem(), reflect.ValueOf(n.Delays)
 	for i := range own.NumField() {
 		if r := all.Field(i).Interface().(*fakeruntime.Draw); r != nil {
@@ -163,13 +160,6 @@ func (th *theorem) happens(s *Subject, c Case, until time.Duration) bool {
 // ofTypicalNodes are bounds that are proved for typical nodes only. On drawn nodes, up to one container of 20 has cases that pass them.
 var ofTypicalNodes = []string{
 	"until unready hang", "until unready stall", "until unready down", "stays ready stall",
-	"until ready, at once true", "until ready, at once false",
-}
-
-// inUsualOrder are bounds that are proved for the usual order of events at one instant only. In any order, up to one container of 25 has cases
-// that pass them.
-var inUsualOrder = []string{
-	"until ready, at once true", "until ready, at once false",
 }
 
 func theorems() []theorem {
@@ -280,7 +270,7 @@ func drawUp(d *dice, s *Subject, c Case, atOnce bool) (sample, error) {
 		decides = trace.Readiness
 	}
 	var from, to time.Duration
-	_, err := s.record(&down, &trace.Recorder{}, time.Minute+10*longest, func(r *trace.Record) bool {
+	h, err := s.record(&down, &trace.Recorder{}, time.Minute+10*longest, func(r *trace.Record) bool {
 		if r.Kind == trace.ProbeExecuted && r.Probe == decides {
 			to = request(r).Offset()
 			if from == 0 {
@@ -289,6 +279,13 @@ func drawUp(d *dice, s *Subject, c Case, atOnce bool) (sample, error) {
 		}
 		return s.stopped(0)(r)
 	})
+	if err == nil { // the program must be up before the run that stops the container
+		verdict, err := h.verdict()
+		if err != nil {
+			return sample{}, err
+		}
+		to = min(to, request(verdict).Offset())
+	}
 	if err != nil && !errors.Is(err, errNothing) || to <= from {
 		return sample{}, errSkip
 	}

@@ -49,6 +49,7 @@ type delay func(*fakeruntime.Delays) **fakeruntime.Draw
 
 var (
 	runPodSandbox   delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.RunPodSandbox }
+	imageStatus     delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ImageStatus }
 	imagePull       delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.ImagePull }
 	createContainer delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.CreateContainer }
 	startContainer  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StartContainer }

@@ -11,7 +11,7 @@ func TestOrders(t *testing.T) {
 	s := subject(t, "v1.37.0", nil, nil, probe(6, 1))
 	// In the canonical order, the first sync triggers the probe. If the status comes later, the trigger is wasted.
 	atOnce, err := s.UntilReady(nodes, true)
-	if got, want := rounded(atOnce), "35ms to 6.034s"; err != nil || got != want {
+	if got, want := rounded(atOnce), "31ms to 6.053s"; err != nil || got != want {
 		t.Errorf("from up at once to ready: %s, want %s; error %v", got, want, err)
 	}
 	if _, err := s.Witnesses("wasted", atOnce.AtGreatest); err != nil {

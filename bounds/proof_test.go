@@ -17,7 +17,6 @@ var (
 	samples  = flag.Int("samples", 50, "the number of drawn cases of each drawn container")
 	typical  = flag.Bool("typical", false, "draw the containers on typical nodes only")
 	manifest = flag.Int("manifest", 0, "the number of the only drawn container to prove; 0 for all")
-	anyOrder = flag.Bool("any-order", false, "draw any order of events at one instant, for all bounds")
 )
 
 // provable returns the bounds to prove: all, or the one of -only.
@@ -85,7 +84,7 @@ func (f *figures) draw(t *rapid.T, th theorem, s *Subject, n Nodes, b Bound) (pa
 		count = 3 // each lasts for hours of virtual time
 	}
 	for range count {
-		c := drawCase(d, s, n, *anyOrder || !slices.Contains(inUsualOrder, th.name))
+		c := drawCase(d, s, n)
 		one, err := th.draw(d, s, c)
 		if errors.Is(err, errSkip) {
 			continue
@@ -119,7 +118,7 @@ func TestLimitsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		th := rapid.SampledFrom(list).Draw(t, "theorem")
 		s, n, d := drawSubject(t, th.needs...), drawNodes(t), drawDice(t)
-		one, err := th.draw(d, s, drawCase(d, s, n, true))
+		one, err := th.draw(d, s, drawCase(d, s, n))
 		if err != nil || one.bound.Least == Never {
 			t.Skip(err)
 		}

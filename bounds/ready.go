@@ -12,7 +12,8 @@ import (
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
 // that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
-// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container.
+// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Both ends are
+// derived if no other container of the pod leads to syncs.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	probes := s.waiting()
 	if len(probes) == 0 {
@@ -36,7 +37,11 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	for _, p := range probes {
 		delays = append(delays, answerDelay(s.Probe(p)))
 	}
-	return search(n, c, n.dims(delays...), f, first.bound)
+	b, err := search(n, c, n.dims(delays...), f, first.bound)
+	if err == nil && s.derivesReady() {
+		b = b.derive(s.readyLimits(n, atOnce))
+	}
+	return b, err
 }
 
 // waiting returns the probes that decide when the container becomes ready.

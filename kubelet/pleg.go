@@ -131,18 +131,25 @@ func (g *pleg) requestReinspect(uid types.UID) {
 	g.asked = append(g.asked, uid)
 }
 
-// withAsked adds the pods that have not changed and must be inspected. They are as they were listed before.
-func (g *pleg) withAsked(pods []*runtimePod, timestamp virtual.Time) []*runtimePod {
+// withAsked puts the pods that have not changed and must be inspected after the changed ones, in the order of the requests, and returns
+// the number of both. They are as they were listed before.
+func (g *pleg) withAsked(pods []*runtimePod, changed int, timestamp virtual.Time) ([]*runtimePod, int) {
 	for _, uid := range g.asked {
 		r, ok := g.records[uid]
-		if ok && r.old != nil && r.reinspect && !slices.ContainsFunc(pods, func(p *runtimePod) bool { return p.uid == uid }) {
-			again := *r.old
-			again.timestamp, again.later = timestamp, false
-			pods = append(pods, &again)
+		at := slices.IndexFunc(pods, func(p *runtimePod) bool { return p.uid == uid })
+		if !ok || r.old == nil || !r.reinspect || at >= 0 && at < changed {
+			continue
 		}
+		again := *r.old
+		again.timestamp, again.later = timestamp, false
+		if at >= 0 { // a full list
+			pods = slices.Delete(pods, at, at+1)
+		}
+		pods = slices.Insert(pods, changed, &again)
+		changed++
 	}
 	g.asked = nil
-	return pods
+	return pods, changed
 }
 
 // run is the process of the PLEG. The timer of the global relist has priority over requests (workerLoopIteration in
@@ -227,13 +234,18 @@ func (g *pleg) scope() fakeruntime.Call {
 // updateRecords stores the list of a global relist that began at a generation of the runtime. It inspects the changed pods
 // one after the other, in any order, and publishes each as soon as it is inspected. It publishes the unchanged pods last.
 func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
-	pods := g.withAsked(l.pods(), l.timestamp)
+	pods := l.pods()
+	inspect := len(pods)
+	if g.k.full && g.relistTime != never {
+		inspect = len(l.changed)
+	}
+	pods, inspect = g.withAsked(pods, inspect, l.timestamp)
 	for _, pod := range pods {
 		g.setCurrent(pod)
 	}
-	changed := pods
+	changed := pods[:inspect]
 	if g.k.full && g.relistTime != never {
-		pods, changed = g.withRemoved(pods), pods[:len(l.changed)]
+		pods = g.withRemoved(pods)
 	}
 	g.relistTime = l.timestamp
 	choose.Guided(&g.k.sim.Asker, "relist", changed, func(r *runtimePod) string { return string(r.uid) })
