@@ -69,7 +69,14 @@ func (r *Resize) checkPod(p profile.Profile, w *workload, n *strict.Node) {
 		return
 	}
 	admission.Default(patched)
+	known := map[string]bool{} // errors of the manifest, reported there
+	for _, e := range admission.Validate(before) {
+		known[e.Error()] = true
+	}
 	for _, e := range admission.ValidateResize(p, patched, before) {
+		if known[e.Error()] {
+			continue
+		}
 		at := n.Field("spec")
 		if written, _ := findInPod(n, patched, e.Field); written.Written() {
 			at = written

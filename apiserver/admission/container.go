@@ -32,6 +32,12 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	forbid("livenessProbe", c.LivenessProbe != nil)
 	forbid("readinessProbe", c.ReadinessProbe != nil)
 	forbid("startupProbe", c.StartupProbe != nil)
+	for i, policy := range c.ResizePolicy {
+		if policy.RestartPolicy == v1.RestartContainer {
+			errs = append(errs, field.Invalid(path.Child("resizePolicy").Index(i).Child("restartPolicy"), policy.RestartPolicy,
+				"must not be set to 'RestartContainer' for non-sidecar initContainers"))
+		}
+	}
 	return errs
 }
 
@@ -56,6 +62,7 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
+	errs = append(errs, validateResources(&c.Resources, path.Child("resources"))...)
 	return append(errs, validateEnv(c.Env, path.Child("env"))...)
 }
 

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -38,9 +37,6 @@ func Resize(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return &after, nil
 }
 
-// resizable are the resources that a resize can change.
-var resizable = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}
-
 // ValidateResize returns the errors with which the API server rejects a resize of old to pod. The API server ignores changes of
 // other fields; ValidateResize reports them. (ValidatePodResize)
 func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
@@ -48,70 +44,96 @@ func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 	if podutil.IsMirror(old) || podutil.IsStatic(old) {
 		return field.ErrorList{field.Forbidden(path, "static pods cannot be resized")}
 	}
-	if len(pod.Spec.Containers) != len(old.Spec.Containers) || len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
-		return field.ErrorList{field.Forbidden(path, "containers may not be added or removed on resize")}
-	}
-	var errs field.ErrorList
+	errs := validateSpec(&pod.Spec, path)
 	if podutil.QOSClass(&pod.Spec) != podutil.QOSClass(&old.Spec) {
 		errs = append(errs, field.Invalid(path, podutil.QOSClass(&old.Spec), "Pod QOS Class may not change as a result of resizing"))
 	}
-	same := pod.Spec.DeepCopy()
-	for i := range same.Containers {
-		errs = append(errs, resizeContainer(&same.Containers[i], &old.Spec.Containers[i], path.Child("containers").Index(i))...)
+	if added := validateSameContainers(&pod.Spec, &old.Spec, path); len(added) > 0 {
+		return append(errs, added...)
 	}
-	for i := range same.InitContainers {
-		c, was, at := &same.InitContainers[i], &old.Spec.InitContainers[i], path.Child("initContainers").Index(i)
-		sidecar := podutil.IsRestartableInitContainer(was)
-		if !sidecar && !p.InPlacePodVerticalScalingInitContainers {
-			continue
-		}
-		changed := !apiequality.Semantic.DeepEqual(c, was)
-		if errs = append(errs, resizeContainer(c, was, at)...); changed && !sidecar && slices.ContainsFunc(c.ResizePolicy, restartsContainer) {
-			errs = append(errs, field.Forbidden(at, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+	for i := range pod.Spec.InitContainers {
+		errs = append(errs, resizeInitContainer(p, &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i], path, i)...)
+	}
+	for i := range pod.Spec.Containers {
+		c, was := &pod.Spec.Containers[i], &old.Spec.Containers[i]
+		errs = append(errs, validateContainerResize(c, was, path.Child("containers").Index(i))...)
+		if !isResizeOnly(c, was) {
+			errs = append(errs, field.Forbidden(path, "only cpu and memory resources are mutable"))
 		}
 	}
-	if !apiequality.Semantic.DeepEqual(same, &old.Spec) {
+	rest := pod.Spec
+	rest.Containers, rest.InitContainers = old.Spec.Containers, old.Spec.InitContainers
+	if len(errs) == 0 && !apiequality.Semantic.DeepEqual(rest, old.Spec) {
 		errs = append(errs, field.Forbidden(path, "only cpu and memory resources are mutable"))
 	}
 	return errs
 }
 
-func restartsContainer(p v1.ContainerResizePolicy) bool {
-	return p.RestartPolicy == v1.RestartContainer
+// validateSameContainers reports containers that are not in both specs. (validatePodResizeContainerOrdering)
+func validateSameContainers(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	check := func(name string, containers, before []v1.Container) {
+		if len(containers) != len(before) {
+			errs = append(errs, field.Forbidden(path.Child(name), name+" may not be added or removed on resize"))
+			return
+		}
+		for i := range before {
+			if containers[i].Name != before[i].Name {
+				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("name"), name+" may not be renamed or reordered on resize"))
+			}
+		}
+	}
+	check("containers", spec.Containers, old.Containers)
+	check("initContainers", spec.InitContainers, old.InitContainers)
+	return errs
 }
 
-// resizeContainer checks the new resources of a container, and then undoes the changes that are allowed. (validateContainerResize and
-// validateResourceRequirements)
-func resizeContainer(c, old *v1.Container, path *field.Path) field.ErrorList {
-	path = path.Child("resources")
-	var errs field.ErrorList
-	lists := []struct {
-		name     string
-		now, was *v1.ResourceList
-	}{{"requests", &c.Resources.Requests, &old.Resources.Requests}, {"limits", &c.Resources.Limits, &old.Resources.Limits}}
-	for _, list := range lists {
-		for _, name := range sortedNames(*list.was) {
-			if _, kept := (*list.now)[name]; !kept {
-				errs = append(errs, field.Forbidden(path.Child(list.name), "resource "+list.name+" cannot be removed"))
-				break
+// resizeInitContainer checks the change of an init container.
+func resizeInitContainer(p profile.Profile, c, old *v1.Container, path *field.Path, i int) field.ErrorList {
+	at, sidecar := path.Child("initContainers").Index(i), podutil.IsRestartableInitContainer(c)
+	changed := !apiequality.Semantic.DeepEqual(c, old)
+	if !sidecar && !p.InPlacePodVerticalScalingInitContainers {
+		if changed {
+			return field.ErrorList{field.Forbidden(path, "resources for non-sidecar init containers are immutable")}
+		}
+		return nil
+	}
+	errs := validateContainerResize(c, old, at)
+	if !isResizeOnly(c, old) {
+		errs = append(errs, field.Forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable"))
+	}
+	if changed && !sidecar {
+		for _, policy := range c.ResizePolicy {
+			if policy.RestartPolicy == v1.RestartContainer {
+				errs = append(errs, field.Forbidden(at, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 			}
 		}
-		for _, name := range sortedNames(*list.now) {
-			if q := (*list.now)[name]; q.Sign() < 0 {
-				errs = append(errs, field.Invalid(path.Child(list.name).Key(string(name)), q.String(), "must be greater than or equal to 0"))
-			}
-		}
-	}
-	for _, name := range sortedNames(c.Resources.Requests) {
-		request := c.Resources.Requests[name]
-		if limit, limited := c.Resources.Limits[name]; limited && request.Cmp(limit) > 0 {
-			errs = append(errs, field.Invalid(path.Child("requests"), request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
-		}
-	}
-	for _, list := range lists {
-		*list.now = undoResize(*list.now, *list.was)
 	}
 	return errs
+}
+
+// validateContainerResize reports requests and limits that are gone. (function of that name)
+func validateContainerResize(c, old *v1.Container, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	check := func(name string, now, was v1.ResourceList) {
+		for _, resource := range sortedNames(was) {
+			if _, kept := now[resource]; !kept {
+				errs = append(errs, field.Forbidden(path.Child("resources", name), "resource "+name+" cannot be removed"))
+				return
+			}
+		}
+	}
+	check("requests", c.Resources.Requests, old.Resources.Requests)
+	check("limits", c.Resources.Limits, old.Resources.Limits)
+	return errs
+}
+
+// isResizeOnly reports whether only the cpu and memory of a container change. (dropCPUMemoryResourcesFromContainer)
+func isResizeOnly(c, old *v1.Container) bool {
+	same := *c
+	same.Resources.Limits = undoResize(c.Resources.Limits, old.Resources.Limits)
+	same.Resources.Requests = undoResize(c.Resources.Requests, old.Resources.Requests)
+	return apiequality.Semantic.DeepEqual(&same, old)
 }
 
 // undoResize returns a list with the cpu and memory of another list.
@@ -131,15 +153,6 @@ func undoResize(now, was v1.ResourceList) v1.ResourceList {
 		return nil
 	}
 	return undone
-}
-
-func sortedNames(list v1.ResourceList) []v1.ResourceName {
-	var names []v1.ResourceName
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // validateResizePolicies checks the resize policies of containers. (validateResizePolicy)

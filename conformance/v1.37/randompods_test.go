@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -109,7 +110,50 @@ func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1
 	if r.rarely(8) {
 		c.Lifecycle = r.lifecycle()
 	}
+	if r.rarely(3) {
+		c.Resources = r.resources()
+		c.ResizePolicy = r.resizePolicies()
+	}
 	return c
+}
+
+// resources returns requests, mostly with limits that are at least as high.
+func (r randomPods) resources() v1.ResourceRequirements {
+	needs := v1.ResourceRequirements{}
+	for range r.IntN(4) {
+		name := one[v1.ResourceName](r, []v1.ResourceName{"cpu", "memory"}[r.IntN(2)], "ephemeral-storage", "hugepages-2Mi", "example.com/gpu",
+			"gpu", "storage", "a b", "requests.cpu", "kubernetes.io/x", "")
+		amount := func() resource.Quantity {
+			return resource.MustParse(one(r, "2", "4Mi", "3Mi", "100m", "0", "-1", "0.0001"))
+		}
+		if r.rarely(2) {
+			set(&needs.Limits, name, amount())
+		}
+		if r.rarely(2) {
+			set(&needs.Requests, name, amount())
+		}
+	}
+	return needs
+}
+
+func set(list *v1.ResourceList, name v1.ResourceName, q resource.Quantity) {
+	if *list == nil {
+		*list = v1.ResourceList{}
+	}
+	(*list)[name] = q
+}
+
+func (r randomPods) resizePolicies() []v1.ContainerResizePolicy {
+	var policies []v1.ContainerResizePolicy
+	for _, name := range []v1.ResourceName{"cpu", "memory"} {
+		if r.rarely(2) {
+			policies = append(policies, v1.ContainerResizePolicy{
+				ResourceName:  one(r, name, "cpu", "gpu", ""),
+				RestartPolicy: one[v1.ResourceResizeRestartPolicy](r, "NotRequired", "RestartContainer", "RestartContainer", "x", ""),
+			})
+		}
+	}
+	return policies
 }
 
 func (r randomPods) restartRule() v1.ContainerRestartRule {

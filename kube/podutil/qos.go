@@ -1,11 +1,15 @@
 package podutil
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"cmp"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // QOSClass returns the quality of service of a pod, which the requests and limits of its containers determine (ComputePodQOS in
 // pkg/apis/core/helper/qos/qos.go at v1.37.0).
 func QOSClass(spec *v1.PodSpec) v1.PodQOSClass {
-	var class v1.PodQOSClass
+	class := v1.PodQOSClass("") // not known yet
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
@@ -17,7 +21,7 @@ func QOSClass(spec *v1.PodSpec) v1.PodQOSClass {
 			}
 		}
 	}
-	return class
+	return cmp.Or(class, v1.PodQOSBestEffort)
 }
 
 // resourceQOS returns the class of one resource of a container.
