@@ -164,6 +164,15 @@ func (m *model) restarts(name string) int {
 // at is the time of the recording.
 func (c *claimer) at() string { return value.Format(round(c.end)) }
 
+// seen returns when the status of a container, or of the pod, is that of the recording.
+func (c *claimer) seen(container string) string {
+	doubt := c.retryDoubt(container, c.zero.Add(c.end))
+	if !c.retries || doubt == 0 {
+		return "at: " + c.at()
+	}
+	return "within: " + span(round(max(c.end-doubt, 0)), round(min(c.end+doubt, c.duration(c.zero))))
+}
+
 // has reports whether the manifest has a container.
 func (c *claimer) has(name string) bool { return c.spec(name) != nil }
 
@@ -502,7 +511,7 @@ func (c *claimer) condition(f *incident.Fact) {
 			return
 		}
 	}
-	c.claim(f, fmt.Sprintf("%s is %s", f.Reason, f.Value), fmt.Sprintf("at: %s, status: {%s: %t}", c.at(), field, on))
+	c.claim(f, fmt.Sprintf("%s is %s", f.Reason, f.Value), fmt.Sprintf("%s, status: {%s: %t}", c.seen(f.Container), field, on))
 }
 
 // row claims what a row of kubectl get pods tells.
@@ -526,7 +535,7 @@ var waits = map[string]bool{"CrashLoopBackOff": true, "ContainerCreating": true,
 func (c *claimer) container(f *incident.Fact) {
 	of := "container: " + f.Container
 	state := func(says, text string) {
-		c.claim(f, says, fmt.Sprintf("at: %s, %s, status: {%s}", c.at(), of, text))
+		c.claim(f, says, fmt.Sprintf("%s, %s, status: {%s}", c.seen(f.Container), of, text))
 	}
 	switch f.Kind {
 	case incident.Running:
