@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
+	"probesim.dev/status"
 )
 
 // The time to the next check for resizes that are not allocated, which is shorter while the kubelet does not know all pods
@@ -202,6 +203,56 @@ func (a *allocations) waitsSince(pod *v1.Pod) *metav1.Time {
 		}
 	}
 	return nil
+}
+
+// hasReleased reports whether a change of a pod's status makes the kubelet try the resizes that wait: if the pod has ended, or if the
+// requests have become smaller (HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
+func (a *allocations) hasReleased(before, pod *v1.Pod) bool {
+	if a.k.profile.ResizesRetriedWhenPodsEnd && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase) {
+		return true
+	}
+	was, is := a.requestsInUse(before), a.requestsInUse(pod)
+	return is.Cpu().Cmp(*was.Cpu()) < 0 || is.Memory().Cmp(*was.Memory()) < 0
+}
+
+// requestsInUse returns the requests of a pod: the most of those that the kubelet has allocated and those that the status shows as
+// allocated and as in use. The status of the pod counts if it has both, otherwise those of its containers (PodRequests in
+// k8s.io/component-helpers/resource v0.37.0).
+func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
+	pod, _ = a.updatePod(pod)
+	requests := sumOf(pod, requestsOf)
+	allocated, actual := status.AllocatedPodResources(&pod.Status), status.PodResources(&pod.Status).Requests
+	if allocated == nil || actual == nil || !a.k.profile.InPlacePodLevelResourcesVerticalScaling {
+		allocated = sumOf(pod, func(c *v1.Container) v1.ResourceList { return allocatedRequests(pod, c) })
+		actual = sumOf(pod, func(c *v1.Container) v1.ResourceList { return actualRequests(pod, c) })
+	}
+	raiseTo(requests, allocated)
+	raiseTo(requests, actual)
+	return requests
+}
+
+// statusOf returns the status of a container or an init container; nil if there is none.
+func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
+	if s := status.FindContainerStatus(pod.Status.ContainerStatuses, name); s != nil {
+		return s
+	}
+	return status.FindContainerStatus(pod.Status.InitContainerStatuses, name)
+}
+
+// allocatedRequests returns the requests that the status of a container shows as allocated, otherwise those of its spec.
+func allocatedRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
+	if s := statusOf(pod, c.Name); s != nil && s.AllocatedResources != nil {
+		return s.AllocatedResources
+	}
+	return c.Resources.Requests
+}
+
+// actualRequests returns the requests that the status of a container shows as in use, otherwise those that are allocated.
+func actualRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
+	if s := statusOf(pod, c.Name); s != nil && s.Resources != nil && s.Resources.Requests != nil {
+		return s.Resources.Requests
+	}
+	return allocatedRequests(pod, c)
 }
 
 // retry allocates the resizes that are pending, and tries those that have to wait again later (RetryPendingResizes).

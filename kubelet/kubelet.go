@@ -258,15 +258,15 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
-	retry := false
+	retry, resizesWait := false, len(k.allocations.pending) > 0
 	var resized []types.UID
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
 		before, _ := k.podManager.GetPodByUID(pod.UID)
 		k.podManager.set(pod)
-		if u.op == configReconcile && before != nil && k.profile.ResizesRetriedWhenPodsEnd {
-			retry = retry || status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase)
+		if u.op == configReconcile && before != nil && resizesWait {
+			retry = retry || k.allocations.hasReleased(before, pod)
 		}
 		if u.op != configAdd && u.op != configRemove && k.isNotAdmitted(pod) {
 			continue

@@ -89,6 +89,7 @@ func (k *Kubelet) evictContainers(p *sim.Proc) {
 		}
 		byUnit[unit] = append(byUnit[unit], c)
 	}
+	choose.Guided(&k.sim.Asker, "container GC", units, func(c containerKey) string { return string(c.uid) + "/" + c.name })
 	choose.Shuffle(k.sim, "container GC", units)
 	var rest []containerKey
 	for _, unit := range units {
@@ -130,6 +131,7 @@ func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 		used[c.SandboxID] = true
 	}
 	pods := listing{sandboxes: all.sandboxes}.pods()
+	choose.Guided(&k.sim.Asker, "sandbox GC", pods, func(r *runtimePod) string { return string(r.uid) })
 	choose.Shuffle(k.sim, "sandbox GC", pods)
 	for _, pod := range pods {
 		k.garbage.pods = append(k.garbage.pods, pod.uid)

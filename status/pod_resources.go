@@ -30,7 +30,8 @@ func PodResources(s *v1.PodStatus) v1.ResourceRequirements {
 	return v1.ResourceRequirements{}
 }
 
-func allocatedOf(s *v1.PodStatus) v1.ResourceList {
+// AllocatedPodResources returns the requests of the whole pod in a status that the kubelet has allocated.
+func AllocatedPodResources(s *v1.PodStatus) v1.ResourceList {
 	if !hasPodAllocated {
 		return nil
 	}
@@ -40,5 +41,5 @@ func allocatedOf(s *v1.PodStatus) v1.ResourceList {
 // samePodResources reports whether two statuses have the same resources of the whole pod.
 func samePodResources(a, b *v1.PodStatus) bool {
 	x, y := PodResources(a), PodResources(b)
-	return sameResources(&x, &y) && sameQuantities(allocatedOf(a), allocatedOf(b))
+	return sameResources(&x, &y) && sameQuantities(AllocatedPodResources(a), AllocatedPodResources(b))
 }

@@ -96,11 +96,15 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 }
 
 func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
+	config := r.configs.container(id)
+	if !r.driver.isCut() && calledBy("containerGC).evictContainers") {
+		r.driver.turns.add("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+config.GetMetadata().GetName())
+	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	c, config := op.Containers[0], r.configs.container(id)
+	c := op.Containers[0]
 	status := &runtimeapi.ContainerStatus{
 		Id:          c.ID,
 		Metadata:    config.GetMetadata(),

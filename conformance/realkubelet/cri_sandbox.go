@@ -20,6 +20,9 @@ func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.Pod
 }
 
 func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
+	if uid := r.configs.sandbox(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("containerGC).evictSandboxes") {
+		r.driver.turns.add("sandbox GC", uid)
+	}
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: id}).Err
 }
 
