@@ -30,6 +30,7 @@ func AddEphemeralContainer(pod *v1.Pod, c v1.EphemeralContainer) (*v1.Pod, error
 // DefaultEphemeral sets the API server's defaults in an ephemeral container.
 func DefaultEphemeral(c *v1.EphemeralContainer) {
 	defaultContainer((*v1.Container)(&c.EphemeralContainerCommon), false)
+	roundUp(&c.Resources)
 }
 
 // ephemeralFields are the fields that an ephemeral container can have (allowedEphemeralContainerFields).
@@ -56,6 +57,7 @@ func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) 
 		names.Insert(pod.Spec.EphemeralContainers[i].Name)
 	}
 	errs = append(errs, validateCommon((*v1.Container)(&c.EphemeralContainerCommon), names, path)...)
+	errs = append(errs, validateResizePolicy((*v1.Container)(&c.EphemeralContainerCommon), pod.Spec.RestartPolicy, path)...)
 	value := reflect.ValueOf(c.EphemeralContainerCommon)
 	for i := range value.NumField() {
 		if name := value.Type().Field(i).Name; !slices.Contains(ephemeralFields, name) && !value.Field(i).IsZero() {

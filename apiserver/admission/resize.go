@@ -155,27 +155,34 @@ func undoResize(now, was v1.ResourceList) v1.ResourceList {
 	return undone
 }
 
-// validateResizePolicies checks the resize policies of containers. (validateResizePolicy)
+// validateResizePolicies checks the resize policies of containers.
 func validateResizePolicies(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name string, containers []v1.Container) {
 		for i := range containers {
-			at, seen := path.Child(name).Index(i).Child("resizePolicy"), map[v1.ResourceName]bool{}
-			for j, p := range containers[i].ResizePolicy {
-				if seen[p.ResourceName] {
-					errs = append(errs, field.Duplicate(at.Index(j), p.ResourceName))
-				}
-				seen[p.ResourceName] = true
-				errs = append(errs, required(at, p.ResourceName, resizable...)...)
-				errs = append(errs, required(at, p.RestartPolicy, v1.NotRequired, v1.RestartContainer)...)
-				if spec.RestartPolicy == v1.RestartPolicyNever && p.RestartPolicy != v1.NotRequired {
-					errs = append(errs, field.Invalid(at, p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
-				}
-			}
+			errs = append(errs, validateResizePolicy(&containers[i], spec.RestartPolicy, path.Child(name).Index(i))...)
 		}
 	}
 	check("initContainers", spec.InitContainers)
 	check("containers", spec.Containers)
+	return errs
+}
+
+// validateResizePolicy checks the resize policy of a container in a pod with a restart policy. (function of that name)
+func validateResizePolicy(c *v1.Container, ofPod v1.RestartPolicy, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	at, seen := path.Child("resizePolicy"), map[v1.ResourceName]bool{}
+	for i, p := range c.ResizePolicy {
+		if seen[p.ResourceName] {
+			errs = append(errs, field.Duplicate(at.Index(i), p.ResourceName))
+		}
+		seen[p.ResourceName] = true
+		errs = append(errs, required(at, p.ResourceName, resizable...)...)
+		errs = append(errs, required(at, p.RestartPolicy, v1.NotRequired, v1.RestartContainer)...)
+		if ofPod == v1.RestartPolicyNever && p.RestartPolicy != v1.NotRequired {
+			errs = append(errs, field.Invalid(at, p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
+		}
+	}
 	return errs
 }
 
@@ -193,12 +200,7 @@ func defaultResources(spec *v1.PodSpec) {
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			r := &containers[i].Resources
-			for _, list := range []v1.ResourceList{r.Limits, r.Requests} {
-				for name, q := range list {
-					q.RoundUp(resource.Milli)
-					list[name] = q
-				}
-			}
+			roundUp(r)
 			for name, limit := range r.Limits {
 				if _, requested := r.Requests[name]; !requested {
 					if r.Requests == nil {
@@ -207,6 +209,16 @@ func defaultResources(spec *v1.PodSpec) {
 					r.Requests[name] = limit.DeepCopy()
 				}
 			}
+		}
+	}
+}
+
+// roundUp rounds the quantities of resources up to a thousandth (SetDefaults_ResourceList in pkg/apis/core/v1/defaults.go at v1.37.0).
+func roundUp(r *v1.ResourceRequirements) {
+	for _, list := range []v1.ResourceList{r.Limits, r.Requests} {
+		for name, q := range list {
+			q.RoundUp(resource.Milli)
+			list[name] = q
 		}
 	}
 }
