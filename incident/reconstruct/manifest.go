@@ -330,7 +330,8 @@ func (m *model) findEnd() {
 	}
 }
 
-// findStart finds the first start of a container that the facts tell: the earliest that is known exactly, or else the earliest.
+// findStart finds the first start of a container that the facts tell: the earliest that is known exactly, or else the earliest. If none is
+// known to the second, the start time of the pod is more exact.
 func (m *model) findStart() {
 	var exact, rough incident.Moment
 	var of [2]string
