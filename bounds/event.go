@@ -83,9 +83,14 @@ func (n Nodes) longestWait() time.Duration {
 	return time.Second + 3*n.lists()
 }
 
-// UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
+// UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived
+// if no other container of the pod leads to syncs.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, s.untilUnready(m))
+	b, err := s.ask(n, s.untilUnready(m))
+	if err == nil && !n.Middle && b.Least != Never && s.derivesUnready(n, m) {
+		b = b.derive(s.unreadyLimits(n, m))
+	}
+	return b, err
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
@@ -200,7 +205,7 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	return overAll(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
+	return between(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
 }
 
 // answer answers a question for a misfortune that begins at the event of the case and lasts for ever.
@@ -260,11 +265,11 @@ const maxWindow = 100
 const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
-// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds and the first run of each.
-func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Duration, error) {
+// ready. If another probe can decide too, they are the times of both, after all initialDelaySeconds and the first run of each.
+func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([]time.Duration, error) {
 	c.Rules = nil // the case can be that of another answer, with its misfortune
 	ready, runs, has := false, 0, map[trace.Probe]bool{}
-	var passed, first, last, from, until virtual.Time
+	var passed, from, to, until virtual.Time
 	var all []time.Duration
 	err := s.watch(&c, healthyWithin, func(r *trace.Record) bool {
 		if s.started(0)(r) {
@@ -275,42 +280,28 @@ func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Durati
 			return until > 0 && r.T >= until
 		}
 		at := request(r)
-		if runs > 0 || r.Probe == p {
-			all = append(all, at.Offset())
-		}
-		if r.Probe == p {
-			switch runs++; runs {
-			case 2:
-				first = at
-			case cycles + 2:
-				last = at
-			}
-		}
-		if other != nil && from == 0 && r.T >= passed && has[p] && has[other.probe] {
-			from = at
-		}
-		has[r.Probe] = true
+		all = append(all, at.Offset())
 		switch {
-		case until > 0 || last == 0 || other != nil && from == 0:
-		case other == nil:
-			until = r.T
-		default: // a run that is still going on has begun before its end
-			until = max(last, from.Add(other.window)).Add(longestAnswer)
+		case until > 0:
+		case other != nil:
+			if r.T >= passed && has[p] && has[other.probe] {
+				from, to = at, at.Add(other.window)
+				until = to.Add(longestAnswer) // a run that is still going on has begun before the end
+			}
+			has[r.Probe] = true
+		case runs == 1:
+			from = at
+		case runs == cycles+1:
+			to, until = at, r.T
 		}
+		runs++
 		return until > 0 && r.T >= until
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(all)
-	within := func(from, to virtual.Time) []time.Duration {
-		return slices.DeleteFunc(slices.Clone(all), func(t time.Duration) bool { return t < from.Offset() || t > to.Offset() })
-	}
-	lists := [][]time.Duration{within(first, last)}
-	if other != nil {
-		lists = append(lists, within(from, from.Add(other.window)))
-	}
-	return lists, nil
+	return slices.DeleteFunc(all, func(t time.Duration) bool { return t < from.Offset() || t > to.Offset() }), nil
 }
 
 // longestAnswer is how long a healthy program takes to answer a probe at most.

@@ -3,8 +3,6 @@ package bounds
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
@@ -13,12 +11,17 @@ import (
 // derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe, and no other container of its pod
 // runs, so that only its own events lead to syncs.
 func (s *Subject) derivesReady() bool {
+	return s.Probe(trace.Readiness) != nil && s.alone() && !s.hooked()
+}
+
+// alone reports whether no other container of the pod runs beside the container, and nothing else decides when the pod is ready.
+func (s *Subject) alone() bool {
 	for i := range s.pod.Spec.InitContainers {
 		if podutil.IsRestartableInitContainer(&s.pod.Spec.InitContainers[i]) {
 			return false
 		}
 	}
-	return s.Probe(trace.Readiness) != nil && len(s.pod.Spec.Containers) == 1 && len(s.pod.Spec.ReadinessGates) == 0 && !s.hooked()
+	return len(s.pod.Spec.Containers) == 1 && len(s.pod.Spec.ReadinessGates) == 0
 }
 
 // readyLimits returns limits of the time from up until ready of a first instance. They follow from the rules of the kubelet, in any order of
@@ -123,11 +126,7 @@ func (s *Subject) newStartupRun(n Nodes, shown fakeruntime.Draw) *startupRun {
 	if s.failures(trace.Startup) > 1 {
 		r.step = s.step(n, trace.Startup)
 	}
-	calls := append([]delay{runPodSandbox, podSandboxStatus, imageStatus}, s.starts()...)
-	if podutil.Find(s.pod, s.Container).ImagePullPolicy == v1.PullAlways {
-		calls = append(calls, imageStatus)
-	}
-	begins, period := n.sum(calls...), s.period(trace.Startup)
+	begins, period := n.sum(append([]delay{runPodSandbox, podSandboxStatus, imageStatus, imageStatus}, s.starts()...)...), s.period(trace.Startup)
 	if s.init() != "" { // it can run for any time
 		begins.Max = begins.Min + period
 	}
