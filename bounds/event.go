@@ -34,9 +34,13 @@ func (s *Subject) survives(m Misfortune) question {
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
-// away.
+// away. Both ends are derived if its liveness probe can stop the container first.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, s.staysReady(m))
+	b, err := s.ask(n, s.staysReady(m))
+	if err == nil && !n.Middle && b.Least != Never && s.derivesStaysReady(n, m) {
+		b = b.derive(s.lastsAtMost(n, m))
+	}
+	return b, err
 }
 
 func (s *Subject) staysReady(m Misfortune) question {
@@ -132,12 +136,23 @@ func (s *Subject) lasting(m Misfortune) func(history, *trace.Record, *Case) time
 			return 0
 		}
 		if stop := h.first(s.stopped(0)); stop != nil {
-			if own, err := s.limit(h, stop, m, c); err == nil {
+			own, err := s.limit(h, stop, m, c)
+			switch {
+			case err != nil:
+			case m == Stall && s.endsAtExit(h, outcome): // the request would have been answered
+				limit = own
+			default:
 				limit = min(limit, own)
 			}
 		}
 		return limit
 	}
+}
+
+// endsAtExit reports whether the probe run that caused a record failed because of the exit of the container.
+func (s *Subject) endsAtExit(h history, outcome *trace.Record) bool {
+	verdict, err := h.verdictOf(outcome)
+	return err == nil && verdict.Took < s.tookDuring(Nodes{}, Stall, verdict.Probe).Min
 }
 
 // limit returns how long the misfortune may last without a record that a probe caused.

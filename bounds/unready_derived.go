@@ -65,12 +65,39 @@ func (s *Subject) unreadyLimits(n Nodes, m Misfortune) (least, greatest time.Dur
 	return least + write.Min, greatest + write.Max
 }
 
+// derivesStaysReady reports whether the rules of lastsAtMost hold for the container, and a search may miss the worst phase of its probes.
+func (s *Subject) derivesStaysReady(n Nodes, m Misfortune) bool {
+	if s.rival(trace.Readiness, m) == nil || !s.fails(trace.Readiness, m) && s.Profile.ContainerScopedProbes {
+		return false
+	}
+	return s.answersInTime(n, trace.Readiness) && s.answersInTime(n, trace.Liveness)
+}
+
+// lastsAtMost returns the least and the greatest time that a misfortune of a healthy container may last without a change of its readiness, if
+// its liveness probe can stop it before its readiness probe has failed often enough. The probe that is first decides. The phase of the one
+// against the other is not taken into account.
+func (s *Subject) lastsAtMost(n Nodes, m Misfortune) (least, greatest time.Duration) {
+	least, greatest = Never, Never
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		if !s.fails(p, m) {
+			continue
+		}
+		failed, took := s.failure(n, m, p), s.tookDuring(n, m, p)
+		if m == Stall { // a stall that ends before the timeout can still be too long for the answer
+			answer := n.draw(answerDelay(s.Probe(p)))
+			took = fakeruntime.Draw{Min: answer.Max, Max: answer.Min}
+		}
+		least, greatest = min(least, failed.Min-took.Min), min(greatest, failed.Max-took.Max)
+	}
+	return least, greatest
+}
+
 // failure returns the time from a misfortune until a probe has failed as often as its threshold says. The first run that fails begins at the
 // next tick at the latest.
 func (s *Subject) failure(n Nodes, m Misfortune, p trace.Probe) fakeruntime.Draw {
 	took, period := s.tookDuring(n, m, p), s.period(p)
 	least, greatest := max(period, took.Min), max(period, took.Max)
-	first := period
+	first := period - 1                   // the misfortune begins just after a run
 	if s.Profile.MutableContainerProbes { // a period begins at the end of a run
 		least, greatest = period+took.Min, period+took.Max
 		first += n.most(answerDelay(s.Probe(p)))
