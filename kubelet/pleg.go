@@ -23,6 +23,9 @@ const (
 	relistRequests  = 200             // requests that can wait for the PLEG; others are dropped
 )
 
+// relistBegins is the point at which the relist of all pods begins. The others are the pods that it inspects, in its order.
+const relistBegins = "begin"
+
 // plegEventType says what happened to a container or sandbox (PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go at
 // v1.37.0).
 type plegEventType string
@@ -135,21 +138,62 @@ func (g *pleg) requestReinspect(uid types.UID) {
 // the number of both. They are as they were listed before.
 func (g *pleg) withAsked(pods []*runtimePod, changed int, timestamp virtual.Time) ([]*runtimePod, int) {
 	for _, uid := range g.asked {
-		r, ok := g.records[uid]
-		at := slices.IndexFunc(pods, func(p *runtimePod) bool { return p.uid == uid })
-		if !ok || r.old == nil || !r.reinspect || at >= 0 && at < changed {
+		if r, ok := g.records[uid]; !ok || r.old == nil || !r.reinspect || indexOf(pods[:changed], uid) >= 0 {
 			continue
 		}
-		again := *r.old
-		again.timestamp, again.later = timestamp, false
-		if at >= 0 { // a full list
-			pods = slices.Delete(pods, at, at+1)
-		}
-		pods = slices.Insert(pods, changed, &again)
+		pods = slices.Insert(without(pods, uid), changed, g.listedAgain(uid, timestamp))
 		changed++
 	}
 	g.asked = nil
 	return pods, changed
+}
+
+// withAskedMeanwhile gives a pod that a resize asked to inspect during a relist its place in the walk over the records, which has no
+// defined order: if the walk has not yet visited the pod, this relist inspects the pod, otherwise the next one. pods are those that the
+// walk has still to visit, and the first left of these have changed.
+func (g *pleg) withAskedMeanwhile(pods []*runtimePod, visited, left int, uid types.UID, timestamp virtual.Time) ([]*runtimePod, int) {
+	if r := g.records[uid]; r.old == nil || indexOf(pods[:left], uid) >= 0 {
+		return pods, left
+	}
+	pods = without(pods, uid)
+	place := g.placeInWalk(pods[:left], visited, uid)
+	if place < visited {
+		return pods, left
+	}
+	again := g.listedAgain(uid, timestamp)
+	g.setCurrent(again)
+	return slices.Insert(pods, place-visited, again), left + 1
+}
+
+// placeInWalk returns how many of the visited pods and of the pods that are left a walk visits before the pod with the given UID.
+func (g *pleg) placeInWalk(left []*runtimePod, visited int, uid types.UID) int {
+	points := make([]string, 0, len(left)+2)
+	for _, pod := range left {
+		points = append(points, string(pod.uid))
+	}
+	points = append(points, relistBegins, string(uid))
+	choose.Guided(&g.k.sim.Asker, "relist", points, func(point string) string { return point })
+	canonical := 0
+	if at := slices.Index(points, string(uid)); at < slices.Index(points, relistBegins) {
+		canonical = visited + at
+	}
+	places := visited + len(left) + 1
+	return (canonical + g.k.sim.Choose(choose.Order, "reinspect", places)) % places
+}
+
+// listedAgain returns a pod that has not changed as the last relist listed it.
+func (g *pleg) listedAgain(uid types.UID, timestamp virtual.Time) *runtimePod {
+	again := *g.records[uid].old
+	again.timestamp, again.later = timestamp, false
+	return &again
+}
+
+func indexOf(pods []*runtimePod, uid types.UID) int {
+	return slices.IndexFunc(pods, func(p *runtimePod) bool { return p.uid == uid })
+}
+
+func without(pods []*runtimePod, uid types.UID) []*runtimePod {
+	return slices.DeleteFunc(pods, func(p *runtimePod) bool { return p.uid == uid })
 }
 
 // run is the process of the PLEG. The timer of the global relist has priority over requests (workerLoopIteration in
@@ -217,6 +261,7 @@ func (g *pleg) handleRequest(p *sim.Proc, r relistRequest) {
 // relist lists all pods and updates their records. If a list call fails, nothing changes (Relist in
 // pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) relist(p *sim.Proc) {
+	g.k.sim.Turn("relist", relistBegins)
 	before := g.k.runtime.Generation()
 	if l, err := g.k.getPods(p, g.scope()); err == nil {
 		g.updateRecords(p, l, before)
@@ -251,8 +296,13 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	choose.Guided(&g.k.sim.Asker, "relist", changed, func(r *runtimePod) string { return string(r.uid) })
 	choose.Shuffle(g.k.sim, "relist", changed)
 	inspected := true
-	for _, pod := range pods {
-		inspected = g.reconcilePodRecord(p, pod.uid, "global") && inspected
+	for visited := 1; len(pods) > 0; visited++ {
+		asked := len(g.asked)
+		inspected = g.reconcilePodRecord(p, pods[0].uid, "global") && inspected
+		pods, inspect = pods[1:], max(0, inspect-1)
+		for _, uid := range g.asked[asked:] {
+			pods, inspect = g.withAskedMeanwhile(pods, visited, inspect, uid, l.timestamp)
+		}
 	}
 	if inspected { // otherwise the next relist must see these changes again
 		g.generation = generation

@@ -328,8 +328,9 @@ spec:
   - {pod: web-1, always: 90s..95s, status: {ready: true}}
 `
 
+// manyRuns writes the scenario many to a file whose name is wider than a narrow page.
 func manyRuns(t *testing.T) string {
-	file := filepath.Join(t.TempDir(), "many.yaml")
+	file := filepath.Join(t.TempDir(), strings.Repeat("many", 30)+".yaml")
 	if err := os.WriteFile(file, []byte(many), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,9 @@ func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) 
 }
 
 func (r *runtimeService) ListPodSandbox(_ context.Context, filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
+	if !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
+		r.driver.turns.add("relist", "begin")
+	}
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.ListPodSandbox,
 		PodUID: podOfFilter(filter.GetLabelSelector()),

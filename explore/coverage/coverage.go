@@ -78,6 +78,7 @@ var points = []struct {
 	{choose.SelectCase, ""},
 	{choose.Next, ""},
 	{choose.Order, "relist"},
+	{choose.Order, "reinspect"},
 	{choose.Order, "sync tick"},
 	{choose.Order, "container GC"},
 	{choose.Order, "sandbox GC"},
