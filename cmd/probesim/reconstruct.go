@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +57,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
 	defer progress.stop()
 	left := reconstruct.DefaultEffort // which the pods share
-	for i, p := range pods {
+	for i, p := range reconstruct.Simplest(pods) {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
 		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: max(left/(len(pods)-i), 1), Progress: func(percent int) {
@@ -67,7 +68,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		}
 		switch {
 		case cmd.Context().Err() != nil:
-			return all[:len(all)-1], &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
+			return inPodOrder(all[:len(all)-1], pods), &exitError{exitInterrupted, fmt.Errorf("interrupted: %s reconstructed", progress)}
 		case errors.Is(err, reconstruct.ErrNothing):
 			r.problem = err.Error()
 		case err != nil:
@@ -75,7 +76,15 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		}
 		progress.step()
 	}
-	return all, nil
+	return inPodOrder(all, pods), nil
+}
+
+// inPodOrder sorts reconstructions in the order of their pods.
+func inPodOrder(all []*reconstruction, pods []*incident.Pod) []*reconstruction {
+	slices.SortFunc(all, func(a, b *reconstruction) int {
+		return cmp.Compare(slices.Index(pods, a.pod), slices.Index(pods, b.pod))
+	})
+	return all
 }
 
 func (r *reconstruction) find(cmd *cobra.Command, rec *incident.Recording, o reconstruct.Options) error {

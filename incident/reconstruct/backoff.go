@@ -52,7 +52,7 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, report
 		}
 		for _, next := range starts {
 			took := next.at.End().Sub(f.Last.At)
-			if next.number == m.numberOf(f)+1 && took < min(10*time.Second<<min(m.numberOf(f)-1, 10), 5*time.Minute)-2*time.Second {
+			if next.number == m.numberOf(f)+1 && !m.forgot(f.Last.At, next.at.End()) && took < min(10*time.Second<<min(m.numberOf(f)-1, 10), 5*time.Minute)-2*time.Second {
 				pause, fast = max(took, 0), true
 			}
 		}
@@ -63,14 +63,14 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, report
 		}
 		for _, next := range starts {
 			took := next.at.End().Sub(f.When.At)
-			if next.number == 2 && took > 0 && took < 10*time.Second-2*detection {
+			if next.number == 2 && took > 0 && !m.forgot(f.When.At, next.at.End()) && took < 10*time.Second-2*detection {
 				pause, fast, reported = took+detection/2, true, true
 			}
 		}
 	}
 	for i := 1; i < len(starts); i++ {
 		from, to := starts[i-1], starts[i]
-		if to.number < 2 || to.number == from.number {
+		if to.number < 2 || to.number == from.number || m.forgot(from.at.At, to.at.End()) {
 			continue
 		}
 		var needs time.Duration
@@ -91,6 +91,12 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, report
 		}
 	}
 	return max(pause, time.Second), fast, reported
+}
+
+// forgot reports whether the kubelet restarted between two times, as its events tell. A kubelet that starts has forgotten the back-offs.
+func (m *model) forgot(from, to time.Time) bool {
+	after, before := m.forgotten()
+	return !after.IsZero() && from.Before(before) && to.After(after)
 }
 
 // retryDoubt returns by how much a moment of a container, or of the pod, can differ from a run because of the random delays of the kubelet. A pod in crash-loop

@@ -183,10 +183,42 @@ func tryHook(s *search, c *v1.Container) []choice {
 			return []choice{{name: "none"}, {name: "hook", rules: []rule{{"postStart: hang", fmt.Sprintf("%s: the container has started, but waits: its hook has not ended", f.Place)}}}}
 		}
 	}
+	list := []choice{{name: "none"}}
 	if _, late := s.lateness(c); late > 20*time.Millisecond {
-		return []choice{{name: "none"}, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3)}
+		list = append(list, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3))
 	}
-	return nil
+	return append(list, s.lastingHooks(c)...)
+}
+
+// lastingHooks returns choices in which the postStart hook of a container lasts until something that the kubelet does only after the hook:
+// it stops the pod, or tells that its containers are ready.
+func (s *search) lastingHooks(c *v1.Container) []choice {
+	starts := s.starts(c.Name)
+	if len(starts) == 0 {
+		return nil
+	}
+	var list []choice
+	for _, f := range s.model.pod.Facts {
+		stops := f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
+		ready := f.Kind == incident.Condition && f.Value == "True" && f.Reason != "PodScheduled"
+		if !stops && !ready || !f.When.Known() {
+			continue
+		}
+		took := f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - starts[0].Offset()
+		if took < 100*time.Millisecond || took > time.Hour {
+			continue
+		}
+		hook := choice{name: "lasting hook", rare: true, rules: []rule{{"postStart: ok in " + value.Format(round(took)),
+			fmt.Sprintf("%s: this follows the end of the hook", f.Place)}}}
+		list = append(list, hook)
+		if stops && !s.model.deleted.IsZero() { // the request was before that
+			for _, before := range []time.Duration{200 * time.Millisecond, took / 2} {
+				hook.deleted, hook.grace = ptr(f.When.At.Add(-before)), s.model.grace
+				list = append(list, hook)
+			}
+		}
+	}
+	return list
 }
 
 // failedHook lets the postStart hook of a container fail, if an event says so: at once, or as long after the start as the event.
@@ -371,7 +403,7 @@ func grpcAnswer(output, name string) (word, definition string) {
 	case grpcStatus.MatchString(output):
 		return grpcStatus.FindStringSubmatch(output)[1], ""
 	case grpcEnd.MatchString(output):
-		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(grpcEnd.FindStringSubmatch(output)[1]))
+		return name, transportError(name, grpcEnd.FindStringSubmatch(output)[1])
 	case grpcCode.MatchString(output):
 		return codeName(grpcCode.FindStringSubmatch(output)[1]), ""
 	}
@@ -432,11 +464,20 @@ func answer(p *v1.Probe, u incident.Unhealthy, name string) (word, definition st
 		if !found {
 			text = "EOF"
 		}
-		return name, fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
+		return name, transportError(name, text)
 	case refused.in(u.Output):
 		return "down", ""
+	case p.HTTPGet != nil && strings.HasPrefix(u.Output, `Get "`): // any other error of the client
+		if _, text, found := strings.Cut(u.Output, `": `); found {
+			return name, transportError(name, text)
+		}
 	}
 	return "fail", ""
+}
+
+// transportError returns the definition of an answer with which a request ends in an error of the client.
+func transportError(name, text string) string {
+	return fmt.Sprintf("name: %s, transportError: %s", name, strconv.Quote(text))
 }
 
 func period(p *v1.Probe) time.Duration {
@@ -855,6 +896,9 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 	if slow := s.slowAnswer(probe, period(incident.ProbeOf(c, probe))); slow != nil {
 		list = append(list, choice{name: "slow", rules: []rule{*slow}})
 	}
+	if probe == trace.Startup {
+		list = append(list, s.slowStartups(c)...)
+	}
 	if _, late := s.lateness(c); probe == trace.Startup && isInit(s.model.object, c) && late > 20*time.Millisecond {
 		list = append(list, s.calibrated(c, "startup: ok in %s", round(late), "the next container starts when this one has started", 3))
 	}
@@ -873,6 +917,35 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 		} else if f.Kind == incident.Condition && f.When.Known() {
 			at := f.When.At.Sub(s.best.zero) - period(incident.ProbeOf(c, probe))/2
 			list = append(list, choice{name: "until", rules: []rule{{fmt.Sprintf("at: 0s, for: %s, %s: fail", value.Format(max(round(at), time.Millisecond)), probe), says}}})
+		}
+	}
+	return list
+}
+
+// slowStartups returns choices in which the startup probe of a container gets its answer so late that another probe, which the kubelet
+// runs as soon as the startup probe has succeeded, has its recorded failures at its runs.
+func (s *search) slowStartups(c *v1.Container) []choice {
+	runs := s.probeRuns(c.Name, trace.Startup)
+	if len(runs) == 0 {
+		return nil
+	}
+	timeout := time.Duration(max(incident.ProbeOf(c, trace.Startup).TimeoutSeconds, 1)) * time.Second
+	var list []choice
+	for _, probe := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		p := incident.ProbeOf(c, probe)
+		others, outages := s.probeRuns(c.Name, probe), []outage(nil)
+		if p != nil {
+			outages = s.outages(c, probe)
+		}
+		if len(others) == 0 || len(outages) == 0 {
+			continue
+		}
+		first := slices.MinFunc(outages, func(a, b outage) int { return cmp.Compare(a.first, b.first) })
+		late := (first.first - (others[0].T.Offset() - others[0].Took)) % period(p)
+		for by := late; by < timeout; by += period(p) {
+			if took := runs[len(runs)-1].Took + by; took > slowAfter && took < timeout {
+				list = append(list, choice{name: "slow startup", rare: true, rules: []rule{{"startup: ok in " + value.Format(round(took)), first.says}}})
+			}
 		}
 	}
 	return list

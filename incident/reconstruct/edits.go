@@ -23,19 +23,19 @@ func (s *search) edits() []edit {
 	var list []edit
 	containers := s.model.containers()
 	slices.SortStableFunc(containers, func(a, b *v1.Container) int { return cmp.Compare(countOf(gaps, b.Name), countOf(gaps, a.Name)) })
-	var scripts []*script
+	scripts := map[string]*script{}
 	for _, c := range containers {
 		t := s.script(c)
-		scripts = append(scripts, t)
+		scripts[c.Name] = t
 		list = append(append(list, editsAlike(t)...), s.editsOfLives(t, gaps)...)
 		for _, probe := range probesOf(c) {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
 	}
-	list = append(append(list, s.editsOfStart(gaps)...), s.editsOfParts()...)
-	for _, t := range scripts {
-		for _, probe := range probesOf(t.c) {
-			list = append(list, s.editsOfRuns(t, probe, gaps)...)
+	list = append(append(append(list, s.editsOfStart(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
+	for _, c := range containers {
+		for _, probe := range probesOf(c) {
+			list = append(list, s.editsOfRuns(scripts[c.Name], probe, gaps)...)
 		}
 	}
 	return list

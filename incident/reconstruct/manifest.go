@@ -64,6 +64,7 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	if len(m.object.Spec.ReadinessGates) > 0 {
 		m.parts = append(m.parts, &part{what: "gates", try: tryGates})
 	}
+	m.parts = append(m.parts, &part{what: "sync", try: trySync}, &part{what: hidden, try: tryHidden})
 	m.claims(m.zero(0)) // finds what is beyond the simulator
 	return m, nil
 }

@@ -39,19 +39,31 @@ func (s *search) merge() error {
 	return nil
 }
 
-// prune removes the rules without which the run explains as much and is as close to the recording: other rules explain the same.
+// prune removes the rules and the hidden steps without which the run explains as much and is as close to the recording: other rules explain the same.
 func (s *search) prune() error {
+	without := func(p *part, remove func()) error {
+		if s.spent > s.limit {
+			return nil
+		}
+		before, best := *p, s.best
+		remove()
+		kept, err := s.keep()
+		if !kept || s.best.score < best.score {
+			*p, s.best = before, best
+		}
+		return err
+	}
 	for _, p := range s.model.parts {
-		for i := len(p.rules) - 1; i >= 0 && s.spent <= s.limit; i-- {
-			before, best := *p, s.best
-			p.rules = slices.Delete(slices.Clone(before.rules), i, i+1)
-			kept, err := s.keep()
-			if err != nil {
+		for i := len(p.rules) - 1; i >= 0; i-- {
+			if err := without(p, func() { p.rules = slices.Delete(slices.Clone(p.rules), i, i+1) }); err != nil {
 				return err
 			}
-			if !kept || s.best.score < best.score {
-				*p, s.best = before, best
-			}
+		}
+	}
+	p := s.model.part("", hidden)
+	for i := len(p.steps) - 1; i >= 0; i-- {
+		if err := without(p, func() { p.steps = slices.Delete(slices.Clone(p.steps), i, i+1) }); err != nil {
+			return err
 		}
 	}
 	return nil

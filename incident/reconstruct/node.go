@@ -26,6 +26,8 @@ func tryNode(s *search, _ *part) []choice {
 					list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(round(at-before)), m.pod.Name)}})
 				}
 			}
+		case f.Kind == incident.Event && f.Reason == "SandboxChanged" && f.When.Known():
+			list = append(list, s.reboots(f)...)
 		case f.Kind == incident.Phase && f.Reason == "Evicted" && !m.hasEvent("Evicted"): // the kubelet dropped the event
 			for _, at := range s.endsOfPod() {
 				list = append(list, choice{name: "evicted", steps: []string{fmt.Sprintf("at: %s, evict: {pod: %s}", value.Format(at), m.pod.Name)}})
@@ -51,6 +53,31 @@ func tryNode(s *search, _ *part) []choice {
 						}
 					}
 				}
+			}
+		}
+	}
+	return list
+}
+
+// reboots returns choices in which the node rebooted before the kubelet found that the sandbox of the pod was gone: after the event before
+// that, and some seconds before, which the kubelet needs to start.
+func (s *search) reboots(f *incident.Fact) []choice {
+	m := s.model
+	var last time.Time
+	for _, e := range m.pod.Facts {
+		for _, at := range []incident.Moment{e.When, e.Last} {
+			if e.Kind == incident.Event && at.Known() && at.End().Before(f.When.At) {
+				last = later(last, at.At)
+			}
+		}
+	}
+	from, to := max(last.Sub(s.best.zero), 0), f.When.Best().Sub(s.best.zero)
+	var list []choice
+	for i := range 6 {
+		at := from + (to-from)*time.Duration(2*i+1)/12
+		for _, start := range []time.Duration{3400 * time.Millisecond, 2500 * time.Millisecond, 1500 * time.Millisecond} {
+			if down := to - at - start; at > 0 && down > 0 {
+				list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(round(down)))}})
 			}
 		}
 	}
@@ -130,7 +157,7 @@ func tryKubelet(s *search, _ *part) []choice {
 	m := s.model
 	list := []choice{{name: "none"}}
 	after, before := m.forgotten()
-	if after.IsZero() || m.rebooted() {
+	if after.IsZero() || m.hasEvent("SandboxChanged") { // the whole node restarted
 		return list
 	}
 	from, to := after.Sub(s.best.zero), before.Sub(s.best.zero)
@@ -155,11 +182,6 @@ func tryKubelet(s *search, _ *part) []choice {
 		}
 	}
 	return list
-}
-
-// rebooted reports whether a container ended because its node went down.
-func (m *model) rebooted() bool {
-	return slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Terminated && f.ExitCode == 255 })
 }
 
 // forgotten returns the range of times in which the kubelet forgot its events: after the last time of each object that a later one

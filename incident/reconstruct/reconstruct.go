@@ -28,7 +28,7 @@ import (
 
 // Options control a reconstruction. The zero value works.
 type Options struct {
-	// Runs is the maximum number of runs of the search; 0 means 4000.
+	// Runs is the maximum number of runs of the search; 0 means 12000.
 	Runs int
 	// Command is the command that makes the scenario, for its first comment.
 	Command string
@@ -41,9 +41,9 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// DefaultEffort is the maximum work of a search, about 14 s on a core. The sizes of the scenarios and of the runs tell the work: the time
+// DefaultEffort is the maximum work of a search, about 28 s on a core. The sizes of the scenarios and of the runs tell the work: the time
 // that they take must not decide about a result.
-const DefaultEffort = 28_000_000
+const DefaultEffort = 56_000_000
 
 // work returns the work of a run of a scenario, in units of about half a microsecond.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
@@ -105,13 +105,21 @@ func (r *Result) Behavior() []Rule {
 // Steps returns the inferred steps of the scenario: what happened to the node or to the pod from outside.
 func (r *Result) Steps() []string { return append([]string{}, r.model.steps(r.Zero)...) }
 
+// Simplest returns pods with those first that have the fewest facts. If reconstructions share an effort in this order, simple pods leave
+// theirs to the others.
+func Simplest(pods []*incident.Pod) []*incident.Pod {
+	pods = slices.Clone(pods)
+	slices.SortStableFunc(pods, func(a, b *incident.Pod) int { return cmp.Compare(len(a.Facts), len(b.Facts)) })
+	return pods
+}
+
 // ErrNothing is the error for a pod about which the recording tells too little.
 var ErrNothing = errors.New("the recording tells neither a start nor an end of a container nor a result of a probe")
 
 // Pod reconstructs what happened to a pod.
 func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Options) (*Result, error) {
 	if o.Runs == 0 {
-		o.Runs = 4000
+		o.Runs = 12000
 	}
 	if o.Effort == 0 {
 		o.Effort = DefaultEffort
@@ -126,8 +134,11 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	s.left, s.limit = o.Runs-s.tried, o.Effort
+	s.left, s.limit, s.desperate = o.Runs-s.tried, o.Effort, true
 	if err := s.repair(s.left, o.Effort); err != nil {
+		return nil, err
+	}
+	if err := s.again(); err != nil {
 		return nil, err
 	}
 	for _, improve := range []func() error{s.prune, s.widen, s.merge} {
@@ -183,6 +194,7 @@ type model struct {
 	grace   *int          // of the deletion; nil: that of the pod
 	config  string        // of the kubelet
 	backoff string        // the part of it about back-offs
+	resync  time.Duration // the syncFrequency of the kubelet; 0: the default
 	since   time.Duration // from the last fact to the recording
 
 	requested time.Time // when the deletion was requested, if a fact tells it
@@ -214,6 +226,7 @@ type choice struct {
 	mount   *time.Duration
 	start   *time.Time     // the first start
 	since   *time.Duration // from the last fact to the recording
+	resync  *time.Duration // the syncFrequency of the kubelet
 	deleted *time.Time     // the request to delete the pod; zero: none
 	grace   *int           // its gracePeriodSeconds; nil: that of the pod
 	rare    bool           // only if the best run so far leaves facts unexplained: the others are simpler
@@ -252,7 +265,9 @@ type search struct {
 	expect map[string][]*scenarios.Expect // loaded expectations, by their text
 	scores map[string]int                 // of the attempts so far
 
-	rejected []detoured // since the last detour
+	rejected []detoured
+
+	desperate bool // everything else has been tried, so that steps without a fact of their own may explain the rest
 }
 
 // rounds is the number of times that the search goes through all parts.
@@ -298,6 +313,19 @@ func (s *search) run() error {
 	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
 	// another one that fails later.
 	var ways []func() error
+	if after, _ := m.forgotten(); !after.IsZero() { // the kubelet restarted, after which the lives of its containers have other explanations
+		ways = append(ways, func() error {
+			p := m.part("", "kubelet")
+			try := p.try
+			p.try = func(s *search, p *part) []choice {
+				return slices.DeleteFunc(try(s, p), func(c choice) bool { return c.name == "none" })
+			}
+			if list := p.try(s, p); len(list) > 4 {
+				m.choose(p, &list[4])
+			}
+			return nil
+		})
+	}
 	if moved { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
 		ways = append(ways, func() error {
 			m.sandbox, m.uptime = usualSandbox, m.old()
@@ -367,10 +395,11 @@ func (s *search) detour() error {
 	if len(s.best.claims)-held(s.best) > detourable {
 		return nil
 	}
+	since := 0
 	for range rounds {
 		before := s.best.score
-		rejected := s.rejected
-		s.rejected = nil
+		rejected := slices.Clone(s.rejected[since:])
+		since = len(s.rejected)
 		slices.SortStableFunc(rejected, func(a, b detoured) int { return cmp.Compare(b.score, a.score) })
 		for i := range rejected[:min(len(rejected), detours)] {
 			if s.left <= 0 || s.spent > s.limit {
@@ -408,17 +437,72 @@ func (s *search) detour() error {
 	return nil
 }
 
+// again goes on from choices that the search rejected, as long as it may: after each, it improves the other parts and repairs the rest. The
+// parts take turns, each with the best of its choices that is left.
+func (s *search) again() error {
+	turns, seen := map[*part]int{}, map[string]bool{}
+	for !s.complete() && s.left > 0 && s.spent <= s.limit {
+		d := s.nextDetour(turns, seen)
+		if d == nil {
+			return nil
+		}
+		turns[d.part]++
+		best, found := s.best, s.model.snapshot()
+		s.model.choose(d.part, &d.choice)
+		a, err := s.attempt()
+		if errors.Is(err, simulate.ErrInterrupted) {
+			return err
+		}
+		if err == nil {
+			s.best, s.until = a, max(s.left-detourRuns, 0)
+			for _, p := range s.model.parts {
+				if p == d.part {
+					continue
+				}
+				if err := s.improve(p); err != nil {
+					return err
+				}
+			}
+			if err := s.repair(detourRuns, s.limit-s.spent); err != nil {
+				return err
+			}
+		}
+		if err != nil || s.best.score <= best.score {
+			s.best = best
+			s.model.restore(found)
+		}
+	}
+	return nil
+}
+
+// nextDetour returns the best choice of the part that had the fewest turns, of those that it has not returned before.
+func (s *search) nextDetour(turns map[*part]int, seen map[string]bool) *detoured {
+	var next *detoured
+	for i := range s.rejected {
+		d := &s.rejected[i]
+		if seen[d.key] || next != nil && (turns[d.part] > turns[next.part] || turns[d.part] == turns[next.part] && d.score <= next.score) {
+			continue
+		}
+		next = d
+	}
+	if next != nil {
+		seen[next.key] = true
+	}
+	return next
+}
+
 // detourable is the maximum number of unexplained facts for which detours are worth their time.
 const detourable = 6
 
 // detourRuns is the maximum number of runs of a detour.
 const detourRuns = 150
 
-// detoured is a choice that the search rejected, and its score.
+// detoured is a choice that the search rejected, and the score of its attempt.
 type detoured struct {
 	part   *part
 	choice choice
 	score  int
+	key    string // of the attempt
 }
 
 // align moves a guessed start so that a run of the probe is at the first fact.
@@ -595,7 +679,7 @@ func (s *search) improve(p *part) error {
 		default:
 			s.model.restore(before)
 			if err == nil && a.score > s.best.score-5000 {
-				s.rejected = append(s.rejected, detoured{p, c, a.score})
+				s.rejected = append(s.rejected, detoured{p, c, a.score, key})
 			}
 		}
 		if err == nil && c.next != nil {
@@ -635,6 +719,7 @@ func (m *model) choose(p *part, c *choice) {
 	set(&m.mount, c.mount)
 	set(&m.first.At, c.start)
 	set(&m.since, c.since)
+	set(&m.resync, c.resync)
 	if c.deleted != nil {
 		m.deleted, m.grace = *c.deleted, c.grace
 	}

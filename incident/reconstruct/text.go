@@ -59,7 +59,11 @@ func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 	m.wordings(comment)
 	line("  kubernetesVersions: [%s]", m.version)
 	line("  duration: %s", value.Format(m.duration(zero)))
-	config := strings.Join(slices.DeleteFunc([]string{m.config, m.backoff}, func(s string) bool { return s == "" }), ", ")
+	resync := ""
+	if m.resync > 0 {
+		resync = "syncFrequency: " + value.Format(m.resync)
+	}
+	config := strings.Join(slices.DeleteFunc([]string{m.config, m.backoff, resync}, func(s string) bool { return s == "" }), ", ")
 	if m.uptime > 0 || config != "" {
 		line("  kubelet:")
 	}

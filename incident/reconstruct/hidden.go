@@ -1,0 +1,180 @@
+package reconstruct
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/value"
+)
+
+// hidden is the part with what happened from outside without a fact of its own: only the times of other facts tell it.
+const hidden = "hidden"
+
+// tryHidden removes what happened without a fact of its own. Repairs add it.
+func tryHidden(*search, *part) []choice { return []choice{{name: "none"}} }
+
+// maxHidden is the maximum number of steps without a fact of their own.
+const maxHidden = 4
+
+// editsOfSteps returns edits that move steps, change how long their effects last, or remove them, and edits that add a step which leaves no
+// fact of its own.
+func (s *search) editsOfSteps(gaps []gap, scripts map[string]*script) []edit {
+	var list []edit
+	shifts := shiftsOf(gaps)
+	for _, p := range s.model.parts {
+		for i, step := range p.steps {
+			change := func(to ...string) {
+				list = append(list, func(m *model) {
+					if p := m.part(p.container, p.what); i < len(p.steps) && p.steps[i] == step {
+						p.steps = append(append(slices.Clone(p.steps[:i]), to...), p.steps[i+1:]...)
+					}
+				})
+			}
+			for _, by := range shifts {
+				for _, to := range movedSteps(step, by) {
+					change(to)
+				}
+			}
+			if p.what != "gates" {
+				change()
+			}
+		}
+	}
+	if !s.model.deleted.IsZero() {
+		for _, by := range shifts {
+			list = append(list, func(m *model) { m.deleted = m.deleted.Add(by) })
+		}
+	}
+	return append(list, s.editsOfHidden(gaps, scripts)...)
+}
+
+// shiftsOf returns by how much later something can be because of gaps, and some common differences.
+func shiftsOf(gaps []gap) []time.Duration {
+	var shifts []time.Duration
+	add := func(by time.Duration) {
+		if by = round(by); by != 0 && !slices.Contains(shifts, by) {
+			shifts = append(shifts, by)
+		}
+	}
+	for _, g := range gaps {
+		if by, known := g.shift(); known && len(shifts) < 12 {
+			add(by)
+		}
+	}
+	for _, by := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second} {
+		add(by)
+		add(-by)
+	}
+	return shifts
+}
+
+var (
+	stepTime   = regexp.MustCompile(`^at: ([^,]+), `)
+	stepLength = regexp.MustCompile(`\{(for|downtime): ([^,}]+)`)
+)
+
+// movedSteps returns a step that is later, and if its effect lasts for some time, the step with an effect that ends later, and the step
+// that is later with an effect that ends when it did.
+func movedSteps(step string, by time.Duration) []string {
+	when, length := stepTime.FindStringSubmatchIndex(step), stepLength.FindStringSubmatchIndex(step)
+	if when == nil {
+		return nil
+	}
+	at, err := value.ParseDuration(step[when[2]:when[3]])
+	if err != nil {
+		return nil
+	}
+	var list []string
+	later := ""
+	if at+by > 0 {
+		later = "at: " + value.Format(round(at+by)) + ", "
+		list = append(list, later+step[when[1]:])
+	}
+	if length == nil {
+		return list
+	}
+	lasts, err := value.ParseDuration(step[length[4]:length[5]])
+	if err != nil {
+		return list
+	}
+	lasting := func(d time.Duration) string {
+		return step[when[1]:length[4]] + value.Format(round(d)) + step[length[5]:]
+	}
+	if lasts+by > 0 {
+		list = append(list, step[:when[1]]+lasting(lasts+by))
+	}
+	if lasts-by > 0 && later != "" {
+		list = append(list, later+lasting(lasts-by))
+	}
+	return list
+}
+
+// editsOfHidden returns edits that add a step which leaves no fact of its own, at the times of gaps: somebody changed the pod, after which
+// the kubelet syncs it and runs the readiness probes of containers that are not ready; or the runtime lost a container.
+func (s *search) editsOfHidden(gaps []gap, scripts map[string]*script) []edit {
+	if p := s.model.part("", hidden); !s.desperate || len(p.steps) >= maxHidden {
+		return nil
+	}
+	var list []edit
+	add := func(at time.Duration, action string) {
+		if at = round(at); at <= 0 || at >= s.best.plan.Duration {
+			return
+		}
+		list = append(list, func(m *model) {
+			p := m.part("", hidden)
+			p.steps = append(slices.Clone(p.steps), fmt.Sprintf("at: %s, %s", value.Format(at), action))
+		})
+	}
+	pod := s.model.pod.Name
+	for _, at := range s.momentsOf(gaps) {
+		add(at-hiddenBefore, fmt.Sprintf("patch: {pod: %s, metadata: {annotations: {changed: %q}}}", pod, value.Format(round(at))))
+	}
+	for _, c := range s.model.containers() {
+		for i, l := range scripts[c.Name].lives { // it did not exit by itself
+			if at := round(l.start + l.took); l.exits && countOf(gaps, c.Name) > 0 {
+				list = append(list, func(m *model) {
+					n := scripts[c.Name].clone()
+					n.lives[i].exits = false
+					m.take(n)
+					p := m.part("", hidden)
+					p.steps = append(slices.Clone(p.steps), fmt.Sprintf("at: %s, kill: {pod: %s, container: %s, remove: true}", value.Format(at), pod, c.Name))
+				})
+			}
+		}
+		for _, g := range gaps {
+			if k := g.claim.Fact.Kind; g.about(c.Name) && (k == incident.Restarts || k == incident.Waiting || k == incident.Terminated) {
+				for _, before := range []time.Duration{hiddenBefore, time.Second, 2 * time.Second, 5 * time.Second} {
+					add(g.from+(g.to-g.from)/2-before, fmt.Sprintf("kill: {pod: %s, container: %s, remove: true}", pod, c.Name))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// hiddenBefore is the time from a step to what follows it.
+const hiddenBefore = 30 * time.Millisecond
+
+// momentsOf returns the times of what is missing, at most a few: of the requests of probes, if these failed later.
+func (s *search) momentsOf(gaps []gap) []time.Duration {
+	var list []time.Duration
+	add := func(at time.Duration) {
+		if at = round(at); len(list) < 16 && !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	for _, g := range gaps {
+		middle := g.from + (g.to-g.from)/2
+		add(middle)
+		f := g.claim.Fact
+		if c, u := s.model.spec(f.Container), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" {
+			if p := incident.ProbeOf(c, u.Probe); p != nil && hangs(p, u) {
+				add(middle - fullTimeout(p, u))
+			}
+		}
+	}
+	return list
+}
