@@ -52,7 +52,7 @@ func (s *Subject) phasesOf(n Nodes, f measure) (Bound, error) {
 	if err != nil {
 		return Bound{}, err
 	}
-	all, err := overAll(moments, c, f)
+	all, err := between(moments, c, f)
 	return all.bound, err
 }
 

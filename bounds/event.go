@@ -34,9 +34,13 @@ func (s *Subject) survives(m Misfortune) question {
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
-// away.
+// away. Both ends are derived if its liveness probe can stop the container first.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, s.staysReady(m))
+	b, err := s.ask(n, s.staysReady(m))
+	if err == nil && !n.Middle && b.Least != Never && s.derivesStaysReady(n, m) {
+		b = b.derive(s.lastsAtMost(n, m))
+	}
+	return b, err
 }
 
 func (s *Subject) staysReady(m Misfortune) question {
@@ -83,9 +87,14 @@ func (n Nodes) longestWait() time.Duration {
 	return time.Second + 3*n.lists()
 }
 
-// UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready.
+// UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived
+// if no other container of the pod leads to syncs.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, s.untilUnready(m))
+	b, err := s.ask(n, s.untilUnready(m))
+	if err == nil && !n.Middle && b.Least != Never && s.derivesUnready(n, m) {
+		b = b.derive(s.unreadyLimits(n, m))
+	}
+	return b, err
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
@@ -127,12 +136,23 @@ func (s *Subject) lasting(m Misfortune) func(history, *trace.Record, *Case) time
 			return 0
 		}
 		if stop := h.first(s.stopped(0)); stop != nil {
-			if own, err := s.limit(h, stop, m, c); err == nil {
+			own, err := s.limit(h, stop, m, c)
+			switch {
+			case err != nil:
+			case m == Stall && s.endsAtExit(h, outcome): // the request would have been answered
+				limit = own
+			default:
 				limit = min(limit, own)
 			}
 		}
 		return limit
 	}
+}
+
+// endsAtExit reports whether the probe run that caused a record failed because of the exit of the container.
+func (s *Subject) endsAtExit(h history, outcome *trace.Record) bool {
+	verdict, err := h.verdictOf(outcome)
+	return err == nil && verdict.Took < s.tookDuring(Nodes{}, Stall, verdict.Probe).Min
 }
 
 // limit returns how long the misfortune may last without a record that a probe caused.
@@ -200,7 +220,7 @@ func (s *Subject) phases(c Case, q question) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	return overAll(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
+	return between(moments, c, func(c Case) (sample, error) { return s.answer(c, q) })
 }
 
 // answer answers a question for a misfortune that begins at the event of the case and lasts for ever.
@@ -260,11 +280,11 @@ const maxWindow = 100
 const cycles = 1
 
 // requests returns the times at which a probe of the healthy container runs, over some cycles after the container has become
-// ready. If another probe can decide too, a second list has the times of both, after all initialDelaySeconds and the first run of each.
-func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Duration, error) {
+// ready. If another probe can decide too, they are the times of both, after all initialDelaySeconds and the first run of each.
+func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([]time.Duration, error) {
 	c.Rules = nil // the case can be that of another answer, with its misfortune
 	ready, runs, has := false, 0, map[trace.Probe]bool{}
-	var passed, first, last, from, until virtual.Time
+	var passed, from, to, until virtual.Time
 	var all []time.Duration
 	err := s.watch(&c, healthyWithin, func(r *trace.Record) bool {
 		if s.started(0)(r) {
@@ -275,42 +295,28 @@ func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([][]time.Durati
 			return until > 0 && r.T >= until
 		}
 		at := request(r)
-		if runs > 0 || r.Probe == p {
-			all = append(all, at.Offset())
-		}
-		if r.Probe == p {
-			switch runs++; runs {
-			case 2:
-				first = at
-			case cycles + 2:
-				last = at
-			}
-		}
-		if other != nil && from == 0 && r.T >= passed && has[p] && has[other.probe] {
-			from = at
-		}
-		has[r.Probe] = true
+		all = append(all, at.Offset())
 		switch {
-		case until > 0 || last == 0 || other != nil && from == 0:
-		case other == nil:
-			until = r.T
-		default: // a run that is still going on has begun before its end
-			until = max(last, from.Add(other.window)).Add(longestAnswer)
+		case until > 0:
+		case other != nil:
+			if r.T >= passed && has[p] && has[other.probe] {
+				from, to = at, at.Add(other.window)
+				until = to.Add(longestAnswer) // a run that is still going on has begun before the end
+			}
+			has[r.Probe] = true
+		case runs == 1:
+			from = at
+		case runs == cycles+1:
+			to, until = at, r.T
 		}
+		runs++
 		return until > 0 && r.T >= until
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(all)
-	within := func(from, to virtual.Time) []time.Duration {
-		return slices.DeleteFunc(slices.Clone(all), func(t time.Duration) bool { return t < from.Offset() || t > to.Offset() })
-	}
-	lists := [][]time.Duration{within(first, last)}
-	if other != nil {
-		lists = append(lists, within(from, from.Add(other.window)))
-	}
-	return lists, nil
+	return slices.DeleteFunc(all, func(t time.Duration) bool { return t < from.Offset() || t > to.Offset() }), nil
 }
 
 // longestAnswer is how long a healthy program takes to answer a probe at most.

@@ -25,7 +25,10 @@ var _ = flag.Set("rapid.seed", "1")
 // An example needs hundreds of runs, so there are fewer than usual. .ci/nightly passes -rapid.checks.
 var _ = flag.Set("rapid.checks", "12")
 
-var only = flag.String("only", "", "the question to prove")
+var (
+	only    = flag.String("only", "", "the question to prove")
+	version = flag.String("version", "", "the only version of Kubernetes to draw; empty for all releases")
+)
 
 // drawProbe draws a probe with any handler and small numbers. Its timeout can exceed its period.
 func drawProbe(t *rapid.T, name string) *v1.Probe {
@@ -65,9 +68,16 @@ func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
 	if c.ReadinessProbe != nil {
 		c.ReadinessProbe.SuccessThreshold = rapid.SampledFrom([]int32{1, 1, 1, 2, 3}).Draw(t, "successes")
 	}
-	version, _ := profile.Named(rapid.SampledFrom(profile.Names()).Draw(t, "version"))
+	name := rapid.SampledFrom(profile.Names()).Draw(t, "version")
+	if *version != "" {
+		name = *version
+	}
+	p, ok := profile.Named(name)
+	if !ok {
+		t.Fatalf("version %s is unknown", name)
+	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
-	s, err := NewSubject(pod, "app", version)
+	s, err := NewSubject(pod, "app", p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,11 +165,6 @@ func (th *theorem) happens(s *Subject, c Case, until time.Duration) bool {
 		return found
 	})
 	return found
-}
-
-// ofTypicalNodes are bounds that are proved for typical nodes only. On drawn nodes, up to one container of 20 has cases that pass them.
-var ofTypicalNodes = []string{
-	"until unready hang", "until unready stall", "until unready down", "stays ready stall",
 }
 
 func theorems() []theorem {

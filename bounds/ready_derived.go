@@ -3,8 +3,6 @@ package bounds
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
@@ -13,12 +11,17 @@ import (
 // derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe, and no other container of its pod
 // runs, so that only its own events lead to syncs.
 func (s *Subject) derivesReady() bool {
+	return s.Probe(trace.Readiness) != nil && s.alone() && !s.hooked()
+}
+
+// alone reports whether no other container of the pod runs beside the container, and nothing else decides when the pod is ready.
+func (s *Subject) alone() bool {
 	for i := range s.pod.Spec.InitContainers {
 		if podutil.IsRestartableInitContainer(&s.pod.Spec.InitContainers[i]) {
 			return false
 		}
 	}
-	return s.Probe(trace.Readiness) != nil && len(s.pod.Spec.Containers) == 1 && len(s.pod.Spec.ReadinessGates) == 0 && !s.hooked()
+	return len(s.pod.Spec.Containers) == 1 && len(s.pod.Spec.ReadinessGates) == 0
 }
 
 // readyLimits returns limits of the time from up until ready of a first instance. They follow from the rules of the kubelet, in any order of
@@ -37,14 +40,21 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 		least, greatest = r.atOnceAfterStartup()
 	case r.startup == nil:
 		least, greatest = r.later()
-		if s.stopsBefore(&r) { // the program is up at once, or at the run that would stop the container
-			l, g := r.atOnce()
-			least, greatest = min(least, l), max(greatest, g)
+		atOnceLeast, atOnceGreatest := r.atOnce()
+		switch possible, sure := s.stopsBefore(n, &r); { // the program is then up at once, or at the run that would stop the container
+		case sure:
+			least, greatest = atOnceLeast, atOnceGreatest
+		case possible:
+			least, greatest = min(least, atOnceLeast), max(greatest, atOnceGreatest)
 		}
 	default:
 		least, greatest = r.laterAfterStartup()
 	}
-	return least + r.took.Min + r.write.Min, greatest + (r.successes-1)*r.step + r.took.Max + r.writesAtMost()
+	greatest += (r.successes - 1) * r.step
+	if atOnce && r.startup == nil && r.successes > 1 && r.initialTriggers {
+		greatest -= r.step - min(r.step, max(r.took.Max, r.wait))
+	}
+	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
 
 // readying has the times that decide when a container becomes ready.
@@ -60,7 +70,9 @@ type readying struct {
 	step      time.Duration // the longest time from one run of the readiness probe to the next
 	successes time.Duration // that the readiness probe needs
 	resyncs   bool          // the kubelet can sync the pod without an event before the container is ready
-	startup   *startupRun   // nil if there is no startup probe
+	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
+	initialTriggers bool
+	startup         *startupRun // nil if there is no startup probe
 }
 
 // startupRun has the times of the startup probe.
@@ -69,8 +81,11 @@ type startupRun struct {
 	took  fakeruntime.Draw // of a run
 	step  time.Duration    // the longest time from a run that fails to the next one; 0 if there is none
 	delay time.Duration    // initialDelaySeconds
+	// succeeds is the time from the start until the success, if the program comes up after the first run, or at the only one.
+	succeeds fakeruntime.Draw
 	// firstLook is the longest time from the start until the first run, if this is the first tick that sees the start. It leads to a sync.
-	firstLook time.Duration
+	firstLook            time.Duration
+	firstLookOfReadiness time.Duration // the same for the readiness probe
 }
 
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
@@ -87,6 +102,7 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 		r.startup = s.newStartupRun(n, r.shown)
 	}
 	r.resyncs = s.resyncsBeforeReady(n, &r, atOnce)
+	r.initialTriggers = r.seconds.Max == 0 && !s.Profile.ContainerScopedProbes
 	return r
 }
 
@@ -123,11 +139,7 @@ func (s *Subject) newStartupRun(n Nodes, shown fakeruntime.Draw) *startupRun {
 	if s.failures(trace.Startup) > 1 {
 		r.step = s.step(n, trace.Startup)
 	}
-	calls := append([]delay{runPodSandbox, podSandboxStatus, imageStatus}, s.starts()...)
-	if podutil.Find(s.pod, s.Container).ImagePullPolicy == v1.PullAlways {
-		calls = append(calls, imageStatus)
-	}
-	begins, period := n.sum(calls...), s.period(trace.Startup)
+	begins, period := n.sum(append([]delay{runPodSandbox, podSandboxStatus, imageStatus, imageStatus}, s.starts()...)...), s.period(trace.Startup)
 	if s.init() != "" { // it can run for any time
 		begins.Max = begins.Min + period
 	}
@@ -137,6 +149,11 @@ func (s *Subject) newStartupRun(n Nodes, shown fakeruntime.Draw) *startupRun {
 		Max: nextTick(max(shown.Max, seconds.Max), period, begins, true),
 	}
 	r.firstLook = nextTick(shown.Max, period, begins, true)
+	r.firstLookOfReadiness = nextTick(shown.Max, s.period(trace.Readiness), begins, true)
+	r.succeeds = fakeruntime.Draw{Min: r.run.Min + r.took.Min, Max: r.run.Max + (s.failures(trace.Startup)-1)*r.step + r.took.Max}
+	if r.step > 0 {
+		r.succeeds.Min += period
+	}
 	return r
 }
 
@@ -155,14 +172,17 @@ func nextTick(after, period time.Duration, start fakeruntime.Draw, greatest bool
 	return ceil(start.Max+after) - start.Max
 }
 
-// stopsBefore reports whether the liveness probe can stop a container that is not up before its readiness probe runs.
-func (s *Subject) stopsBefore(r *readying) bool {
+// stopsBefore reports whether the liveness probe can stop a container that is not up before its readiness probe runs, and whether it surely
+// does so.
+func (s *Subject) stopsBefore(n Nodes, r *readying) (possible, sure bool) {
 	p := trace.Liveness
 	if s.Probe(p) == nil {
-		return false
+		return false, false
 	}
 	_, first := r.atOnce()
-	return max(r.shown.Min, s.delays(p).Min)+(s.failures(p)-1)*s.period(p) <= first
+	least := max(r.shown.Min, s.delays(p).Min) + (s.failures(p)-1)*s.period(p)
+	greatest := max(r.shown.Max, s.delays(p).Max) + s.failures(p)*s.step(n, p)
+	return least <= first, greatest < max(r.shown.Min, r.seconds.Min)
 }
 
 // delays returns the times of the end of initialDelaySeconds after the start.
@@ -261,7 +281,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 	earliest, syncs := max(resets.Min, r.seconds.Min), time.Duration(0)
 	switch {
 	case r.seconds.Min <= resets.Max:
-		syncs = 3
+		syncs = r.syncsAfter(done.Min)
 	case r.resyncs:
 		syncs = 1
 	}
@@ -294,10 +314,30 @@ func (r *readying) untilTriggered(synced bool) time.Duration {
 	return min(r.wait, r.period)
 }
 
+// syncsAfter returns how many runs after the first one can follow syncs, from a success of the startup probe at some time after the start.
+//
+// The sync for the success comes first, or a tick if that sync waits for a relist after another sync. The start leads to other syncs: for the
+// event of the relist and for the initial results of the probes. That of the readiness probe comes at its first tick that sees the start.
+func (r *readying) syncsAfter(success time.Duration) time.Duration {
+	others := max(r.shown.Max, r.startup.firstLook) + 3*r.wait // two syncs that wait for a relist, and that for the success
+	switch look := r.startup.firstLookOfReadiness; {
+	case success <= others:
+		return 3
+	case success <= look+r.lists.Max, look <= others && success <= look+3*r.wait:
+		return 2
+	case success <= look+r.lists.Max+r.wait, r.resyncs:
+		return 1
+	}
+	return 0
+}
+
 // later returns the same times as atOnce, from a moment that is not before the first run of the readiness probe.
 func (r *readying) later() (least, greatest time.Duration) {
 	least = (r.successes - 1) * r.period
-	if r.resyncs || r.seconds.Min <= max(r.shown.Max+2*r.wait, r.shown.Max+r.period) {
+	if r.resyncs {
+		least = min(least, r.triggered(1, 0))
+	}
+	if r.seconds.Min <= max(r.shown.Max+2*r.wait, r.shown.Max+r.period) {
 		least = min(least, r.triggered(1, 0), r.triggered(2, r.next))
 	}
 	return least, r.step
@@ -306,12 +346,16 @@ func (r *readying) later() (least, greatest time.Duration) {
 // laterAfterStartup returns the same times as atOnceAfterStartup, from a moment that is not before the first run of the startup probe.
 func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	u := r.startup
-	least = u.took.Min
-	if later := r.successes - 1; later > 0 {
-		least += max(r.triggered(3, 0), r.lists.Min)
-		if later > 1 { // the syncs wait for two relists, or a tick comes in between
+	syncs := r.syncsAfter(u.succeeds.Min)
+	least = u.took.Min + r.triggered(syncs, 0)
+	if later := r.successes - 1; syncs > 0 && later > 0 { // the next sync waits for a relist
+		least = max(least, u.took.Min+r.lists.Min)
+		if syncs > 2 && later > 1 { // the syncs wait for two relists, or a tick comes in between
 			least = max(least, time.Second+max(0, later-3)*r.period)
 		}
+	}
+	if wait := r.seconds.Min - u.succeeds.Max; wait > 3*r.wait { // after the syncs that follow the success
+		least = max(least, wait+r.triggered(r.syncsAfter(r.seconds.Min), 0))
 	}
 	// Another sync can come just before the success if the readiness probe sees the start only then, or soon after the run that failed.
 	synced := u.step <= 2*r.wait || u.step%r.period != 0 && r.period > u.step-2*time.Second

@@ -18,8 +18,8 @@ const (
 	codeSignal  = 128 // plus the number of the signal
 	codeSIGKILL = codeSignal + sigKILL
 
-	// sigtermExit is the time from the stop signal to the exit of a program without a rule for it.
-	sigtermExit = 100 * time.Millisecond
+	// SigtermExit is the time from the stop signal to the exit of a program without a rule for it.
+	SigtermExit = 100 * time.Millisecond
 	// initExit is the running time of a regular init container without a rule for its exit.
 	initExit = time.Second
 )

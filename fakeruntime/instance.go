@@ -106,7 +106,7 @@ func (in *instance) exit(init bool) exit {
 // cannot handle SIGKILL.
 func (in *instance) signal(now virtual.Time, number int) exit {
 	in.signaled = true
-	end := exit{at: later(now, sigtermExit), code: codeSignal + int32(number)}
+	end := exit{at: later(now, SigtermExit), code: codeSignal + int32(number)}
 	for i := range in.rules {
 		s := &in.rules[i].schedule
 		if s.rule.Clock != AfterSigterm {

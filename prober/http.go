@@ -18,9 +18,9 @@ import (
 // maxRedirects is the number of redirects that a probe follows (pkg/probe/http/http.go at v1.37.0).
 const maxRedirects = 10
 
-// tlsHandshakeTimeout is separate from the timeout of the probe, and can be the shorter one (SetTransportDefaults in
+// TLSHandshakeTimeout is separate from the timeout of the probe, and can be the shorter one (SetTransportDefaults in
 // pkg/util/net/http.go of k8s.io/apimachinery v0.37.0, net/http/transport.go of Go 1.26).
-const tlsHandshakeTimeout = 10 * time.Second
+const TLSHandshakeTimeout = 10 * time.Second
 
 // NewClient returns the HTTP client for one try of a probe or one run of a lifecycle hook.
 func NewClient(t *Transport) *http.Client {
@@ -37,7 +37,7 @@ func (e *execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 		e.request, e.requestIP = req, podIP
 	}
 	client := NewClient(&Transport{
-		Network: e.network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: tlsHandshakeTimeout,
+		Network: e.network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: TLSHandshakeTimeout,
 		HTTP2:     podutil.IsHTTP2(e.spec.HTTPGet),
 		Requester: Connection{PodUID: e.podUID, Container: e.name, Probe: e.probeType, Retry: retry},
 	})

@@ -1,0 +1,88 @@
+package bounds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
+)
+
+// derived is a bound with two derived ends.
+type derived struct {
+	name   string
+	bound  func(*Subject, Nodes) (Bound, error)
+	holds  func(*Subject, Nodes) bool // the rules from which the limits follow hold for the container
+	limits func(*Subject, Nodes) (least, greatest time.Duration)
+}
+
+func allDerived() []derived {
+	var list []derived
+	for _, m := range []Misfortune{Hang, Stall, Refuse} {
+		list = append(list, derived{
+			"until unready " + string(m),
+			func(s *Subject, n Nodes) (Bound, error) { return s.UntilUnready(n, m) },
+			func(s *Subject, n Nodes) bool { return s.derivesUnready(n, m) },
+			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.unreadyLimits(n, m) },
+		})
+		list = append(list, derived{
+			"stays ready " + string(m),
+			func(s *Subject, n Nodes) (Bound, error) { return s.StaysReady(n, m) },
+			func(s *Subject, n Nodes) bool { return s.derivesStaysReady(n, m) },
+			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.lastsAtMost(n, m) },
+		})
+	}
+	for _, atOnce := range []bool{true, false} {
+		list = append(list, derived{
+			fmt.Sprint("until ready, at once ", atOnce),
+			func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
+			func(s *Subject, _ Nodes) bool { return s.derivesReady() },
+			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.readyLimits(n, atOnce) },
+		})
+	}
+	return list
+}
+
+// No run that a search finds passes a derived limit. A bound takes the wider of both, so a bound alone does not show a limit that is wrong.
+// The middle of a delay is rounded. The test logs how far the runs stay from the limits.
+func TestSearchStaysWithinDerivedLimits(t *testing.T) {
+	list := slices.DeleteFunc(allDerived(), func(d derived) bool { return *only != "" && *only != d.name })
+	distances := map[string][2][]time.Duration{}
+	rapid.Check(t, func(r *rapid.T) {
+		d := rapid.SampledFrom(list).Draw(r, "bound")
+		s, n := drawSubject(r, trace.Readiness), drawNodes(r)
+		if *typical || rapid.Bool().Draw(r, "typical") {
+			n.Delays, _ = fakeruntime.DelaySet("typical")
+		}
+		if !d.holds(s, n) {
+			r.Skip("the rules do not hold for the container")
+		}
+		b, err := d.bound(s, n)
+		if errors.Is(err, errNothing) || err == nil && b.Least == Never {
+			r.Skip("the container never becomes ready")
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		least, greatest := d.limits(s, n)
+		if least-b.Least > time.Microsecond || b.Greatest-greatest > time.Microsecond && b.Greatest != Never {
+			r.Errorf("%s: a search finds %v to %v, the limits are %v to %v\n%s %s\nleast: %s\ngreatest: %s", d.name, b.Least, b.Greatest, least, greatest, s.Profile.Version, showSubject(s), showCase(b.AtLeast), showCase(b.AtGreatest))
+		}
+		ends := distances[d.name]
+		ends[0], ends[1] = append(ends[0], b.LeastShown()-b.Least), append(ends[1], b.Greatest-b.GreatestShown())
+		distances[d.name] = ends
+	})
+	for _, d := range list {
+		for i, end := range []string{"least", "greatest"} {
+			if all := distances[d.name][i]; len(all) > 0 {
+				slices.Sort(all)
+				t.Logf("%-22s %3d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", d.name, len(all), end, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package bounds
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// derivesUnready reports whether the rules of unreadyLimits hold for the container: no other container of its pod runs, so that only its own
+// events lead to syncs and statuses, and healthy answers come in time. A hook would lengthen a restart.
+func (s *Subject) derivesUnready(n Nodes, m Misfortune) bool {
+	if !s.alone() || !s.answersInTime(n, trace.Readiness) {
+		return false
+	}
+	if !s.fails(trace.Liveness, m) {
+		return s.fails(trace.Readiness, m)
+	}
+	if !s.fails(trace.Readiness, m) && s.Profile.ContainerScopedProbes { // the next instance can be ready before a status shows it
+		return false
+	}
+	return s.answersInTime(n, trace.Liveness) && podutil.Find(s.pod, s.Container).Lifecycle == nil
+}
+
+// answersInTime reports whether each healthy answer to a probe comes before its timeout and before its next tick.
+func (s *Subject) answersInTime(n Nodes, p trace.Probe) bool {
+	probe := s.Probe(p)
+	return n.most(answerDelay(probe)) < min(s.timeout(p), s.period(p))
+}
+
+// fails reports whether the container has a probe that a misfortune makes fail. The kernel of the node accepts connections for a program
+// that stands still.
+func (s *Subject) fails(p trace.Probe, m Misfortune) bool {
+	probe := s.Probe(p)
+	return probe != nil && (m != Stall || probe.TCPSocket == nil)
+}
+
+// unreadyLimits returns limits of the time from a misfortune of a healthy container until its status is not ready. They follow from the rules
+// of the kubelet, in any order of events at one instant.
+//
+// The sync loop writes a failure of the readiness probe into the status, without a sync (syncLoopIteration in pkg/kubelet/kubelet.go at
+// v1.37.0). If the liveness probe stops the container, the status shows it in the next sync, once a sync has stopped the container and started
+// its next instance.
+func (s *Subject) unreadyLimits(n Nodes, m Misfortune) (least, greatest time.Duration) {
+	write := n.sum(apiGet, apiPatch)
+	least, greatest = Never, Never
+	var last time.Duration // greatest time until the run of the readiness probe that reaches its threshold begins
+	if s.fails(trace.Readiness, m) {
+		failed := s.failure(n, m, trace.Readiness)
+		least, greatest = failed.Min, failed.Max+n.lists()
+		last = failed.Max - s.tookDuring(n, m, trace.Readiness).Max
+	}
+	if s.fails(trace.Liveness, m) {
+		exit, shown := s.exit(n, m), s.shownAfterExit(n)
+		least = min(least, exit.Min+shown.Min, s.failureAfterExit(n, m, exit.Min))
+		if s.losesFailures() && exit.Min < last {
+			greatest = max(greatest, min(last, exit.Max)+shown.Max)
+		}
+		greatest = min(greatest, exit.Max+shown.Max)
+	}
+	return least + write.Min, greatest + write.Max
+}
+
+// derivesStaysReady reports whether the rules of lastsAtMost hold for the container, and a search may miss the worst phase of its probes.
+func (s *Subject) derivesStaysReady(n Nodes, m Misfortune) bool {
+	if s.rival(trace.Readiness, m) == nil || !s.fails(trace.Readiness, m) && s.Profile.ContainerScopedProbes {
+		return false
+	}
+	return s.answersInTime(n, trace.Readiness) && s.answersInTime(n, trace.Liveness)
+}
+
+// lastsAtMost returns the least and the greatest time that a misfortune of a healthy container may last without a change of its readiness, if
+// its liveness probe can stop it before its readiness probe has failed often enough. The probe that is first decides. The phase of the one
+// against the other is not taken into account.
+func (s *Subject) lastsAtMost(n Nodes, m Misfortune) (least, greatest time.Duration) {
+	least, greatest = Never, Never
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		if !s.fails(p, m) {
+			continue
+		}
+		failed, took := s.failure(n, m, p), s.tookDuring(n, m, p)
+		if m == Stall { // a stall that ends before the timeout can still be too long for the answer
+			answer := n.draw(answerDelay(s.Probe(p)))
+			took = fakeruntime.Draw{Min: answer.Max, Max: answer.Min}
+		}
+		least, greatest = min(least, failed.Min-took.Min), min(greatest, failed.Max-took.Max)
+	}
+	return least, greatest
+}
+
+// failure returns the time from a misfortune until a probe has failed as often as its threshold says. The first run that fails begins at the
+// next tick at the latest.
+func (s *Subject) failure(n Nodes, m Misfortune, p trace.Probe) fakeruntime.Draw {
+	took, period := s.tookDuring(n, m, p), s.period(p)
+	least, greatest := max(period, took.Min), max(period, took.Max)
+	first := period - 1                   // the misfortune begins just after a run
+	if s.Profile.MutableContainerProbes { // a period begins at the end of a run
+		least, greatest = period+took.Min, period+took.Max
+		first += n.most(answerDelay(s.Probe(p)))
+	}
+	later := s.failures(p) - 1
+	return fakeruntime.Draw{Min: later*least + took.Min, Max: first + later*greatest + took.Max}
+}
+
+// tookDuring returns how long a run of a probe takes during a misfortune. A grpc probe connects again until its timeout
+// (pkg/probe/grpc/grpc.go at v1.37.0).
+func (s *Subject) tookDuring(n Nodes, m Misfortune, p trace.Probe) fakeruntime.Draw {
+	probe, timeout := s.Probe(p), s.timeout(p)
+	if m == Refuse && probe.GRPC == nil {
+		d := n.draw(answerDelay(probe))
+		return fakeruntime.Draw{Min: min(d.Min, timeout), Max: min(d.Max, timeout)}
+	}
+	took := fakeruntime.Exactly(timeout)
+	if probe.HTTPGet != nil && probe.HTTPGet.Scheme == v1.URISchemeHTTPS {
+		took.Min = min(timeout, prober.TLSHandshakeTimeout)
+	}
+	return took
+}
+
+// exit returns the time from a misfortune until the liveness probe has stopped the container.
+func (s *Subject) exit(n Nodes, m Misfortune) fakeruntime.Draw {
+	failed, stop := s.failure(n, m, trace.Liveness), n.draw(stopContainer)
+	return fakeruntime.Draw{
+		Min: failed.Min + stop.Min + fakeruntime.SigtermExit,
+		Max: failed.Max + n.longestWait() + stop.Max + fakeruntime.SigtermExit,
+	}
+}
+
+// shownAfterExit returns the time from the exit of a container that a probe has stopped until a sync shows it. The sync that has stopped the
+// container also starts its next instance. The next one waits for a relist after that.
+func (s *Subject) shownAfterExit(n Nodes) fakeruntime.Draw {
+	starts := n.sum(append([]delay{stopReturn, imageStatus, imageStatus}, s.starts()...)...)
+	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
+		starts.Min = n.draw(stopReturn).Min
+	}
+	least, greatest := s.shown(n)
+	return fakeruntime.Draw{Min: starts.Min + least, Max: starts.Max + greatest}
+}
+
+// failureAfterExit returns the least time from a misfortune until the readiness probe has failed as often as its threshold says, if the
+// container exits before. The run that goes on at the exit fails at once, as later ones do, but for those of commands.
+func (s *Subject) failureAfterExit(n Nodes, m Misfortune, exit time.Duration) time.Duration {
+	p := trace.Readiness
+	runs := (s.failures(p) - 1) * s.period(p)
+	switch {
+	case !s.fails(p, m): // all runs that fail are after the exit
+		return exit + runs
+	case s.Probe(p).Exec != nil:
+		runs = (s.failures(p) - 1) * max(s.period(p), s.tookDuring(n, m, p).Min)
+	}
+	return max(exit, runs)
+}
+
+// losesFailures reports whether runs of the readiness probe that would fail do not count after the exit of the container: a command
+// cannot run, which is no failure, and a probe that belongs to the instance ends with it.
+func (s *Subject) losesFailures() bool {
+	return s.Probe(trace.Readiness).Exec != nil || s.Profile.ContainerScopedProbes
+}
+
+func (s *Subject) timeout(p trace.Probe) time.Duration {
+	return time.Duration(s.Probe(p).TimeoutSeconds) * time.Second
+}
