@@ -220,6 +220,9 @@ func (a *allocations) hasReleased(before, pod *v1.Pod) bool {
 // k8s.io/component-helpers/resource v0.37.0).
 func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
 	pod, _ = a.updatePod(pod)
+	if !a.k.profile.RequestsInUseOfPod {
+		return sumOf(pod, func(c *v1.Container) v1.ResourceList { return requestsInUseOf(pod, c) })
+	}
 	requests := sumOf(pod, requestsOf)
 	allocated, actual := status.AllocatedPodResources(&pod.Status), status.PodResources(&pod.Status).Requests
 	if allocated == nil || actual == nil || !a.k.profile.InPlacePodLevelResourcesVerticalScaling {
@@ -228,6 +231,23 @@ func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
 	}
 	raiseTo(requests, allocated)
 	raiseTo(requests, actual)
+	return requests
+}
+
+// requestsInUseOf returns the requests of a container: the most of those of its spec and those that the status shows. Only the spec of an
+// init container that is not a sidecar counts (AggregateContainerRequests in k8s.io/component-helpers/resource v0.36.3).
+func requestsInUseOf(pod *v1.Pod, c *v1.Container) v1.ResourceList {
+	s := status.FindContainerStatus(pod.Status.ContainerStatuses, c.Name)
+	if podutil.IsRestartableInitContainer(c) {
+		s = status.FindContainerStatus(pod.Status.InitContainerStatuses, c.Name)
+	}
+	if s == nil || s.Resources == nil {
+		return c.Resources.Requests
+	}
+	requests := v1.ResourceList{}
+	raiseTo(requests, c.Resources.Requests)
+	raiseTo(requests, s.AllocatedResources)
+	raiseTo(requests, s.Resources.Requests)
 	return requests
 }
 

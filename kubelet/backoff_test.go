@@ -81,7 +81,7 @@ func TestBackOffInStatusAndEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s := w.convertToAPIContainerStatuses(w.update.pod, &podStatus{containers: []fakeruntime.Container{{
+	s := w.convertToAPIContainerStatuses(w.update.pod, &podStatus{resources: []*amounts{nil}, containers: []fakeruntime.Container{{
 		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
 	}}}, nil, w.update.pod.Spec.Containers, false)
 	want1 := &v1.ContainerStateWaiting{

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver"
@@ -72,9 +73,10 @@ func (k *Kubelet) watchPods(p *sim.Proc) {
 			k.config.Send(p, configUpdate{configRemove, k.source, []*v1.Pod{before}, e.Cause})
 			return
 		}
-		existing[e.Pod.UID] = e.Pod
-		if op := configOpFor(before, e.Pod); op != "" {
-			k.config.Send(p, configUpdate{op, k.source, []*v1.Pod{e.Pod}, e.Cause})
+		op, pod := merge(before, e.Pod)
+		existing[pod.UID] = pod
+		if op != "" {
+			k.config.Send(p, configUpdate{op, k.source, []*v1.Pod{pod}, e.Cause})
 		}
 	}))
 }
@@ -106,7 +108,9 @@ func (k *Kubelet) handleList(p *sim.Proc, from *source, pods []*v1.Pod) {
 	byOp, listed := map[configOp][]*v1.Pod{}, map[types.UID]bool{}
 	for _, pod := range pods {
 		listed[pod.UID] = true
-		if op := configOpFor(existing[pod.UID], pod); op != "" {
+		op, pod := merge(existing[pod.UID], pod)
+		existing[pod.UID] = pod
+		if op != "" {
 			byOp[op] = append(byOp[op], pod)
 		}
 	}
@@ -117,9 +121,6 @@ func (k *Kubelet) handleList(p *sim.Proc, from *source, pods []*v1.Pod) {
 		}
 	}
 	choose.Shuffle(k.sim, "removed pods", byOp[configRemove])
-	for _, pod := range pods {
-		existing[pod.UID] = pod
-	}
 	for _, op := range listOrder {
 		if len(byOp[op]) > 0 {
 			k.config.Send(p, configUpdate{op, from, byOp[op], 0})
@@ -128,27 +129,34 @@ func (k *Kubelet) handleList(p *sim.Proc, from *source, pods []*v1.Pod) {
 	from.ready = from.ready || len(existing) == 0
 }
 
-// configOpFor returns how a pod changed, or an empty string. If only the status changed, the operation is
-// configReconcile, which refreshes the kubelet's copy of the pod.
-func configOpFor(before, pod *v1.Pod) configOp {
+// merge returns how a pod changed, or an empty string, and the version that the kubelet goes on with. If only the status changed, the
+// operation is configReconcile. The kubelet then takes only the status, so a pod whose changes cancel each other while the API server is
+// down keeps its generation (checkAndUpdatePod in pkg/kubelet/config/config.go at v1.37.0).
+func merge(before, pod *v1.Pod) (configOp, *v1.Pod) {
 	switch {
 	case before == nil:
-		return configAdd
+		return configAdd, pod
 	case !samePodSemantics(before, pod) && pod.DeletionTimestamp != nil:
-		return configDelete
+		return configDelete, pod
 	case !samePodSemantics(before, pod):
-		return configUpdated
-	case !status.Equal(&before.Status, &pod.Status):
-		return configReconcile
+		return configUpdated, pod
 	}
-	return ""
+	if pod.Generation != before.Generation {
+		kept := *before
+		kept.Status = pod.Status
+		pod = &kept
+	}
+	if status.Equal(&before.Status, &pod.Status) {
+		return "", pod
+	}
+	return configReconcile, pod
 }
 
-// samePodSemantics reports whether two versions of a pod have the same specification. A change of the spec or a
-// deletion changes the generation, and a shorter deletion changes the grace period (podsDifferSemantically in
-// pkg/kubelet/config/config.go at v1.37.0).
+// samePodSemantics reports whether two versions of a pod have the same specification. A change of the spec changes the generation, too,
+// except that of a static pod (podsDifferSemantically in pkg/kubelet/config/config.go at v1.37.0).
 func samePodSemantics(a, b *v1.Pod) bool {
-	return a.Generation == b.Generation && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
+	return (a.Generation == b.Generation && !podutil.IsStatic(b) || apiequality.Semantic.DeepEqual(a.Spec, b.Spec)) &&
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && reflect.DeepEqual(a.DeletionGracePeriodSeconds, b.DeletionGracePeriodSeconds) &&
 		maps.Equal(a.Labels, b.Labels) && sameAnnotations(a.Annotations, b.Annotations)
 }
 

@@ -42,7 +42,7 @@ func TestDiskCopy(t *testing.T) {
 		}
 	}
 	compare(reflect.ValueOf(c).Elem(), reflect.ValueOf(d).Elem())
-	c.actuated[""]["app"] = amounts{cpuLimit: 1}
+	c.actuated[""]["app"] = &amounts{cpuLimit: 1}
 	if len(d.actuated[""]) > 0 {
 		t.Error("the copy shares the resources of a pod")
 	}

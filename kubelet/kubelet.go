@@ -258,7 +258,7 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
-	retry, resizesWait := false, len(k.allocations.pending) > 0
+	retry, resizesWait := u.op == configRemove, len(k.allocations.pending) > 0
 	var resized []types.UID
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
@@ -294,7 +294,6 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			if k.sourcesReady() { // deletePod
 				k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
 			}
-			retry = true
 		case configReconcile:
 			if status.NeedToReconcilePodReadiness(pod) {
 				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})

@@ -489,7 +489,7 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 			continue
 		}
 		if seen++; seen == 1 {
-			c = k.convertContainerStatus(spec, &s.containers[i], old)
+			c = k.convertContainerStatus(spec, &s.containers[i], s.resources[i], old)
 		} else if seen == instancesPerStatus {
 			c.LastTerminationState = k.toContainerState(&s.containers[i])
 			break
@@ -503,11 +503,11 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 
 // convertContainerStatus converts the status of one instance. Depending on the feature gates, it carries over the state
 // of an instance that the runtime has removed, or Started from the previous status.
-func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, old *v1.ContainerStatus) v1.ContainerStatus {
+func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, has *amounts, old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
 		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
-		AllocatedResources: spec.Resources.Requests, Resources: k.actualResources(spec, rc),
+		AllocatedResources: spec.Resources.Requests, Resources: k.actualResources(spec, rc, has, old),
 	}
 	if old == nil {
 		return c

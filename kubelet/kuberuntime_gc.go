@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ func (k *Kubelet) garbageCollect(p *sim.Proc) {
 	k.leapLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers, fakeruntime.ListPodSandbox)
 	for {
 		k.garbage = garbage{none: true, generation: k.runtime.Generation()}
+		k.forgetResources()
 		k.evictContainers(p)
 		k.evictSandboxes(p)
 		p.Sleep(gcPeriod)
@@ -43,7 +45,25 @@ type garbage struct {
 // hasNoGarbage reports whether a garbage collection would find nothing to remove, as the last one.
 func (k *Kubelet) hasNoGarbage() bool {
 	g := &k.garbage
-	return g.none && g.generation == k.runtime.Generation() && !slices.ContainsFunc(g.pods, k.workers.shouldContentBeRemoved)
+	return g.none && g.generation == k.runtime.Generation() && !slices.ContainsFunc(g.pods, k.workers.shouldContentBeRemoved) && !k.hasResourcesToForget()
+}
+
+// hasResourcesToForget reports whether forgetResources would remove something.
+func (k *Kubelet) hasResourcesToForget() bool {
+	for uid := range k.disk.actuated {
+		if k.profile.InspectReadsResources && k.workers.shouldContentBeRemoved(uid) {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetResources removes what the kubelet has noted about the resources of pods that were evicted or are gone (GarbageCollect in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) forgetResources() {
+	if k.profile.InspectReadsResources {
+		maps.DeleteFunc(k.disk.actuated, func(uid types.UID, _ map[string]*amounts) bool { return k.workers.shouldContentBeRemoved(uid) })
+	}
 }
 
 // leapLists lets the kernel leap over the calls of a process that sleeps for a time after each, while idle returns true.

@@ -543,6 +543,9 @@ func (k *Kubelet) getPodContainerStatuses(p *sim.Proc, s *podStatus, containers 
 			return err
 		}
 		s.containers = append(s.containers, found...)
+		for range found {
+			s.resources = append(s.resources, k.knownResources(c.PodUID, c.Name))
+		}
 	}
 	return nil
 }

@@ -43,7 +43,10 @@ type containerUpdate struct {
 
 // actuated returns the resources that the kubelet gave a container last.
 func (k *Kubelet) actuated(uid types.UID, container string) amounts {
-	return k.disk.actuated[uid][container]
+	if has := k.disk.actuated[uid][container]; has != nil {
+		return *has
+	}
+	return amounts{}
 }
 
 // setActuated notes the resources that the kubelet gives a container (setActuatedContainerResources in
@@ -51,13 +54,18 @@ func (k *Kubelet) actuated(uid types.UID, container string) amounts {
 func (k *Kubelet) setActuated(uid types.UID, container string, a amounts) {
 	of := k.disk.actuated[uid]
 	if of == nil {
-		if a == (amounts{}) {
-			return
-		}
-		of = map[string]amounts{}
+		of = map[string]*amounts{}
 		k.disk.actuated[uid] = of
 	}
-	of[container] = a
+	if has := of[container]; has == nil || *has != a {
+		of[container] = &a
+	}
+}
+
+// knownResources returns the resources that the kubelet gave a container last; nil if it does not know them (toKubeContainerStatus in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) knownResources(uid, container string) *amounts {
+	return k.disk.actuated[types.UID(uid)][container]
 }
 
 // initializeActuated notes the resources of all containers of a pod before the first of them starts, so that the kubelet sees a resize
@@ -69,14 +77,25 @@ func (k *Kubelet) initializeActuated(pod *v1.Pod) {
 	k.eachResizable(pod, func(c *v1.Container) { k.setActuated(pod.UID, c.Name, amountsOf(&c.Resources)) })
 }
 
-// actualResources returns the resources that the status of a container shows: those that a running container has, otherwise the
-// allocated ones (convertContainerStatusResources in pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) actualResources(spec *v1.Container, rc *fakeruntime.Container) *v1.ResourceRequirements {
-	has := k.actuated(types.UID(rc.PodUID), spec.Name)
-	if rc.State != fakeruntime.Running || has == amountsOf(&spec.Resources) {
+// actualResources returns the resources that the status of a container shows: those that a running container had at its inspection,
+// otherwise the allocated ones. If the kubelet did not know them then, the status keeps those that it had (convertContainerStatusResources in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) actualResources(spec *v1.Container, rc *fakeruntime.Container, has *amounts, old *v1.ContainerStatus) *v1.ResourceRequirements {
+	if !k.profile.InspectReadsResources {
+		now := k.actuated(types.UID(rc.PodUID), spec.Name)
+		has = &now
+	}
+	if rc.State != fakeruntime.Running || has != nil && *has == amountsOf(&spec.Resources) {
 		return &spec.Resources
 	}
 	actual := spec.Resources.DeepCopy()
+	if has == nil {
+		if old != nil && old.Resources != nil && old.State.Running != nil && old.ContainerID == containerIDPrefix+rc.ID {
+			keep(actual.Requests, old.Resources.Requests)
+			keep(actual.Limits, old.Resources.Limits)
+		}
+		return actual
+	}
 	set := func(list v1.ResourceList, cpu, memory int64) {
 		if list != nil {
 			list[v1.ResourceCPU], list[v1.ResourceMemory] = *resource.NewMilliQuantity(cpu, resource.DecimalSI), *resource.NewQuantity(memory, resource.BinarySI)
@@ -85,6 +104,15 @@ func (k *Kubelet) actualResources(spec *v1.Container, rc *fakeruntime.Container)
 	set(actual.Requests, has.cpuRequest, has.memoryRequest)
 	set(actual.Limits, has.cpuLimit, has.memoryLimit)
 	return actual
+}
+
+// keep copies the cpu and the memory of an old list to a list that is not nil.
+func keep(list, old v1.ResourceList) {
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		if q, ok := old[name]; ok && list != nil {
+			list[name] = q
+		}
+	}
 }
 
 // checkPodResizeInProgress sets or removes the condition PodResizeInProgress (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).

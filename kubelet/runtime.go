@@ -57,6 +57,7 @@ type runtimePod struct {
 type podStatus struct {
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
+	resources  []*amounts // those that the kubelet gave to each of the containers, at the inspection; nil if it did not know
 	ips        []string
 	timestamp  virtual.Time
 	err        error // error of a call; the other fields are empty then

@@ -29,17 +29,17 @@ const (
 type Disk struct {
 	manifests manifests
 	mounted   map[types.UID]virtual.Time
-	allocated map[types.UID]podResources       // of the admitted pods
-	actuated  map[types.UID]map[string]amounts // the resources that a kubelet gave the containers of a pod last, by name
-	pulls     map[string]bool                  // images with a pull that has not ended
-	pulled    map[string]bool                  // images that a kubelet has pulled on this node
+	allocated map[types.UID]podResources        // of the admitted pods
+	actuated  map[types.UID]map[string]*amounts // the resources that a kubelet gave the containers of a pod last, by name
+	pulls     map[string]bool                   // images with a pull that has not ended
+	pulled    map[string]bool                   // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
 	return &Disk{
 		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{}, pulled: map[string]bool{},
-		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]amounts{},
+		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]*amounts{},
 	}
 }
 

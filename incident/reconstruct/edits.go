@@ -27,7 +27,7 @@ func (s *search) edits() []edit {
 	for _, c := range containers {
 		t := s.script(c)
 		scripts[c.Name] = t
-		list = append(append(list, editsAlike(t)...), s.editsOfLives(t, gaps)...)
+		list = append(append(append(list, editsAlike(t)...), editsOfAllLives(t)...), s.editsOfLives(t, gaps)...)
 		for _, probe := range probesOf(c) {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
@@ -41,11 +41,11 @@ func (s *search) edits() []edit {
 	return list
 }
 
-// editsOfStart returns edits that change how long the sandbox takes, and so when the first status of the pod is.
+// editsOfStart returns edits that change how long the sandbox takes, and so when the first status of the pod is, and its deadline.
 func (s *search) editsOfStart(gaps []gap) []edit {
 	var list []edit
 	for _, g := range gaps {
-		if by, known := g.shift(); known && g.claim.Fact.Container == "" {
+		if by, known := g.shift(); known && (g.claim.Fact.Container == "" || g.claim.Fact.Reason == "Killing") {
 			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour {
 				list = append(list, func(m *model) { m.sandbox = longer })
 			}
@@ -89,6 +89,30 @@ func editsAlike(t *script) []edit {
 	}
 	return list
 }
+
+// editsOfAllLives returns edits after which all instances of a container exit at the same age, as one of them does, with the syncs and the
+// back-offs of the best run so far and with those of the default.
+func editsOfAllLives(t *script) []edit {
+	var list []edit
+	for _, l := range t.lives[:min(len(t.lives), mostAlike)] {
+		if !l.exits || len(t.lives) == 1 {
+			continue
+		}
+		exit := rule{fmt.Sprintf("after: %s, exit: %d", value.Format(max(round(l.took), time.Millisecond)), l.code), cmp.Or(l.says, "All instances are assumed to be alike.")}
+		for _, defaults := range []bool{false, true} {
+			list = append(list, func(m *model) {
+				m.part(t.c.Name, "exits").rules = []rule{exit}
+				if defaults {
+					m.resync, m.backoff = 0, ""
+				}
+			})
+		}
+	}
+	return list
+}
+
+// mostAlike is the number of instances whose age at the exit a repair gives to all instances.
+const mostAlike = 6
 
 // editsOfLives returns edits that change when the instances of a container exit.
 func (s *search) editsOfLives(t *script, gaps []gap) []edit {

@@ -15,11 +15,13 @@ type span struct{ from, before string }
 var changes = []change{
 	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool { return &c.AddPodSkipsOnlyContainer }, []span{{from: "v1.37"}}},
 	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool { return &c.InitializedBySandbox }, []span{{from: "v1.37"}}},
+	{"InspectReadsResources", []int{132873}, func(c *Changes) *bool { return &c.InspectReadsResources }, []span{{from: "v1.35"}}},
 	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool { return &c.InspectUsesListing }, []span{{from: "v1.36"}}},
 	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool { return &c.ManualTrigger }, []span{{from: "v1.21"}}},
 	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
 	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
+	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},
 	{"ResizesAreQueued", []int{131612, 131681}, func(c *Changes) *bool { return &c.ResizesAreQueued }, []span{{from: "v1.34"}}},

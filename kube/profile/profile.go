@@ -84,6 +84,10 @@ type Changes struct {
 	// older releases, a pod is initialized only while a regular container runs, in any sandbox: the restart of a sidecar
 	// then delays the restart of containers that have exited. #138514.
 	InitializedBySandbox bool
+	// InspectReadsResources makes the inspection of a container read the resources that the kubelet gave to it, and the container garbage
+	// collection forget those of pods that were evicted or are gone. Older kubelets read them for each status, and forget them with the pod.
+	// #132873.
+	InspectReadsResources bool
 	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just listed. Older kubelets first
 	// list the sandboxes and containers of a changed pod again. #137471.
 	InspectUsesListing bool
@@ -96,6 +100,9 @@ type Changes struct {
 	PodMemoryRequestFollows bool
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
+	// RequestsInUseOfPod makes the requests in use by a pod the most of the sums of its containers: of the desired requests, of the allocated
+	// ones and of those in use. In older releases it is the sum of the most of each container. #140047.
+	RequestsInUseOfPod bool
 	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
 	// sync the pod every 10 to 15 s. #133066.
 	RequeueAtBackOffExpiry bool

@@ -1,0 +1,61 @@
+package reconstruct
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHidden checks reconstructions of what leaves no fact of its own, so that only the times and the numbers of other facts tell it.
+func TestHidden(t *testing.T) {
+	const hook = `lifecycle: {postStart: {exec: {command: [warm]}}}`
+	for _, test := range []struct {
+		name, spec, scenario string
+		until                time.Duration
+		want                 string
+	}{
+		{"a hook after which the pod stops", `containers: [{name: app, image: "web:1", ` + hook + `}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: ok in 5.7s}]}]}], steps: [{at: 2s, evict: {pod: web}}]`,
+			20 * time.Second, "postStart: ok in "},
+		{"a hook after which the pod is ready", `containers: [{name: app, image: "web:1", ` + hook + `}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: ok in 7s}]}]}]`, 0, "postStart: ok in "},
+		{"more syncs", `initContainers: [{name: init, image: "i:1"}], containers: [{name: app, image: "web:1"}]`,
+			`duration: 36s, kubelet: {config: {syncFrequency: 3s}}, pods: [{name: web, containers: [{name: init, behavior: [{instance: ..2, after: 2.3s, exit: 2}]}]}]`,
+			0, "syncFrequency: "},
+		{"a change of the pod", `containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [ready]}, periodSeconds: 30}}]`,
+			`duration: 80s, pods: [{name: web, containers: [{name: app, behavior: [{for: 44s, readiness: 1}, {at: 44s, readiness: 2}]}]}], steps: [{at: 52s, patch: {pod: web, metadata: {labels: {release: canary}}}}]`,
+			55 * time.Second, "annotations: "},
+		{"a reboot after which the sandbox is gone", `containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [up]}, failureThreshold: 1}}]`,
+			`duration: 3m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 1, after: 20s, liveness: 1}]}]}], steps: [{at: 20s, rebootNode: {downtime: 23s}}]`,
+			0, "rebootNode: "},
+		{"an answer to a startup probe", `containers: [{name: app, image: "web:1", startupProbe: {tcpSocket: {port: 80}, timeoutSeconds: 9}, readinessProbe: {exec: {command: [ready]}, periodSeconds: 20, failureThreshold: 1}}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{startup: ok in 7.3s}, {after: 20s, for: 50s, readiness: 1}]}]}]`, 0, "startup: ok in "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
+				"apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {" + test.scenario + "}\n"
+			r := reconstructed(t, simulatedText(t, text, test.until))
+			if !strings.Contains(string(r.Text), test.want) {
+				t.Errorf("there is no %q in\n%s", test.want, r.Text)
+			}
+		})
+	}
+}
+
+func TestMovedSteps(t *testing.T) {
+	for _, test := range []struct {
+		step string
+		by   time.Duration
+		want []string
+	}{
+		{"at: 5s, evict: {pod: web}", time.Second, []string{"at: 6s, evict: {pod: web}"}},
+		{"at: 5s, evict: {pod: web}", -5 * time.Second, nil},
+		{"at: 5s, runtimeDown: {for: 10s}", time.Second, []string{"at: 6s, runtimeDown: {for: 10s}", "at: 5s, runtimeDown: {for: 11s}", "at: 6s, runtimeDown: {for: 9s}"}},
+		{"at: 5s, rebootNode: {downtime: 2s}", 3 * time.Second, []string{"at: 8s, rebootNode: {downtime: 2s}", "at: 5s, rebootNode: {downtime: 5s}"}},
+	} {
+		if got := movedSteps(test.step, test.by); !slices.Equal(got, test.want) {
+			t.Errorf("movedSteps(%q, %s) = %q, want %q", test.step, test.by, got, test.want)
+		}
+	}
+}
