@@ -14,7 +14,7 @@ import (
 
 // improve searches for a run that agrees with the trace for longer. It tries, in this order:
 //
-//   - one of the likely choices
+//   - one of the likely choices, or, if the end of a wait for volumes differs, first the next ones
 //   - up to three choices about the volumes of the pod that differs
 //   - one choice, and a second one that only comes up after it
 //   - one of the other choices, of which there may be thousands
@@ -23,9 +23,11 @@ import (
 //   - pairs: with the end of a race, of one instant, then any
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
-	for _, way := range []func(attempt, []option) (attempt, bool){
-		f.likely, f.ofVolumes, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs,
-	} {
+	ways := []func(attempt, []option) (attempt, bool){f.likely, f.ofVolumes, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs}
+	if slices.ContainsFunc(f.differing(best), func(r trace.Record) bool { return r.Kind == trace.VolumeWaitEnded }) {
+		ways[0], ways[1] = f.ofVolumes, f.likely
+	}
+	for _, way := range ways {
 		if a, ok := way(best, options); ok {
 			return a, true
 		}

@@ -70,26 +70,28 @@ type volumes struct {
 	seen      map[types.UID]virtual.Time // when the populator finds the pod
 	mounted   map[types.UID]virtual.Time
 	unmounted map[types.UID]virtual.Time
+	later     map[virtual.Time]time.Duration // of each loop of the populator, the delay until the loop of the reconciler that follows
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{
 		k: k, start: k.sim.Now(), disk: d,
 		seen: map[types.UID]virtual.Time{}, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{},
+		later: map[virtual.Time]time.Duration{},
 	}
 }
 
-// Races of the volume manager. The name of the pod follows.
+// Races of the volume manager. The name of the pod follows, except for raceOfLoops.
 const (
 	raceOfTurn  = "volumes seen in this turn: "
-	raceOfLoops = "reconciler after populator: "
+	raceOfLoops = "reconciler after populator"
 	raceOfPoll  = "volumes polled first: "
 )
 
 // IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is namespace/name, or of any pod if pod is
 // empty.
 func IsRaceOfVolumes(key, pod string) bool {
-	return slices.ContainsFunc([]string{raceOfTurn, raceOfLoops, raceOfPoll}, func(race string) bool {
+	return key == raceOfLoops || slices.ContainsFunc([]string{raceOfTurn, raceOfPoll}, func(race string) bool {
 		return key == race+pod || pod == "" && strings.HasPrefix(key, race)
 	})
 }
@@ -105,10 +107,15 @@ func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	return now.Add(volumeLoopPeriod - past)
 }
 
-// reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its
-// result. Both timers fire together, in any order.
-func (v *volumes) reconciledLater(pod *v1.Pod) time.Duration {
-	return time.Duration(1-v.k.sim.Race(raceOfLoops+podName(pod), 2)) * volumeLoopPeriod
+// reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its result. Both timers fire
+// together, in any order, which is the same for all pods.
+func (v *volumes) reconciledLater(loop virtual.Time) time.Duration {
+	later, ok := v.later[loop]
+	if !ok {
+		later = time.Duration(1-v.k.sim.Race(raceOfLoops, 2)) * volumeLoopPeriod
+		v.later[loop] = later
+	}
+	return later
 }
 
 // waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
@@ -159,7 +166,7 @@ func (v *volumes) begin(pod *v1.Pod) {
 		return
 	}
 	v.seen[pod.UID] = v.nextLoop(pod)
-	begun := v.seen[pod.UID].Add(v.reconciledLater(pod))
+	begun := v.seen[pod.UID].Add(v.reconciledLater(v.seen[pod.UID]))
 	if !v.isReconstructed(pod) {
 		begun = begun.Add(volumeLoopPeriod)
 	}
@@ -209,17 +216,18 @@ func (v *volumes) unmount(pod *v1.Pod) {
 	if !known && !v.isReconstructed(pod) {
 		return
 	}
-	v.unmounted[pod.UID] = v.nextLoop(pod).Add(v.reconciledLater(pod))
+	loop := v.nextLoop(pod)
+	v.unmounted[pod.UID] = loop.Add(v.reconciledLater(loop))
 	if v.isReconstructed(pod) && mounted >= v.unmounted[pod.UID] {
-		v.unmounted[pod.UID] = v.loopAfter(mounted, pod)
+		v.unmounted[pod.UID] = v.loopAfter(mounted)
 	}
 }
 
 // loopAfter returns the time of the first loop of the reconciler after a mount that ends at a time. If a loop begins at that time, it
 // may begin before the end of the mount.
-func (v *volumes) loopAfter(mounted virtual.Time, pod *v1.Pod) virtual.Time {
+func (v *volumes) loopAfter(mounted virtual.Time) virtual.Time {
 	past := mounted.Sub(v.start) % volumeLoopPeriod
-	if past == 0 && v.k.sim.Race(raceOfLoops+podName(pod), 2) == 1 {
+	if past == 0 && v.reconciledLater(mounted) == 0 {
 		return mounted
 	}
 	return mounted.Add(volumeLoopPeriod - past)

@@ -94,7 +94,7 @@ var points = []struct {
 	{choose.Order, "status batch"},
 	{choose.Race, "timeout or exit: "},
 	{choose.Race, "volumes seen in this turn: "},
-	{choose.Race, "reconciler after populator: "},
+	{choose.Race, "reconciler after populator"},
 	{choose.Race, "volumes polled first: "},
 	{choose.Race, "timeout of "},
 	{choose.Race, "body at its timeout: "},
