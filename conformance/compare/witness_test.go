@@ -57,6 +57,49 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
+// TestWitnessesOfReadiness checks that the real kubelet makes a container ready, or not ready, at the time of the runs that are closest to the
+// ends of these times. Ends that need an unusual order of events at one instant are left out.
+func TestWitnessesOfReadiness(t *testing.T) {
+	p, _ := profile.Named(release.Version)
+	typical, _ := fakeruntime.DelaySet("typical")
+	nodes := bounds.Nodes{Delays: typical}
+	ran := 0
+	for i := range 20 {
+		s, err := bounds.NewSubject(podOf(i), "app", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range map[string]func() (bounds.Bound, error){
+			"ready-at-once": func() (bounds.Bound, error) { return s.UntilReady(nodes, true) },
+			"ready-later":   func() (bounds.Bound, error) { return s.UntilReady(nodes, false) },
+			"unready":       func() (bounds.Bound, error) { return s.UntilUnready(nodes, bounds.Refuse) },
+		} {
+			b, err := ask()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for end, c := range map[string]bounds.Case{"best": b.AtLeast, "worst": b.AtGreatest} {
+				if c.Order() != "" {
+					continue
+				}
+				witnesses, err := s.Witnesses(fmt.Sprintf("pod-%d-%s-%s", i, name, end), c)
+				if err != nil {
+					t.Errorf("pod-%d-%s-%s: %v", i, name, end, err)
+				}
+				for _, w := range witnesses {
+					ran++
+					if err := runWitness(t, w); err != nil {
+						t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+					}
+				}
+			}
+		}
+	}
+	if t.Logf("%d witnesses", ran); ran < 100 {
+		t.Error("want at least 100")
+	}
+}
+
 // runWitness runs a witness on the real kubelet, and checks its expectation in this trace. The real kubelet has races, so a witness
 // that fails must succeed when repeated.
 func runWitness(t *testing.T, w bounds.Witness) error {
