@@ -71,6 +71,11 @@ func (c *chooser) Place(process, point string) (int, bool) {
 	return c.log.place(process, point, c.now())
 }
 
+// Until implements choose.Guide.
+func (c *chooser) Until(process, other string) []string {
+	return c.log.until(process, other, c.now())
+}
+
 // Turn implements choose.Guide.
 func (c *chooser) Turn(process, point string) { c.log.do(process, point, c.now()) }
 

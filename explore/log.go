@@ -68,6 +68,22 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
+// until returns the points of a process before the next entry of another process.
+func (l *log) until(process, other string, now virtual.Time) []string {
+	end := math.MaxInt
+	if left := l.left(other, now); len(left) > 0 {
+		end = left[0].place
+	}
+	var points []string
+	for _, t := range l.left(process, now) {
+		if t.place > end {
+			break
+		}
+		points = append(points, t.point)
+	}
+	return points
+}
+
 // do notes that a process reaches a point now. Entries before it at this instant are done too.
 func (l *log) do(process, point string, now virtual.Time) {
 	if point == probed {

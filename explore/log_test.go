@@ -142,3 +142,23 @@ func TestLogOrdersTicks(t *testing.T) {
 		}
 	}
 }
+
+// A process reaches points until another process has its next turn.
+func TestLogHasThePointsUntilATurn(t *testing.T) {
+	l := newLog([]Turn{
+		{at10, "manager", "signal"}, {at10, "batch", "a"}, {at10, "batch", "b"}, {at11, "manager", "signal"}, {at11, "batch", "c"},
+	}).again()
+	check := func(now virtual.Time, want ...string) {
+		t.Helper()
+		if got := l.until("batch", "manager", now); !slices.Equal(got, want) {
+			t.Errorf("at %v the batch has %v, want %v", now, got, want)
+		}
+	}
+	check(at10)
+	l.do("manager", "signal", at10)
+	check(at10, "a", "b")
+	l.do("batch", "a", at10)
+	check(at10, "b")
+	l.do("manager", "signal", at11)
+	check(at11, "c")
+}

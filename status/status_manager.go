@@ -212,6 +212,7 @@ func (m *Manager) isSynced() bool {
 
 func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
 	m.o.Sim.Turn(processName, signalName)
+	m.waitForChanges(p)
 	m.syncBatch(p, false)
 }
 
@@ -476,6 +477,32 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 	return slices.ContainsFunc(m.order, func(uid types.UID) bool { return !known(uid) })
 }
 
+// waitForChanges lets others go first until the manager has all the new statuses that the batch of the real run has, if it is known. The
+// kubelet can be interrupted between the signal and its look at the statuses (syncBatch in pkg/kubelet/status/status_manager.go at
+// v1.37.0).
+func (m *Manager) waitForChanges(p *sim.Proc) {
+	expected := m.o.Sim.Until(batchName, processName)
+	if len(expected) == 0 {
+		return
+	}
+	for !m.hasChanged(expected) && p.YieldToOne() {
+	}
+}
+
+// hasChanged reports whether all of these pods are candidates for a batch.
+func (m *Manager) hasChanged(pods []string) bool {
+	changed := map[string]bool{}
+	for _, uid := range m.candidates() {
+		if s, ok := m.podStatuses[uid]; ok {
+			changed[s.namespace+"/"+s.name] = true
+		}
+	}
+	return !slices.ContainsFunc(pods, func(pod string) bool { return !changed[pod] })
+}
+
+// batchName is the name of the walk over a batch.
+const batchName = "status batch"
+
 // pendingStatus is the version of a pod that was the newest when a batch started.
 type pendingStatus struct {
 	uid types.UID // in the source of the pod; the API can have another
@@ -485,12 +512,7 @@ type pendingStatus struct {
 // syncBatch syncs the pods with a new version, one after the other. With all, it also syncs the pods that the API can
 // delete and those whose status in the API differs.
 func (m *Manager) syncBatch(p *sim.Proc, all bool) {
-	candidates := m.changed
-	for _, uid := range m.static {
-		if !slices.Contains(candidates, uid) {
-			candidates = append(candidates, uid)
-		}
-	}
+	candidates := m.candidates()
 	if all {
 		candidates = m.order
 		m.removeOrphanedVersions()
@@ -517,13 +539,24 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	}
 	m.changed = m.changed[:0]
 	// The kubelet collects a batch in the random order of a map.
-	choose.Guided(&m.o.Sim.Asker, "status batch", batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
-	choose.Shuffle(m.o.Sim, "status batch", batch)
+	choose.Guided(&m.o.Sim.Asker, batchName, batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
+	choose.Shuffle(m.o.Sim, batchName, batch)
 	for _, s := range batch {
 		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {
 			m.changed = append(m.changed, s.uid)
 		}
 	}
+}
+
+// candidates returns the pods that can have a new version, the oldest change first. Those of static pods come with their mirror pods.
+func (m *Manager) candidates() []types.UID {
+	candidates := m.changed
+	for _, uid := range m.static {
+		if !slices.Contains(candidates, uid) {
+			candidates = append(candidates, uid)
+		}
+	}
+	return candidates
 }
 
 func (m *Manager) removeOrphanedVersions() {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
@@ -327,5 +329,34 @@ func TestOtherOwnersConditionsAreKept(t *testing.T) {
 	api := w.api["web"].Status
 	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
 		t.Errorf("conditions %v, want the gate and the three of the kubelet, all True", api.Conditions)
+	}
+}
+
+// realRun is a Guide that knows the first batch of a real run.
+type realRun struct {
+	choose.Replay
+	batch []string
+}
+
+func (r *realRun) Place(string, string) (int, bool) { return 0, false }
+func (r *realRun) Until(string, string) []string    { return r.batch }
+func (r *realRun) Turn(string, string)              {}
+
+// The manager waits for the statuses that the batch of a real run has. Without a log of a real run, another batch syncs them.
+func TestBatchWaitsForItsStatuses(t *testing.T) {
+	once := []string{"0s GET a", "10ms PATCH a Running", "20ms GET b", "30ms PATCH b Running"}
+	for _, c := range []struct{ real, want []string }{
+		{nil, slices.Concat(once, []string{"40ms GET a", "50ms PATCH a Running"})},
+		{[]string{"default/a", "default/b"}, once},
+	} {
+		w := newWorldOf(t, &realRun{Replay: *choose.NewReplay(nil), batch: c.real})
+		a, b := w.pod("a"), w.pod("b")
+		w.until(0)
+		w.sim.At(0, "set a", func() { w.SetPodStatus(a, running(a, false)) })
+		w.sim.Go("pod worker", func(*sim.Proc) {
+			w.SetPodStatus(b, running(b, false))
+			w.SetPodStatus(a, running(a, true))
+		})
+		w.expect(w.until(time.Second), c.want...)
 	}
 }

@@ -53,6 +53,24 @@ func (a *Asker) Turn(process, point string) {
 	}
 }
 
+// Places reports whether a Guide knows the place of a point of a process.
+func (a *Asker) Places(process, point string) bool {
+	g := a.guide()
+	if g == nil {
+		return false
+	}
+	_, ok := g.Place(process, point)
+	return ok
+}
+
+// Until returns the points that a process reaches before the next turn of another process, if a Guide knows them.
+func (a *Asker) Until(process, other string) []string {
+	if g := a.guide(); g != nil {
+		return g.Until(process, other)
+	}
+	return nil
+}
+
 // Guided sorts items in canonical order by the places of their points with a Guide. Items without a place stay behind the others.
 func Guided[T any](a *Asker, process string, items []T, point func(T) string) {
 	g := a.guide()

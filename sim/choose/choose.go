@@ -13,6 +13,8 @@ type Guide interface {
 	// comes first. It returns false if the order is not known. A walk without a defined order counts as a process, and its
 	// items as points.
 	Place(process, point string) (int, bool)
+	// Until returns the points that a process reaches from now on before the next turn of another process.
+	Until(process, other string) []string
 	// Turn notes that a process reaches a point now.
 	Turn(process, point string)
 }
