@@ -71,9 +71,9 @@ func (c *chooser) Place(process, point string) (int, bool) {
 	return c.log.place(process, point, c.now())
 }
 
-// Until implements choose.Guide.
-func (c *chooser) Until(process, other string) []string {
-	return c.log.until(process, other, c.now())
+// Walk implements choose.Guide.
+func (c *chooser) Walk(name, process, by string) (items []string, ok bool) {
+	return c.log.walk(name, process, by, c.now())
 }
 
 // Turn implements choose.Guide.

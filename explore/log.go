@@ -68,20 +68,29 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
-// until returns the points of a process before the next entry of another process.
-func (l *log) until(process, other string, now virtual.Time) []string {
-	end := math.MaxInt
-	if left := l.left(other, now); len(left) > 0 {
-		end = left[0].place
+// walk returns the points of a walk between the next entry of a process and the one after it. It returns false if the next entry is not
+// now, or comes after the next entry of the process by.
+func (l *log) walk(name, process, by string, now virtual.Time) (points []string, ok bool) {
+	turns := l.left(process, now)
+	if len(turns) == 0 || turns[0].t != now {
+		return nil, false
 	}
-	var points []string
-	for _, t := range l.left(process, now) {
+	if own := l.left(by, now); len(own) > 0 && own[0].place < turns[0].place {
+		return nil, false
+	}
+	end := math.MaxInt
+	if len(turns) > 1 {
+		end = turns[1].place
+	}
+	for _, t := range l.left(name, now) {
 		if t.place > end {
 			break
 		}
-		points = append(points, t.point)
+		if t.place > turns[0].place {
+			points = append(points, t.point)
+		}
 	}
-	return points
+	return points, true
 }
 
 // do notes that a process reaches a point now. Entries before it at this instant are done too.

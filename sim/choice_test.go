@@ -223,9 +223,9 @@ type guide struct {
 	turns []string
 }
 
-func (g *guide) Place(_, point string) (int, bool) { return -int(point[0]), point != "?" }
-func (g *guide) Until(string, string) []string     { return nil }
-func (g *guide) Turn(process, point string)        { g.turns = append(g.turns, process+" "+point) }
+func (g *guide) Place(_, point string) (int, bool)            { return -int(point[0]), point != "?" }
+func (g *guide) Walk(string, string, string) ([]string, bool) { return nil, false }
+func (g *guide) Turn(process, point string)                   { g.turns = append(g.turns, process+" "+point) }
 
 // A Guide changes the canonical order of items and of the ready cases of a select. Items that it does not know come last.
 func TestGuide(t *testing.T) {

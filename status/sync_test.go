@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -338,16 +339,16 @@ type realRun struct {
 	batch []string
 }
 
-func (r *realRun) Place(string, string) (int, bool) { return 0, false }
-func (r *realRun) Until(string, string) []string    { return r.batch }
-func (r *realRun) Turn(string, string)              {}
+func (r *realRun) Place(string, string) (int, bool)             { return 0, false }
+func (r *realRun) Walk(string, string, string) ([]string, bool) { return r.batch, r.batch != nil }
+func (r *realRun) Turn(string, string)                          { r.batch = nil }
 
 // The manager waits for the statuses that the batch of a real run has. Without a log of a real run, another batch syncs them.
 func TestBatchWaitsForItsStatuses(t *testing.T) {
 	once := []string{"0s GET a", "10ms PATCH a Running", "20ms GET b", "30ms PATCH b Running"}
 	for _, c := range []struct{ real, want []string }{
 		{nil, slices.Concat(once, []string{"40ms GET a", "50ms PATCH a Running"})},
-		{[]string{"default/a", "default/b"}, once},
+		{[]string{"ns/a", "ns/b"}, once},
 	} {
 		w := newWorldOf(t, &realRun{Replay: *choose.NewReplay(nil), batch: c.real})
 		a, b := w.pod("a"), w.pod("b")
@@ -358,5 +359,35 @@ func TestBatchWaitsForItsStatuses(t *testing.T) {
 			w.SetPodStatus(a, running(a, true))
 		})
 		w.expect(w.until(time.Second), c.want...)
+	}
+}
+
+// A pod worker waits to store a status as long as the batch of a real run comes without it.
+func TestStatusWaitsForABatchWithoutIt(t *testing.T) {
+	for _, c := range []struct {
+		real []string
+		want string
+	}{
+		{nil, "[store batch]"},
+		{[]string{"ns/web"}, "[store batch]"},
+		{[]string{"ns/other"}, "[batch store]"},
+	} {
+		g := &realRun{Replay: *choose.NewReplay(nil), batch: c.real}
+		w := newWorldOf(t, g)
+		web := w.pod("web")
+		w.until(0)
+		var got []string
+		w.sim.Go("pod worker", func(p *sim.Proc) {
+			w.sim.Go("batch", func(*sim.Proc) {
+				got = append(got, "batch")
+				g.Turn("", "")
+			})
+			w.WaitToStore(p, web)
+			got = append(got, "store")
+		})
+		w.until(time.Second)
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("with the batch %v: %v, want %s", c.real, got, c.want)
+		}
 	}
 }

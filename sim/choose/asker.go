@@ -63,12 +63,13 @@ func (a *Asker) Places(process, point string) bool {
 	return ok
 }
 
-// Until returns the points that a process reaches before the next turn of another process, if a Guide knows them.
-func (a *Asker) Until(process, other string) []string {
+// Walk returns the items of the walk that follows the next turn of a process, if a Guide knows them and this turn is now and not after
+// the next turn of the process by.
+func (a *Asker) Walk(name, process, by string) (items []string, ok bool) {
 	if g := a.guide(); g != nil {
-		return g.Until(process, other)
+		return g.Walk(name, process, by)
 	}
-	return nil
+	return nil, false
 }
 
 // Guided sorts items in canonical order by the places of their points with a Guide. Items without a place stay behind the others.
