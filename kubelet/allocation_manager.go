@@ -99,17 +99,15 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	if _, known := a.k.disk.allocated[pod.UID]; !known {
 		a.store(pod)
-		p.PreemptBefore(newPod, allocationStored)
+		p.PreemptBefore("allocation stored, pod not synced", newPod)
 	}
 	_, waits = a.updatePod(pod)
 	return waits
 }
 
-// allocationStored is a preemption point: others can run while the file is written, for example the workers of the pods that the
-// same change has added before this one (storeState in pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
-const allocationStored = "allocation stored, pod not synced"
-
-// store writes an allocation to the disk.
+// store writes an allocation to the disk. Others can run while the file is written, for example the workers of the pods that the same
+// change has added before this one: the caller has a preemption point (storeState in
+// pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
 func (a *allocations) store(pod *v1.Pod) {
 	a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
 }
@@ -335,7 +333,7 @@ func (a *allocations) deferResize(pod *v1.Pod) {
 func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {
 	k := a.k
 	a.store(pod)
-	p.Preempt(allocationStored)
+	p.Preempt("allocation stored, pod not synced")
 	k.status.ClearPodResizePending(pod.UID)
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)

@@ -262,7 +262,7 @@ func TestPreemptBefore(t *testing.T) {
 		s.Go("sync loop", func(p *sim.Proc) {
 			s.Go("pod worker", func(*sim.Proc) { got = append(got, "worker") })
 			got = append(got, "begin")
-			p.PreemptBefore(turn, "point")
+			p.PreemptBefore("point", turn)
 			got = append(got, "end")
 		})
 		runAndClose(t, s, 0)

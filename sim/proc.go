@@ -194,9 +194,9 @@ func (p *Proc) Preempt(point string) {
 	}
 }
 
-// PreemptBefore is Preempt at a place between which and the next turn of the process no other turn lies. If the order of a
-// real run is known, this order decides who goes first.
-func (p *Proc) PreemptBefore(turn, point string) {
+// PreemptBefore is Preempt at a point that lies directly before a turn of the process. If a Guide knows when a real run reached this
+// turn, the order of the real run decides who goes first.
+func (p *Proc) PreemptBefore(point, turn string) {
 	if !p.sim.Places(p.Name(), turn) {
 		p.Preempt(point)
 		return

@@ -211,7 +211,7 @@ func (m *Manager) isSynced() bool {
 }
 
 func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
-	expected, ok := m.o.Sim.Walk(batchName, processName, processName)
+	expected, ok := m.nextBatch(processName)
 	m.o.Sim.Turn(processName, signalName)
 	for ok && !m.hasChanged(expected) && p.YieldToOne() {
 		// The kubelet can be interrupted between the signal and its look at the statuses. The real run was.
@@ -484,7 +484,7 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 // interrupted before it stores a status.
 func (m *Manager) WaitToStore(p *sim.Proc, pod *v1.Pod) {
 	for {
-		batch, ok := m.o.Sim.Walk(batchName, processName, p.Name())
+		batch, ok := m.nextBatch(p.Name())
 		if !ok || slices.Contains(batch, pod.Namespace+"/"+pod.Name) || !p.YieldToOne() {
 			return
 		}
@@ -502,8 +502,11 @@ func (m *Manager) hasChanged(pods []string) bool {
 	return !slices.ContainsFunc(pods, func(pod string) bool { return !changed[pod] })
 }
 
-// batchName is the name of the walk over a batch.
-const batchName = "status batch"
+// nextBatch returns the pods of the next batch of a real run, if it is known and the batch begins now, not after the next turn of the
+// process by.
+func (m *Manager) nextBatch(by string) (pods []string, ok bool) {
+	return m.o.Sim.Walk("status batch", processName, by)
+}
 
 // pendingStatus is the version of a pod that was the newest when a batch started.
 type pendingStatus struct {
@@ -541,8 +544,8 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	}
 	m.changed = m.changed[:0]
 	// The kubelet collects a batch in the random order of a map.
-	choose.Guided(&m.o.Sim.Asker, batchName, batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
-	choose.Shuffle(m.o.Sim, batchName, batch)
+	choose.Guided(&m.o.Sim.Asker, "status batch", batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
+	choose.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
 		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {
 			m.changed = append(m.changed, s.uid)
