@@ -272,20 +272,27 @@ func TestPreemptBefore(t *testing.T) {
 	}
 }
 
-// A process that yields goes on after one other process has gone, or at once if there is none.
+// A process that yields goes on after one other process has gone, or at once if there are only processes that yield themselves.
 func TestYieldToOne(t *testing.T) {
 	s := sim.New(sim.Options{})
 	var got []string
 	note := func(name string) func(*sim.Proc) { return func(*sim.Proc) { got = append(got, name) } }
-	s.Go("status manager", func(p *sim.Proc) {
+	yields := func(name string) func(*sim.Proc) {
+		return func(p *sim.Proc) {
+			for p.YieldToOne() {
+				got = append(got, name)
+			}
+			got = append(got, name+" ends")
+		}
+	}
+	s.Go("status manager", func(*sim.Proc) {
+		s.Go("worker", yields("worker"))
+		s.Go("other", yields("other"))
 		s.Go("a", note("a"))
 		s.Go("b", note("b"))
-		for p.YieldToOne() {
-			got = append(got, "manager")
-		}
 	})
 	runAndClose(t, s, 0)
-	if want := "[a manager b manager]"; fmt.Sprint(got) != want {
+	if want := "[a other b other other ends worker worker ends]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -20,6 +20,7 @@ type Proc struct {
 	sent    bool                        // a channel of known may have a value
 	open    bool                        // the process waits for the channels of known, which are empty
 	enabled bool                        // the process was woken and has not run yet
+	yields  bool                        // the process is in YieldToOne
 	ended   bool
 	cause   int64 // valid while the process does not run; while it runs, Sim has its cause
 	sleep   Timer
@@ -205,17 +206,24 @@ func (p *Proc) PreemptBefore(point, turn string) {
 	p.Park()
 }
 
-// YieldToOne lets one enabled process go first, and reports whether there is one.
+// YieldToOne lets one enabled process go first, and reports whether there is one. Processes that yield themselves do not count.
 func (p *Proc) YieldToOne() bool {
 	s := p.sim
-	n := s.ready.Len()
-	if n == 0 {
+	var others []int
+	for i := range s.ready.Len() {
+		if !s.ready.At(i).yields {
+			others = append(others, i)
+		}
+	}
+	if len(others) == 0 {
 		return false
 	}
-	first := s.Next(n, func(i int) choose.Choice { return s.candidate(s.due.Len() + i) })
+	i := others[s.Next(len(others), func(i int) choose.Choice { return s.candidate(s.due.Len() + others[i]) })]
+	s.goesFirst = s.ready.Remove(i)
 	s.ready.PushFront(p)
-	s.ready.PushFront(s.ready.Remove(first + 1))
+	p.yields = true
 	p.Park()
+	p.yields = false
 	return true
 }
 

@@ -34,20 +34,21 @@ type Options struct {
 
 // Sim is one simulated world. It must be used from one goroutine.
 type Sim struct {
-	now     virtual.Time
-	until   virtual.Time // how far the present RunUntil runs
-	pause   bool         // Pause was called
-	timers  timers
-	due     queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
-	ready   queue.FIFO[*Proc]  // enabled processes, in canonical order
-	woken   *Proc              // the process that was woken last
-	last    queue.FIFO[*Proc]  // processes that run after everything else at this instant
-	procs   queue.FIFO[*Proc]  // all living processes, in the order in which they started
-	group   *Group             // the group of the code that runs now
-	cause   int64              // of the process or callback that runs now
-	stacks  coroutine.Pool[*Proc]
-	leapers []leaper // of the last leap, to reuse
-	meter   limit.Meter
+	now       virtual.Time
+	until     virtual.Time // how far the present RunUntil runs
+	pause     bool         // Pause was called
+	timers    timers
+	due       queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
+	ready     queue.FIFO[*Proc]  // enabled processes, in canonical order
+	woken     *Proc              // the process that was woken last
+	goesFirst *Proc              // the process that another one yielded to, nil if there is none
+	last      queue.FIFO[*Proc]  // processes that run after everything else at this instant
+	procs     queue.FIFO[*Proc]  // all living processes, in the order in which they started
+	group     *Group             // the group of the code that runs now
+	cause     int64              // of the process or callback that runs now
+	stacks    coroutine.Pool[*Proc]
+	leapers   []leaper // of the last leap, to reuse
+	meter     limit.Meter
 	choose.Asker
 }
 
@@ -108,6 +109,12 @@ func (s *Sim) Close() { s.End(nil) }
 
 // step fires one due timer or resumes one enabled process. It returns false if there is neither.
 func (s *Sim) step() bool {
+	if p := s.goesFirst; p != nil {
+		s.goesFirst = nil
+		s.meter.Event(s.now)
+		p.resume()
+		return true
+	}
 	for t := s.timers.pop(s.now); t != nil; t = s.timers.pop(s.now) {
 		if s.Canonical() {
 			s.meter.Event(s.now)

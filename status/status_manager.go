@@ -481,8 +481,15 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 }
 
 // WaitToStore lets others go first as long as a real run shows that the next batch begins now, without this pod. The kubelet can be
-// interrupted before it stores a status.
+// interrupted before it stores a status. A batch without the pod shows nothing if it would not have the new version anyway.
 func (m *Manager) WaitToStore(p *sim.Proc, pod *v1.Pod) {
+	next := &versionedPodStatus{version: 1}
+	if s, ok := m.podStatuses[pod.UID]; ok {
+		next.version = s.version + 1
+	}
+	if uid, ok := m.o.Pods.GetMirrorUID(pod.UID); !ok || !m.hasNewVersion(uid, next) {
+		return
+	}
 	for {
 		batch, ok := m.nextBatch(p.Name())
 		if !ok || slices.Contains(batch, pod.Namespace+"/"+pod.Name) || !p.YieldToOne() {
