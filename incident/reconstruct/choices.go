@@ -504,12 +504,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if len(outages) == 0 {
 		return s.unrecorded(c, probe)
 	}
-	var answers []string
-	for _, o := range outages {
-		if o.answer != "" {
-			answers = append(answers, o.answer)
-		}
-	}
+	answers := definitionsOf(outages)
 	list := []choice{{name: "none"}}
 	rare := false
 	add := func(name string, rules []rule) {
@@ -541,6 +536,13 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	rare = true
+	if probe == trace.Startup {
+		for _, slow := range s.slowStartups(c) {
+			for _, base := range slices.Clone(list[1:min(len(list), 6)]) {
+				list = append(list, choice{name: "slow startup and " + base.name, rare: true, rules: append(slices.Clone(slow.rules), base.rules...), answers: base.answers})
+			}
+		}
+	}
 	if s.model.restarts(c.Name) > 0 {
 		after := max(s.since(c, outages[0].first), 0)
 		for _, begin := range []string{fmt.Sprintf("after: %s, ", between(after-tick, after)), ""} {
@@ -565,6 +567,7 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	if slow := s.slowFailures(c, probe, outages); slow != nil {
+		answers = definitionsOf(slow)
 		add("slow windows", absolute(slow, probe, tick))
 		for _, stop := range tryStop(s, c) {
 			if len(stop.rules) > 0 && s.model.failsWhileStopped(c, probe) {
@@ -585,6 +588,24 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 		}
 	}
 	return append(list, fits...)
+}
+
+// definitionsOf returns the definitions of the named answers of failures.
+func definitionsOf(outages []outage) []string {
+	var list []string
+	for _, o := range outages {
+		if o.answer != "" {
+			list = append(list, o.answer)
+		}
+	}
+	return list
+}
+
+// lasting returns the answer of a command that goes on until its container ends, because the runtime does not end it at the timeout, and its
+// definition.
+func lasting(probe trace.Probe) (word, definition string) {
+	name := string(probe) + "Lasting"
+	return name + " in 1h", fmt.Sprintf("name: %s, code: 1, ignoreTimeout: true", name)
 }
 
 // slowFailures returns the failures of a probe as those of requests that an earlier run of the probe in the best run so far sent: the
@@ -615,6 +636,8 @@ func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outa
 			continue
 		}
 		switch {
+		case died && p.Exec != nil:
+			o.word, o.answer = lasting(probe)
 		case died:
 			o.word, o.answer = "hang", ""
 		case took < timeout && !strings.Contains(o.word, " in "):
@@ -922,33 +945,45 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 	return list
 }
 
-// slowStartups returns choices in which the startup probe of a container gets its answer so late that another probe, which the kubelet
-// runs as soon as the startup probe has succeeded, has its recorded failures at its runs.
+// slowStartups returns choices in which the startup probe of a container gets its answer so late that another probe has its recorded
+// failures at its runs: the kubelet syncs the pod as soon as the startup probe has succeeded, and runs the probes of the container and the
+// readiness probes of all containers that are not ready (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go at v1.37.0).
 func (s *search) slowStartups(c *v1.Container) []choice {
 	runs := s.probeRuns(c.Name, trace.Startup)
 	if len(runs) == 0 {
 		return nil
 	}
+	took := runs[len(runs)-1].Took
 	timeout := time.Duration(max(incident.ProbeOf(c, trace.Startup).TimeoutSeconds, 1)) * time.Second
 	var list []choice
-	for _, probe := range []trace.Probe{trace.Liveness, trace.Readiness} {
-		p := incident.ProbeOf(c, probe)
-		others, outages := s.probeRuns(c.Name, probe), []outage(nil)
-		if p != nil {
-			outages = s.outages(c, probe)
-		}
-		if len(others) == 0 || len(outages) == 0 {
-			continue
-		}
-		first := slices.MinFunc(outages, func(a, b outage) int { return cmp.Compare(a.first, b.first) })
-		late := (first.first - (others[0].T.Offset() - others[0].Took)) % period(p)
-		for by := late; by < timeout; by += period(p) {
-			if took := runs[len(runs)-1].Took + by; took > slowAfter && took < timeout {
-				list = append(list, choice{name: "slow startup", rare: true, rules: []rule{{"startup: ok in " + value.Format(round(took)), first.says}}})
+	for _, other := range s.model.containers() {
+		for _, probe := range []trace.Probe{trace.Liveness, trace.Readiness} {
+			p := incident.ProbeOf(other, probe)
+			if p == nil || other.Name != c.Name && probe != trace.Readiness {
+				continue
+			}
+			late, says, known := s.lateFailure(other, probe)
+			for by := late; known && by < timeout; by += period(p) {
+				if longer := took + by; longer > slowAfter && longer < timeout {
+					list = append(list, choice{name: "slow startup", rare: true, rules: []rule{{"startup: ok in " + value.Format(round(longer)), says}}})
+				}
 			}
 		}
 	}
 	return list
+}
+
+// lateFailure returns by how much later than in the best run so far a probe runs, as the time of its first failure tells: by less than its
+// period.
+func (s *search) lateFailure(c *v1.Container, probe trace.Probe) (late time.Duration, says string, known bool) {
+	runs, outages := s.probeRuns(c.Name, probe), s.outages(c, probe)
+	if len(runs) == 0 || len(outages) == 0 {
+		return 0, "", false
+	}
+	first := slices.MinFunc(outages, func(a, b outage) int { return cmp.Compare(a.first, b.first) })
+	tick := period(incident.ProbeOf(c, probe))
+	late = (first.first - requestOf(runs[0])) % tick
+	return (late + tick) % tick, first.says, true
 }
 
 // tryExits returns behaviors in which the program exits as recorded.

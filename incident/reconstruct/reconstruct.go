@@ -135,7 +135,7 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 		return nil, err
 	}
 	s.left, s.limit, s.desperate = o.Runs-s.tried, o.Effort, true
-	if err := s.repair(s.left, o.Effort); err != nil {
+	if err := s.repairs(); err != nil {
 		return nil, err
 	}
 	if err := s.again(); err != nil {
@@ -266,6 +266,7 @@ type search struct {
 	scores map[string]int                 // of the attempts so far
 
 	rejected []detoured
+	found    []finalist // after each climb
 
 	desperate bool // everything else has been tried, so that steps without a fact of their own may explain the rest
 }
@@ -292,7 +293,8 @@ func (s *search) run() error {
 	if s.best, err = s.attempt(); err != nil {
 		return err
 	}
-	if err := s.phases(); err != nil {
+	phases, err := s.phases()
+	if err != nil {
 		return err
 	}
 	m.deleted, m.longer = deleted, 0
@@ -301,14 +303,11 @@ func (s *search) run() error {
 		return err
 	}
 	m.restore(start)
-	moved := m.sandbox != usualSandbox || m.uptime != m.old()
 	if err := s.climb(); err != nil || s.complete() {
 		return err
 	}
-	if len(s.best.claims)-held(s.best) <= repairableSoon {
-		if err := s.repair(s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
-			return err
-		}
+	if err := s.repairSoon(); err != nil || s.complete() {
+		return err
 	}
 	// Another way may lead further: an exit can look like a kill by a probe, and the other way round, and a probe that fails for ever like
 	// another one that fails later.
@@ -326,9 +325,9 @@ func (s *search) run() error {
 			return nil
 		})
 	}
-	if moved { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
+	for _, p := range phases {
 		ways = append(ways, func() error {
-			m.sandbox, m.uptime = usualSandbox, m.old()
+			m.sandbox, m.uptime = p.sandbox, p.uptime
 			return nil
 		})
 	}
@@ -373,6 +372,7 @@ func (s *search) run() error {
 		if err := s.climb(); err != nil {
 			return err
 		}
+		s.remember()
 		if best.score >= s.best.score {
 			s.best = best
 			m.restore(found)

@@ -42,10 +42,14 @@ func (s *search) simply() error {
 	if err == nil && !s.complete() && held(s.best)*4 >= len(s.best.claims)*3 {
 		err = s.climb()
 	}
-	if err != nil || s.complete() {
+	if s.left = left; err != nil || s.complete() {
 		return err
 	}
-	m.retries, s.rejected, s.left = false, nil, left
+	s.limit = limit
+	if err := s.repairSoon(); err != nil || s.complete() {
+		return err
+	}
+	m.retries, s.rejected = false, nil
 	clear(s.scores)
 	return nil
 }
