@@ -324,7 +324,9 @@ func (s *search) outages(c *v1.Container, probe trace.Probe) []outage {
 		o.word, o.answer = answer(p, u, fmt.Sprintf("%s%d", probe, len(list)+1))
 		o.pattern = patternOf(u)
 		took := 10 * time.Millisecond
-		if hangs(p, u) {
+		if answersDeadline(p, u, first, last, count) {
+			o.word = "DEADLINE_EXCEEDED"
+		} else if hangs(p, u) {
 			took = fullTimeout(p, u)
 		}
 		o.first = first.Best().Sub(s.best.zero) - took

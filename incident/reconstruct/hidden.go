@@ -183,7 +183,7 @@ func (s *search) momentsOf(gaps []gap) []time.Duration {
 		add(middle)
 		f := g.claim.Fact
 		if c, u := s.model.spec(f.Container), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" {
-			if p := incident.ProbeOf(c, u.Probe); p != nil && hangs(p, u) {
+			if p := incident.ProbeOf(c, u.Probe); p != nil && waitedFor(p, f) {
 				add(middle - fullTimeout(p, u))
 			}
 		}
@@ -196,7 +196,7 @@ func (s *search) momentsOf(gaps []gap) []time.Duration {
 		}
 		p := incident.ProbeOf(c, u.Probe)
 		request := g.from + (g.to-g.from)/2
-		if hangs(p, u) {
+		if waitedFor(p, f) {
 			request -= fullTimeout(p, u)
 		}
 		for n := range time.Duration(3) {

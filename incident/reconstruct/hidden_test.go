@@ -38,6 +38,8 @@ func TestHidden(t *testing.T) {
 		{"a command that its container ends", `containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [up]}, successThreshold: 2}}]`,
 			`duration: 2m, pods: [{name: web, containers: [{name: app, answers: [{name: busy, code: 1, ignoreTimeout: true}], behavior: [{instance: 0, at: 40s, readiness: busy in 5m}, {instance: 0, after: 55.3s, exit: 1}]}]}]`,
 			0, "ignoreTimeout: true"},
+		{"a code with the words of a timeout", `containers: [{name: app, image: "web:1", readinessProbe: {grpc: {port: 5000}, periodSeconds: 2, timeoutSeconds: 8}}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{for: 21s, readiness: DEADLINE_EXCEEDED}]}]}]`, 0, "readiness: DEADLINE_EXCEEDED"},
 		{"a container that the runtime lost before a request", `restartPolicy: Never, containers: [{name: app, image: "web:1", livenessProbe: {grpc: {port: 5000}, periodSeconds: 2, failureThreshold: 100}}]`,
 			`duration: 30s, pods: [{name: web}], steps: [{at: 18.1s, kill: {pod: web, container: app, remove: true}}]`, 0, "remove: true"},
 	} {

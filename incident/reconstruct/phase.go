@@ -143,8 +143,8 @@ func (s *search) ticks() []ticks {
 						continue
 					}
 					took := runs[len(runs)-1].Took
-					if u := incident.ParseUnhealthy(f.Message); hangs(p, u) {
-						took = fullTimeout(p, u)
+					if waitedFor(p, f) {
+						took = fullTimeout(p, incident.ParseUnhealthy(f.Message))
 					}
 					t.failures = append(t.failures, request{f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - took, near + f.When.Within/2})
 				}
