@@ -216,3 +216,74 @@ func (s *search) missesChange() bool {
 		return !c.Holds && (strings.Contains(c.expect, "becomes: ") || strings.Contains(c.expect, "ready: "))
 	})
 }
+
+// tryPhase moves the runs of the probes with respect to the first start, and the first start with respect to the creation of the pod:
+// the kubelet starts the workers of the probes before it creates the sandbox, whose time the recording does not tell.
+func tryPhase(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{}
+	seen := map[string]bool{}
+	for _, f := range m.pod.Facts {
+		u := incident.ParseUnhealthy(f.Message)
+		if f.Kind == incident.ProbeRun {
+			u.Probe = f.Probe
+		}
+		c := m.spec(f.Container)
+		if u.Probe == "" || f.When.Within > time.Second || !f.When.Known() || c == nil || incident.ProbeOf(c, u.Probe) == nil || seen[c.Name+string(u.Probe)] {
+			continue
+		}
+		seen[c.Name+string(u.Probe)] = true // the first of each probe
+		p := incident.ProbeOf(c, u.Probe)
+		runs := s.probeRuns(f.Container, u.Probe)
+		if len(runs) == 0 {
+			continue
+		}
+		tick := period(p)
+		want := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+		for _, r := range []*trace.Record{runs[0], runs[len(runs)-1]} {
+			by := (r.T.Offset() - want) % tick
+			for _, d := range []time.Duration{by, by + tick, by - tick} {
+				if at := m.sandbox + d; at >= time.Millisecond && at <= time.Hour {
+					list = append(list, choice{name: "phase", sandbox: ptr(at.Round(time.Microsecond))})
+				}
+			}
+		}
+	}
+	list = append(list, s.relists()...)
+	if s.missesChange() {
+		for _, uptime := range s.ages() {
+			list = append(list, choice{name: "age", rare: true, uptime: uptime})
+		}
+	}
+	for tenth := range 10 {
+		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Created || f.Kind == incident.Event && f.Reason == "Scheduled" {
+			at := f.When.Best().Sub(s.best.zero)
+			if f.Kind == incident.Created {
+				at += f.When.Within / 2
+			}
+			if mount := m.mount - at; at.Abs() > time.Second && mount >= 0 && mount < time.Hour {
+				list = append(list, choice{name: "mount", mount: ptr(round(mount))})
+			}
+		}
+	}
+	return list
+}
+
+// relists moves the relists of the kubelet, in which it notices exits, so that a container that starts after one has its exact time.
+func (s *search) relists() []choice {
+	var list []choice
+	uptime := cmp.Or(s.model.uptime, 150337*time.Millisecond) // the default of the format
+	containers := append(slices.Clone(s.model.object.Spec.InitContainers), s.model.object.Spec.Containers...)
+	for i := range containers {
+		if i == 0 || !isInit(s.model.object, &containers[i-1]) || podutil.IsRestartableInitContainer(&containers[i-1]) {
+			continue
+		}
+		if _, late := s.lateness(&containers[i-1]); late.Abs() > time.Millisecond {
+			list = append(list, choice{name: "uptime", uptime: 150*time.Second + ((uptime-late)%time.Second+time.Second)%time.Second})
+		}
+	}
+	return list
+}
