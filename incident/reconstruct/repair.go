@@ -64,10 +64,7 @@ func (s *search) repairs() error {
 		}
 		seen[string(f.attempt.text)] = true
 		best, found := s.best, s.model.snapshot()
-		s.best = f.attempt
-		s.model.restore(f.state)
-		clear(s.scores) // the windows of facts can be others
-		if err := s.repair(s.left/2, (s.limit-s.spent)/2); err != nil {
+		if err := s.repairFound(f, s.left/2, (s.limit-s.spent)/2); err != nil {
 			return err
 		}
 		if s.best.score <= best.score {
@@ -81,15 +78,38 @@ func (s *search) repairs() error {
 // remember keeps the best reconstruction so far for the last repairs.
 func (s *search) remember() { s.found = append(s.found, finalist{s.best, s.model.snapshot()}) }
 
-// repairSoon repairs a reconstruction that leaves only a few facts unexplained, before the search tries other ways.
+// repairSoon repairs the best reconstruction before the search tries other ways, if it leaves only a few facts unexplained, and then the one
+// with simple behaviors.
 func (s *search) repairSoon() error {
-	if len(s.best.claims)-held(s.best) <= repairableSoon {
-		if err := s.repair(s.runs*repairShare/100, s.effort*repairShare/100); err != nil {
+	s.remember()
+	if few(s.best) {
+		if err := s.repair(s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
 			return err
 		}
 	}
-	s.remember()
+	simple := s.found[0]
+	if !few(simple.attempt) {
+		return nil
+	}
+	best, found := s.best, s.model.snapshot()
+	if err := s.repairFound(simple, s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
+		return err
+	}
+	s.best = best
+	s.model.restore(found)
+	clear(s.scores)
 	return nil
+}
+
+// few reports whether an attempt leaves only a few facts unexplained.
+func few(a *attempt) bool { return len(a.claims)-held(a) <= repairableSoon }
+
+// repairFound repairs another reconstruction than the best.
+func (s *search) repairFound(f finalist, runs, work int) error {
+	s.best = f.attempt
+	s.model.restore(f.state)
+	clear(s.scores) // the windows of facts can be others
+	return s.repair(runs, work)
 }
 
 // mend takes edits after which fewer facts are missing, or missing by less, until there are none. Then it goes on from the edits that come

@@ -42,14 +42,11 @@ func (s *search) simply() error {
 	if err == nil && !s.complete() && held(s.best)*4 >= len(s.best.claims)*3 {
 		err = s.climb()
 	}
-	if s.left = left; err != nil || s.complete() {
+	if err != nil || s.complete() {
 		return err
 	}
-	s.limit = limit
-	if err := s.repairSoon(); err != nil || s.complete() {
-		return err
-	}
-	m.retries, s.rejected = false, nil
+	s.remember()
+	m.retries, s.rejected, s.left = false, nil, left
 	clear(s.scores)
 	return nil
 }
