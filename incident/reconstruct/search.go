@@ -57,6 +57,9 @@ func (s *search) run() error {
 		if create, start, known := s.latencies(p, p.container); p.what == "delay" && known {
 			p.create, p.startup = create, start
 		}
+		if p.what == "stop" && m.outlasts(p.container) {
+			p.rules = []rule{ignoresSignal}
+		}
 	}
 	s.align()
 	if s.best, err = s.attempt(); err != nil {

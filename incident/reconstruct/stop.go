@@ -60,6 +60,18 @@ func tryStop(s *search, c *v1.Container) []choice {
 	return list
 }
 
+// outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop its pod.
+func (m *model) outlasts(container string) bool {
+	stopped, running := false, false
+	for _, f := range m.pod.Facts {
+		if f.Container == container {
+			stopped = stopped || f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
+			running = running || f.Kind == incident.Running
+		}
+	}
+	return stopped && running
+}
+
 // endsOfRequests returns how long after the stop signal failures of liveness and startup probes are recorded. The kubelet starts no such
 // probes then, so a request that it had sent before ended with the container.
 func (s *search) endsOfRequests(c *v1.Container) []time.Duration {
