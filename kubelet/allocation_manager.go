@@ -323,10 +323,16 @@ func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits 
 	return waits
 }
 
+// deferResize notes that a node that shuts down does not admit a resize (handlePodResourcesResize in
+// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
 func (a *allocations) deferResize(pod *v1.Pod) {
 	k := a.k
+	reason := v1.PodReasonDeferred
+	if k.profile.ResizeReasonOfAdmission {
+		reason = notAdmittedReason
+	}
 	if changed := k.status.SetPodResizePending(pod.UID, notAdmittedWhy, pod.Generation); changed && k.profile.ResizeEvents {
-		k.podEvent(pod, v1.EventTypeWarning, "ResizeDeferred", k.resizeMessage("Pod resize "+notAdmittedReason, pod, pod.Generation, notAdmittedWhy))
+		k.podEvent(pod, v1.EventTypeWarning, "ResizeDeferred", k.resizeMessage("Pod resize "+reason, pod, pod.Generation, notAdmittedWhy))
 	}
 }
 

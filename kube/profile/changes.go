@@ -24,6 +24,7 @@ var changes = []change{
 	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},
+	{"ResizeReasonOfAdmission", []int{133427}, func(c *Changes) *bool { return &c.ResizeReasonOfAdmission }, []span{{from: "v1.36"}}},
 	{"ResizesAreQueued", []int{131612, 131681}, func(c *Changes) *bool { return &c.ResizesAreQueued }, []span{{from: "v1.34"}}},
 	{"ResizesRetriedWhenPodsEnd", []int{136231}, func(c *Changes) *bool { return &c.ResizesRetriedWhenPodsEnd }, []span{{from: "v1.36"}}},
 	{"ResizesWithStarts", []int{140387}, func(c *Changes) *bool { return &c.ResizesWithStarts }, []span{{from: "v1.37"}}},
