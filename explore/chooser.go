@@ -71,6 +71,11 @@ func (c *chooser) Place(process, point string) (int, bool) {
 	return c.log.place(process, point, c.now())
 }
 
+// Walk implements choose.Guide.
+func (c *chooser) Walk(name, process, by string) (items []string, ok bool) {
+	return c.log.walk(name, process, by, c.now())
+}
+
 // Turn implements choose.Guide.
 func (c *chooser) Turn(process, point string) { c.log.do(process, point, c.now()) }
 

@@ -68,6 +68,31 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
+// walk returns the points of a walk between the next entry of a process and the one after it. It returns false if the next entry is not
+// now, or comes after the next entry of the process by.
+func (l *log) walk(name, process, by string, now virtual.Time) (points []string, ok bool) {
+	turns := l.left(process, now)
+	if len(turns) == 0 || turns[0].t != now {
+		return nil, false
+	}
+	if own := l.left(by, now); len(own) > 0 && own[0].place < turns[0].place {
+		return nil, false
+	}
+	end := math.MaxInt
+	if len(turns) > 1 {
+		end = turns[1].place
+	}
+	for _, t := range l.left(name, now) {
+		if t.place > end {
+			break
+		}
+		if t.place > turns[0].place {
+			points = append(points, t.point)
+		}
+	}
+	return points, true
+}
+
 // do notes that a process reaches a point now. Entries before it at this instant are done too.
 func (l *log) do(process, point string, now virtual.Time) {
 	if point == probed {

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -141,4 +142,27 @@ func TestLogOrdersTicks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A walk follows a turn of its process. It counts if this turn is now and not after the next turn of the process that asks.
+func TestLogHasTheItemsOfAWalk(t *testing.T) {
+	l := newLog([]Turn{
+		{at10, "a", "enter"}, {at10, "manager", "signal"}, {at10, "batch", "x"}, {at10, "batch", "y"},
+		{at10, "a", "done"}, {at11, "manager", "signal"}, {at11, "batch", "z"},
+	}).again()
+	check := func(now virtual.Time, by, want string) {
+		t.Helper()
+		if got, ok := l.walk("batch", "manager", by, now); fmt.Sprint(got, ok) != want {
+			t.Errorf("at %v for %s: %v %t, want %s", now, by, got, ok, want)
+		}
+	}
+	check(at10-1, "manager", "[] false")
+	check(at10, "manager", "[x y] true")
+	check(at10, "b", "[x y] true")
+	check(at10, "a", "[] false")
+	l.do("a", "enter", at10)
+	check(at10, "a", "[x y] true")
+	l.do("manager", "signal", at10)
+	check(at10, "manager", "[] false")
+	check(at11, "manager", "[z] true")
 }

@@ -98,17 +98,18 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 // the pod has a resize that is not allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
 func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	if _, known := a.k.disk.allocated[pod.UID]; !known {
-		a.store(p, pod)
+		a.store(pod)
+		p.PreemptBefore("allocation stored, pod not synced", newPod)
 	}
 	_, waits = a.updatePod(pod)
 	return waits
 }
 
-// store writes an allocation to the disk. Others can run while the file is written: the workers of the pods that the same change has
-// added before this one, for example (storeState in pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
-func (a *allocations) store(p *sim.Proc, pod *v1.Pod) {
+// store writes an allocation to the disk. Others can run while the file is written, for example the workers of the pods that the same
+// change has added before this one: the caller has a preemption point (storeState in
+// pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
+func (a *allocations) store(pod *v1.Pod) {
 	a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
-	p.Preempt("allocation stored, pod not synced")
 }
 
 // resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in pkg/kubelet/kubelet.go).
@@ -331,7 +332,8 @@ func (a *allocations) deferResize(pod *v1.Pod) {
 
 func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {
 	k := a.k
-	a.store(p, pod)
+	a.store(pod)
+	p.Preempt("allocation stored, pod not synced")
 	k.status.ClearPodResizePending(pod.UID)
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)

@@ -566,6 +566,7 @@ func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 
 // setPodStatus stores a status with a cause that differs from the cause of the sync.
 func (k *Kubelet) setPodStatus(p *sim.Proc, pod *v1.Pod, api *v1.PodStatus, cause int64) {
+	k.status.WaitToStore(p, pod)
 	p.Because(cause, func() { k.status.SetPodStatus(pod, api) })
 }
 

@@ -149,6 +149,7 @@ func (p *podWorkers) updatePod(u podUpdate) {
 	u.cause = p.k.sim.Cause()
 	w, known := p.workers[u.pod.UID]
 	if !known {
+		p.k.sim.Turn("sync loop", newPod)
 		w = p.newWorker(u.pod)
 		if status.IsTerminal(u.pod.Status.Phase) && p.k.cache.get(u.pod.UID).ended() {
 			w.terminating, w.terminated = true, true
@@ -220,6 +221,9 @@ func (p *podWorkers) startWorker(w *podWorker, pod *v1.Pod) {
 		p.k.sim.Go("pod worker "+w.name, func(proc *sim.Proc) { p.podWorkerLoop(proc, w) })
 	}
 }
+
+// newPod is the turn of the sync loop at which the workers hear of a pod for the first time.
+const newPod = "new pod"
 
 // newWorker adds a worker for a pod, without a process.
 func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {

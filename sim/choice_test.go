@@ -223,8 +223,9 @@ type guide struct {
 	turns []string
 }
 
-func (g *guide) Place(_, point string) (int, bool) { return -int(point[0]), point != "?" }
-func (g *guide) Turn(process, point string)        { g.turns = append(g.turns, process+" "+point) }
+func (g *guide) Place(_, point string) (int, bool)            { return -int(point[0]), point != "?" }
+func (g *guide) Walk(string, string, string) ([]string, bool) { return nil, false }
+func (g *guide) Turn(process, point string)                   { g.turns = append(g.turns, process+" "+point) }
 
 // A Guide changes the canonical order of items and of the ready cases of a select. Items that it does not know come last.
 func TestGuide(t *testing.T) {
@@ -250,5 +251,41 @@ func TestGuide(t *testing.T) {
 	plain.Turn("sync loop", "begin")
 	if want := "[c b a ?]"; fmt.Sprint(items) != want {
 		t.Errorf("without a Guide the items are %v, want %s", items, want)
+	}
+}
+
+// With a Guide that knows the next turn of a process, the turns decide who goes first at a preemption point. Without one, the chooser does.
+func TestPreemptBefore(t *testing.T) {
+	for turn, want := range map[string]string{"known": "[begin worker end]", "?": "[begin end worker]"} {
+		s := sim.New(sim.Options{Chooser: &guide{}})
+		var got []string
+		s.Go("sync loop", func(p *sim.Proc) {
+			s.Go("pod worker", func(*sim.Proc) { got = append(got, "worker") })
+			got = append(got, "begin")
+			p.PreemptBefore("point", turn)
+			got = append(got, "end")
+		})
+		runAndClose(t, s, 0)
+		if fmt.Sprint(got) != want {
+			t.Errorf("before the turn %q: %v, want %s", turn, got, want)
+		}
+	}
+}
+
+// A process that yields goes on after one other process has gone, or at once if there is none.
+func TestYieldToOne(t *testing.T) {
+	s := sim.New(sim.Options{})
+	var got []string
+	note := func(name string) func(*sim.Proc) { return func(*sim.Proc) { got = append(got, name) } }
+	s.Go("status manager", func(p *sim.Proc) {
+		s.Go("a", note("a"))
+		s.Go("b", note("b"))
+		for p.YieldToOne() {
+			got = append(got, "manager")
+		}
+	})
+	runAndClose(t, s, 0)
+	if want := "[a manager b manager]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -194,6 +194,31 @@ func (p *Proc) Preempt(point string) {
 	}
 }
 
+// PreemptBefore is Preempt at a point that lies directly before a turn of the process. If a Guide knows when a real run reached this
+// turn, the order of the real run decides who goes first.
+func (p *Proc) PreemptBefore(point, turn string) {
+	if !p.sim.Places(p.Name(), turn) {
+		p.Preempt(point)
+		return
+	}
+	p.sim.ready.Push(p)
+	p.Park()
+}
+
+// YieldToOne lets one enabled process go first, and reports whether there is one.
+func (p *Proc) YieldToOne() bool {
+	s := p.sim
+	n := s.ready.Len()
+	if n == 0 {
+		return false
+	}
+	first := s.Next(n, func(i int) choose.Choice { return s.candidate(s.due.Len() + i) })
+	s.ready.PushFront(p)
+	s.ready.PushFront(s.ready.Remove(first + 1))
+	p.Park()
+	return true
+}
+
 // YieldToAll lets everything else at this instant go first.
 func (p *Proc) YieldToAll() {
 	p.sim.last.Push(p)

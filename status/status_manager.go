@@ -211,7 +211,11 @@ func (m *Manager) isSynced() bool {
 }
 
 func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
+	expected, ok := m.nextBatch(processName)
 	m.o.Sim.Turn(processName, signalName)
+	for ok && !m.hasChanged(expected) && p.YieldToOne() {
+		// The kubelet can be interrupted between the signal and its look at the statuses. The real run was.
+	}
 	m.syncBatch(p, false)
 }
 
@@ -476,6 +480,34 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 	return slices.ContainsFunc(m.order, func(uid types.UID) bool { return !known(uid) })
 }
 
+// WaitToStore lets others go first as long as a real run shows that the next batch begins now, without this pod. The kubelet can be
+// interrupted before it stores a status.
+func (m *Manager) WaitToStore(p *sim.Proc, pod *v1.Pod) {
+	for {
+		batch, ok := m.nextBatch(p.Name())
+		if !ok || slices.Contains(batch, pod.Namespace+"/"+pod.Name) || !p.YieldToOne() {
+			return
+		}
+	}
+}
+
+// hasChanged reports whether all of these pods are candidates for a batch.
+func (m *Manager) hasChanged(pods []string) bool {
+	changed := map[string]bool{}
+	for _, uid := range m.candidates() {
+		if s, ok := m.podStatuses[uid]; ok {
+			changed[s.namespace+"/"+s.name] = true
+		}
+	}
+	return !slices.ContainsFunc(pods, func(pod string) bool { return !changed[pod] })
+}
+
+// nextBatch returns the pods of the next batch of a real run, if it is known and the batch begins now, not after the next turn of the
+// process by.
+func (m *Manager) nextBatch(by string) (pods []string, ok bool) {
+	return m.o.Sim.Walk("status batch", processName, by)
+}
+
 // pendingStatus is the version of a pod that was the newest when a batch started.
 type pendingStatus struct {
 	uid types.UID // in the source of the pod; the API can have another
@@ -485,12 +517,7 @@ type pendingStatus struct {
 // syncBatch syncs the pods with a new version, one after the other. With all, it also syncs the pods that the API can
 // delete and those whose status in the API differs.
 func (m *Manager) syncBatch(p *sim.Proc, all bool) {
-	candidates := m.changed
-	for _, uid := range m.static {
-		if !slices.Contains(candidates, uid) {
-			candidates = append(candidates, uid)
-		}
-	}
+	candidates := m.candidates()
 	if all {
 		candidates = m.order
 		m.removeOrphanedVersions()
@@ -524,6 +551,17 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 			m.changed = append(m.changed, s.uid)
 		}
 	}
+}
+
+// candidates returns the pods that can have a new version, the oldest change first. Those of static pods come with their mirror pods.
+func (m *Manager) candidates() []types.UID {
+	candidates := m.changed
+	for _, uid := range m.static {
+		if !slices.Contains(candidates, uid) {
+			candidates = append(candidates, uid)
+		}
+	}
+	return candidates
 }
 
 func (m *Manager) removeOrphanedVersions() {

@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
@@ -327,5 +330,64 @@ func TestOtherOwnersConditionsAreKept(t *testing.T) {
 	api := w.api["web"].Status
 	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
 		t.Errorf("conditions %v, want the gate and the three of the kubelet, all True", api.Conditions)
+	}
+}
+
+// realRun is a Guide that knows the first batch of a real run.
+type realRun struct {
+	choose.Replay
+	batch []string
+}
+
+func (r *realRun) Place(string, string) (int, bool)             { return 0, false }
+func (r *realRun) Walk(string, string, string) ([]string, bool) { return r.batch, r.batch != nil }
+func (r *realRun) Turn(string, string)                          { r.batch = nil }
+
+// The manager waits for the statuses that the batch of a real run has. Without a log of a real run, another batch syncs them.
+func TestBatchWaitsForItsStatuses(t *testing.T) {
+	once := []string{"0s GET a", "10ms PATCH a Running", "20ms GET b", "30ms PATCH b Running"}
+	for _, c := range []struct{ real, want []string }{
+		{nil, slices.Concat(once, []string{"40ms GET a", "50ms PATCH a Running"})},
+		{[]string{"ns/a", "ns/b"}, once},
+	} {
+		w := newWorldOf(t, &realRun{Replay: *choose.NewReplay(nil), batch: c.real})
+		a, b := w.pod("a"), w.pod("b")
+		w.until(0)
+		w.sim.At(0, "set a", func() { w.SetPodStatus(a, running(a, false)) })
+		w.sim.Go("pod worker", func(*sim.Proc) {
+			w.SetPodStatus(b, running(b, false))
+			w.SetPodStatus(a, running(a, true))
+		})
+		w.expect(w.until(time.Second), c.want...)
+	}
+}
+
+// A pod worker waits to store a status as long as the batch of a real run comes without it.
+func TestStatusWaitsForABatchWithoutIt(t *testing.T) {
+	for _, c := range []struct {
+		real []string
+		want string
+	}{
+		{nil, "[store batch]"},
+		{[]string{"ns/web"}, "[store batch]"},
+		{[]string{"ns/other"}, "[batch store]"},
+	} {
+		g := &realRun{Replay: *choose.NewReplay(nil), batch: c.real}
+		w := newWorldOf(t, g)
+		web := w.pod("web")
+		w.until(0)
+		var got []string
+		w.sim.Go("pod worker", func(p *sim.Proc) {
+			w.sim.Go("batch", func(*sim.Proc) {
+				got = append(got, "batch")
+				g.Turn("", "")
+			})
+			w.WaitToStore(p, web)
+			got = append(got, "store")
+		})
+		w.until(time.Second)
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("with the batch %v: %v, want %s", c.real, got, c.want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/status"
 )
@@ -34,8 +35,10 @@ type world struct {
 // start is the time at 0 s, with a fraction of a second.
 var start = time.Date(2000, 1, 1, 0, 0, 0, 300e6, time.UTC)
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, sim: sim.New(sim.Options{}), api: map[string]*v1.Pod{}, kubelet: map[types.UID]*v1.Pod{}, mirrors: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
+func newWorld(t *testing.T) *world { return newWorldOf(t, nil) }
+
+func newWorldOf(t *testing.T, c choose.Chooser) *world {
+	w := &world{t: t, sim: sim.New(sim.Options{Chooser: c}), api: map[string]*v1.Pod{}, kubelet: map[types.UID]*v1.Pod{}, mirrors: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
 	w.Manager = status.NewManager(status.Options{
 		Sim: w.sim, Now: w.now, API: w, Pods: w,
 		CouldHaveRunningContainers: func(types.UID) bool { return w.running },

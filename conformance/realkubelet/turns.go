@@ -129,6 +129,8 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 		l.add("status manager", "status sync")
 	case "SyncLoop ADD", "SyncLoop UPDATE", "SyncLoop REMOVE", "SyncLoop RECONCILE", "SyncLoop DELETE":
 		l.add("sync loop", "pod config")
+	case "Pod is being synced for the first time":
+		l.add("sync loop", "new pod")
 	case "SyncLoop (PLEG): event for pod":
 		l.add("sync loop", "PLEG events")
 	case "SyncLoop (SYNC) pods":

@@ -15,7 +15,7 @@ import (
 // Each point in the source where the model leaves a choice open is listed.
 func TestPointsAreThoseOfTheSource(t *testing.T) {
 	kinds := map[string]choose.Kind{"Preempt": choose.Preemption, "Shuffle": choose.Order, "Choose": choose.Order, "Race": choose.Race, "raceOf": choose.Race, "JitterSource": choose.Jitter}
-	calls := regexp.MustCompile(`(?:\b(Preempt|Race)\(|\b(Shuffle|Choose)\([^"]*, |(JitterSource) = |\b(raceOf)\w+ += )"([^"]*)"`)
+	calls := regexp.MustCompile(`(?:\b(Preempt|Race)(?:Before)?\(|\b(Shuffle|Choose)\([^"]*, |(JitterSource) = |\b(raceOf)\w+ += )"([^"]*)"`)
 	var found []string
 	for _, dir := range []string{"kubelet", "prober", "prober/results", "status", "apiserver", "node", "fakeruntime"} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")

@@ -585,6 +585,10 @@ func (c *claimer) instance(container string, number int) string {
 	return fmt.Sprintf("container: %s, instance: %d", container, number)
 }
 
+// uncounted are the reasons to wait of a container whose restartCount can be another number than that of its last instance: the kubelet
+// gives its defaults to a container that the runtime does not have.
+var uncounted = map[string]bool{"RestartingAllContainers": true, "PodInitializing": true, "ContainerCreating": true}
+
 // miscounted reports whether the restartCount of a container can be another number than that of its last instance. A new sandbox, an
 // in-place restart of all containers, and the end of a pod whose containers are gone raise it (convertToAPIContainerStatuses in
 // pkg/kubelet/kubelet_pods.go and TerminatePod in pkg/kubelet/status/status_manager.go at v1.37.0), and a container that was created need
@@ -595,7 +599,7 @@ func (m *model) miscounted(container string) bool {
 		switch {
 		case f.Kind == incident.Terminated && f.Reason == "ContainerStatusUnknown", f.Kind == incident.Event && (f.Reason == "SandboxChanged" || f.Reason == "Evicted"):
 			return true
-		case f.Kind == incident.Waiting && f.Container == container && (f.Reason == "RestartingAllContainers" || f.Reason == "PodInitializing"):
+		case f.Kind == incident.Waiting && f.Container == container && uncounted[f.Reason]:
 			return true
 		case f.Kind == incident.Event && f.Reason == "Created" && f.Container == container:
 			created += f.Count

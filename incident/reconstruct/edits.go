@@ -228,16 +228,31 @@ func (s *search) editsOfWindows(t *script, probe trace.Probe, gaps []gap) []edit
 		}
 		if by, known := g.shift(); known && by > slowAfter && by < timeout {
 			says := g.claim.Fact.Place.String() + ": what follows this answer is as late"
-			list = append(list, answered(t, probe, func(all []asked) {
-				for i := range all {
-					if all[i].word == "" {
-						all[i].word, all[i].says = "ok in "+value.Format(round(by)), says
-					}
-				}
-			}))
+			list = append(list, slower(t, probe, by, says))
 		}
 	}
 	return list
+}
+
+// slower returns an edit after which a probe gets its answers later. The other probes of the container run later after a startup probe that
+// is slower.
+func slower(t *script, probe trace.Probe, by time.Duration, says string) edit {
+	return func(m *model) {
+		n := t.clone()
+		for i, a := range n.series[probe] {
+			if a.word == "" {
+				n.series[probe][i].word, n.series[probe][i].says = "ok in "+value.Format(round(by)), says
+			}
+		}
+		for _, other := range probesOf(t.c) {
+			if probe == trace.Startup && other != probe {
+				for i := range n.series[other] {
+					n.series[other][i].at += by
+				}
+			}
+		}
+		m.take(n)
+	}
 }
 
 // editsOfRuns returns edits that change what single runs of a probe get, or the rest of the runs of an instance.

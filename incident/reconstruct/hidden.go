@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // hidden is the part with what happened from outside without a fact of its own: only the times of other facts tell it.
@@ -144,6 +145,13 @@ func (s *search) editsOfHidden(gaps []gap, scripts map[string]*script) []edit {
 				})
 			}
 		}
+		for _, probe := range probesOf(c) {
+			for _, o := range s.outages(c, probe) { // a request to a container that is gone has no answer
+				if countOf(gaps, c.Name) > 0 {
+					add(o.first-hiddenBefore, fmt.Sprintf("kill: {pod: %s, container: %s, remove: true}", pod, c.Name))
+				}
+			}
+		}
 		for _, g := range gaps {
 			if k := g.claim.Fact.Kind; g.about(c.Name) && (k == incident.Restarts || k == incident.Waiting || k == incident.Terminated) {
 				for _, before := range []time.Duration{hiddenBefore, time.Second, 2 * time.Second, 5 * time.Second} {
@@ -158,11 +166,15 @@ func (s *search) editsOfHidden(gaps []gap, scripts map[string]*script) []edit {
 // hiddenBefore is the time from a step to what follows it.
 const hiddenBefore = 30 * time.Millisecond
 
-// momentsOf returns the times of what is missing, at most a few: of the requests of probes, if these failed later.
+// mostMoments is the maximum number of times at which a repair adds a step.
+const mostMoments = 20
+
+// momentsOf returns the times of what is missing, at most a few: of the requests of probes, if these failed later, and of the runs of
+// readiness probes before them. A sync of a pod that is not ready runs its readiness probes, which then run a number of periods later again.
 func (s *search) momentsOf(gaps []gap) []time.Duration {
 	var list []time.Duration
 	add := func(at time.Duration) {
-		if at = round(at); len(list) < 16 && !slices.Contains(list, at) {
+		if at = round(at); len(list) < mostMoments && !slices.Contains(list, at) {
 			list = append(list, at)
 		}
 	}
@@ -171,9 +183,24 @@ func (s *search) momentsOf(gaps []gap) []time.Duration {
 		add(middle)
 		f := g.claim.Fact
 		if c, u := s.model.spec(f.Container), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" {
-			if p := incident.ProbeOf(c, u.Probe); p != nil && hangs(p, u) {
+			if p := incident.ProbeOf(c, u.Probe); p != nil && waitedFor(p, f) {
 				add(middle - fullTimeout(p, u))
 			}
+		}
+	}
+	for _, g := range gaps {
+		f := g.claim.Fact
+		c, u := s.model.spec(f.Container), incident.ParseUnhealthy(f.Message)
+		if c == nil || u.Probe != trace.Readiness || incident.ProbeOf(c, u.Probe) == nil {
+			continue
+		}
+		p := incident.ProbeOf(c, u.Probe)
+		request := g.from + (g.to-g.from)/2
+		if waitedFor(p, f) {
+			request -= fullTimeout(p, u)
+		}
+		for n := range time.Duration(3) {
+			add(request - (n+1)*period(p))
 		}
 	}
 	return list

@@ -31,6 +31,17 @@ func TestHidden(t *testing.T) {
 			0, "rebootNode: "},
 		{"an answer to a startup probe", `containers: [{name: app, image: "web:1", startupProbe: {tcpSocket: {port: 80}, timeoutSeconds: 9}, readinessProbe: {exec: {command: [ready]}, periodSeconds: 20, failureThreshold: 1}}]`,
 			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{startup: ok in 7.3s}, {after: 20s, for: 50s, readiness: 1}]}]}]`, 0, "startup: ok in "},
+		{"an answer to a startup probe after which another container is probed", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [up]}, timeoutSeconds: 6}}, ` +
+			`{name: proxy, image: "proxy:1", readinessProbe: {grpc: {port: 5000}, initialDelaySeconds: 17, periodSeconds: 14, failureThreshold: 1, successThreshold: 2}}]`,
+			`duration: 90s, pods: [{name: web, containers: [{name: app, behavior: [{startup: ok in 3.3s}]}, {name: proxy, behavior: [{at: 35s, for: 28s, readiness: SERVICE_UNKNOWN}]}]}]`,
+			0, "startup: ok in "},
+		{"a command that its container ends", `containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [up]}, successThreshold: 2}}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, answers: [{name: busy, code: 1, ignoreTimeout: true}], behavior: [{instance: 0, at: 40s, readiness: busy in 5m}, {instance: 0, after: 55.3s, exit: 1}]}]}]`,
+			0, "ignoreTimeout: true"},
+		{"a code with the words of a timeout", `containers: [{name: app, image: "web:1", readinessProbe: {grpc: {port: 5000}, periodSeconds: 2, timeoutSeconds: 8}}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{for: 21s, readiness: DEADLINE_EXCEEDED}]}]}]`, 0, "readiness: DEADLINE_EXCEEDED"},
+		{"a container that the runtime lost before a request", `restartPolicy: Never, containers: [{name: app, image: "web:1", livenessProbe: {grpc: {port: 5000}, periodSeconds: 2, failureThreshold: 100}}]`,
+			`duration: 30s, pods: [{name: web}], steps: [{at: 18.1s, kill: {pod: web, container: app, remove: true}}]`, 0, "remove: true"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +

@@ -39,7 +39,7 @@ func (s *search) merge() error {
 	return nil
 }
 
-// prune removes the rules and the hidden steps without which the run explains as much and is as close to the recording: other rules explain the same.
+// prune removes the rules, the hidden steps and the syncFrequency without which the run explains as much and is as close to the recording: other rules explain the same.
 func (s *search) prune() error {
 	without := func(p *part, remove func()) error {
 		if s.spent > s.limit {
@@ -58,6 +58,17 @@ func (s *search) prune() error {
 			if err := without(p, func() { p.rules = slices.Delete(slices.Clone(p.rules), i, i+1) }); err != nil {
 				return err
 			}
+		}
+	}
+	if resync := s.model.resync; resync > 0 {
+		best := s.best
+		s.model.resync = 0
+		kept, err := s.keep()
+		if err != nil {
+			return err
+		}
+		if !kept || s.best.score < best.score {
+			s.model.resync, s.best = resync, best
 		}
 	}
 	p := s.model.part("", hidden)

@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,7 @@ const near = 60 * time.Millisecond
 
 // ticks is the first run of a probe in a run, and the requests of its recorded failures.
 type ticks struct {
+	probe    trace.Probe
 	period   time.Duration
 	first    time.Duration
 	failures []request
@@ -67,37 +69,62 @@ type ticks struct {
 // request is the time of a request, and by how much it can be wrong.
 type request struct{ at, doubt time.Duration }
 
-// phases moves the runs of the probes to the times of the recorded failures, before the search looks for behaviors that need them there:
-// by the time from the addition of the pod, when the workers of the probes start, to the first start, or with a kubelet that has just
-// started.
-func (s *search) phases() error {
+// phase is when the probes run: the time that the sandbox takes is that from the addition of the pod, when the workers of the probes
+// start, to the first start, and the workers of a kubelet that has just started wait first.
+type phase struct {
+	sandbox, uptime time.Duration
+	fit             fit
+}
+
+// fit is how many recorded failures are at runs of their probes. Those of liveness and startup probes count first: a sync of a pod that is
+// not ready runs its readiness probes at once, and their periods begin again then (onManualTrigger of the prober).
+type fit struct{ certain, all int }
+
+func (f fit) compare(o fit) int {
+	return cmp.Or(cmp.Compare(f.certain, o.certain), cmp.Compare(f.all, o.all))
+}
+
+// phases moves the runs of the probes to the times of the recorded failures, before the search looks for behaviors that need them there.
+// It returns the other phases that are possible, the best first.
+func (s *search) phases() ([]phase, error) {
 	m := s.model
-	base, uptime := m.sandbox, m.uptime
-	best, most := base, s.matches(s.ticks(), 0)
-	bestUptime := uptime
-	for _, age := range []time.Duration{uptime, young} {
-		m.sandbox, m.uptime = base, age
+	base := phase{m.sandbox, m.uptime, s.matches(s.ticks(), 0)}
+	list := []phase{base}
+	for _, age := range []time.Duration{base.uptime, young} {
+		m.sandbox, m.uptime = base.sandbox, age
 		a, err := s.attempt()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		old := s.best
 		s.best = a
-		list := s.ticks()
-		for _, by := range s.moves(list) {
-			if n := s.matches(list, by); n > most && base+by >= time.Millisecond && s.possible(by) {
-				best, bestUptime, most = (base + by).Round(time.Microsecond), age, n
+		ticks := s.ticks()
+		for _, by := range append([]time.Duration{0}, s.moves(ticks)...) {
+			p := phase{(base.sandbox + by).Round(time.Microsecond), age, s.matches(ticks, by)}
+			if p.sandbox >= time.Millisecond && s.possible(by) && !slices.ContainsFunc(list, p.like) {
+				list = append(list, p)
 			}
 		}
 		s.best = old
 	}
-	m.sandbox, m.uptime = best, bestUptime
+	slices.SortStableFunc(list, func(a, b phase) int { return b.fit.compare(a.fit) })
+	m.sandbox, m.uptime = list[0].sandbox, list[0].uptime
 	a, err := s.attempt()
 	if err == nil {
 		s.best = a
 	}
-	return err
+	others := list[1:min(len(list), 1+otherPhases)]
+	if !base.like(list[0]) { // a failure can be at another time than the run of its probe: the program answered late, or ended before it answered
+		others = append([]phase{base}, slices.DeleteFunc(others, base.like)...)
+	}
+	return others, err
 }
+
+// otherPhases is the number of phases from which the search begins again.
+const otherPhases = 3
+
+// like reports whether the probes run at the same times in two phases.
+func (p phase) like(o phase) bool { return p.uptime == o.uptime && (p.sandbox-o.sandbox).Abs() <= near }
 
 // ticks returns the probes that run in the best run and have recorded failures whose first times are known to a second.
 func (s *search) ticks() []ticks {
@@ -110,14 +137,14 @@ func (s *search) ticks() []ticks {
 				if p == nil || len(runs) == 0 {
 					continue
 				}
-				t := ticks{period: period(p), first: runs[len(runs)-1].T.Offset() - runs[len(runs)-1].Took}
+				t := ticks{probe: probe, period: period(p), first: runs[len(runs)-1].T.Offset() - runs[len(runs)-1].Took}
 				for _, f := range s.model.failures(containers[i].Name, probe) {
 					if f.When.Within > time.Second || f.AtLeast {
 						continue
 					}
 					took := runs[len(runs)-1].Took
-					if u := incident.ParseUnhealthy(f.Message); hangs(p, u) {
-						took = fullTimeout(p, u)
+					if waitedFor(p, f) {
+						took = fullTimeout(p, incident.ParseUnhealthy(f.Message))
 					}
 					t.failures = append(t.failures, request{f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - took, near + f.When.Within/2})
 				}
@@ -156,13 +183,16 @@ func (s *search) moves(list []ticks) []time.Duration {
 }
 
 // matches returns how many recorded failures are at runs of their probes, if the sandbox takes so much longer.
-func (s *search) matches(list []ticks, by time.Duration) int {
-	n := 0
+func (s *search) matches(list []ticks, by time.Duration) fit {
+	var n fit
 	for _, t := range list {
 		for _, r := range t.failures {
 			off := ((r.at-t.first+by)%t.period + t.period) % t.period
 			if min(off, t.period-off) <= r.doubt {
-				n++
+				n.all++
+				if t.probe != trace.Readiness {
+					n.certain++
+				}
 			}
 		}
 	}
@@ -185,4 +215,75 @@ func (s *search) missesChange() bool {
 	return slices.ContainsFunc(s.best.claims, func(c Claim) bool {
 		return !c.Holds && (strings.Contains(c.expect, "becomes: ") || strings.Contains(c.expect, "ready: "))
 	})
+}
+
+// tryPhase moves the runs of the probes with respect to the first start, and the first start with respect to the creation of the pod:
+// the kubelet starts the workers of the probes before it creates the sandbox, whose time the recording does not tell.
+func tryPhase(s *search, _ *part) []choice {
+	m := s.model
+	list := []choice{}
+	seen := map[string]bool{}
+	for _, f := range m.pod.Facts {
+		u := incident.ParseUnhealthy(f.Message)
+		if f.Kind == incident.ProbeRun {
+			u.Probe = f.Probe
+		}
+		c := m.spec(f.Container)
+		if u.Probe == "" || f.When.Within > time.Second || !f.When.Known() || c == nil || incident.ProbeOf(c, u.Probe) == nil || seen[c.Name+string(u.Probe)] {
+			continue
+		}
+		seen[c.Name+string(u.Probe)] = true // the first of each probe
+		p := incident.ProbeOf(c, u.Probe)
+		runs := s.probeRuns(f.Container, u.Probe)
+		if len(runs) == 0 {
+			continue
+		}
+		tick := period(p)
+		want := f.When.At.Add(f.When.Within / 2).Sub(s.best.zero)
+		for _, r := range []*trace.Record{runs[0], runs[len(runs)-1]} {
+			by := (r.T.Offset() - want) % tick
+			for _, d := range []time.Duration{by, by + tick, by - tick} {
+				if at := m.sandbox + d; at >= time.Millisecond && at <= time.Hour {
+					list = append(list, choice{name: "phase", sandbox: ptr(at.Round(time.Microsecond))})
+				}
+			}
+		}
+	}
+	list = append(list, s.relists()...)
+	if s.missesChange() {
+		for _, uptime := range s.ages() {
+			list = append(list, choice{name: "age", rare: true, uptime: uptime})
+		}
+	}
+	for tenth := range 10 {
+		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind == incident.Created || f.Kind == incident.Event && f.Reason == "Scheduled" {
+			at := f.When.Best().Sub(s.best.zero)
+			if f.Kind == incident.Created {
+				at += f.When.Within / 2
+			}
+			if mount := m.mount - at; at.Abs() > time.Second && mount >= 0 && mount < time.Hour {
+				list = append(list, choice{name: "mount", mount: ptr(round(mount))})
+			}
+		}
+	}
+	return list
+}
+
+// relists moves the relists of the kubelet, in which it notices exits, so that a container that starts after one has its exact time.
+func (s *search) relists() []choice {
+	var list []choice
+	uptime := cmp.Or(s.model.uptime, 150337*time.Millisecond) // the default of the format
+	containers := append(slices.Clone(s.model.object.Spec.InitContainers), s.model.object.Spec.Containers...)
+	for i := range containers {
+		if i == 0 || !isInit(s.model.object, &containers[i-1]) || podutil.IsRestartableInitContainer(&containers[i-1]) {
+			continue
+		}
+		if _, late := s.lateness(&containers[i-1]); late.Abs() > time.Millisecond {
+			list = append(list, choice{name: "uptime", uptime: 150*time.Second + ((uptime-late)%time.Second+time.Second)%time.Second})
+		}
+	}
+	return list
 }

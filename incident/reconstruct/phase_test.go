@@ -43,6 +43,21 @@ spec:
   delays: {imagePull: 15.3s}
   pods: [{name: web, containers: [{name: app, behavior: [{for: 36s, probes: [ok, fail x3, repeat]}]}]}]
 `,
+		"a kubelet that has just started probes a container that it stops": `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: app, image: "app:1", livenessProbe: {grpc: {port: 5000}, initialDelaySeconds: 13, periodSeconds: 30}}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 1m
+  kubelet: {uptime: 4.2s}
+  pods: [{name: web, containers: [{name: app, behavior: [{after: 14s, liveness: down}, {afterSigterm: 6.1s, exit: 1}]}]}]
+  steps: [{at: 10s, delete: {pod: web}}]
+`,
 	} {
 		t.Run(name, func(t *testing.T) { reconstructed(t, simulatedText(t, text, 0)) })
 	}

@@ -46,7 +46,7 @@ type proof struct {
 }
 
 // TestProof simulates random scenarios, records them as a cluster would, reconstructs the recordings, and runs the result. It
-// counts the recorded facts that the reconstruction reproduces.
+// counts the recorded facts that the reconstruction reproduces. The run that was recorded must meet all claims.
 func TestProof(t *testing.T) {
 	var held, all, whole, pods, inside, total, unexplained, unstated int
 	causes := map[string]int{}
@@ -65,6 +65,10 @@ func TestProof(t *testing.T) {
 		t.Logf("seed %d: %d of %d facts %v, %d runs in %s", seed, p.held, p.all, p.causes, p.tried, time.Since(began).Round(time.Millisecond))
 		for _, text := range p.outside {
 			t.Logf("    outside: %s", text)
+		}
+		_, untrue := truth(t, uint64(seed))
+		for _, c := range untrue {
+			t.Errorf("seed %d: the run that was recorded does not meet %s: %s {%s}: %s", seed, c.Fact.Place, c.Says, c.expect, c.Reason)
 		}
 		for _, c := range p.unmet {
 			t.Logf("    %s %s: %s {%s} got %s", c.Fact.Pod.Name, c.Fact.Container, c.Says, c.expect, c.Reason)

@@ -38,6 +38,80 @@ func (s *search) repair(runs, work int) error {
 	return nil
 }
 
+// finalist is a reconstruction that the search found on one of its ways.
+type finalist struct {
+	attempt *attempt
+	state   state
+}
+
+// finalists is the number of reconstructions that the last repairs begin with, besides the best.
+const finalists = 4
+
+// repairs repairs the best reconstruction, and then the others that the search found: one that explains less by itself can be that to which
+// only a step without a fact of its own is missing.
+func (s *search) repairs() error {
+	if err := s.repair(s.left, s.limit-s.spent); err != nil {
+		return err
+	}
+	slices.SortStableFunc(s.found, func(a, b finalist) int { return cmp.Compare(b.attempt.score, a.attempt.score) })
+	seen := map[string]bool{string(s.best.text): true}
+	for _, f := range s.found {
+		if s.complete() || len(seen) > finalists {
+			return nil
+		}
+		if seen[string(f.attempt.text)] {
+			continue
+		}
+		seen[string(f.attempt.text)] = true
+		best, found := s.best, s.model.snapshot()
+		if err := s.repairFound(f, s.left/2, (s.limit-s.spent)/2); err != nil {
+			return err
+		}
+		if s.best.score <= best.score {
+			s.best = best
+			s.model.restore(found)
+		}
+	}
+	return nil
+}
+
+// remember keeps the best reconstruction so far for the last repairs.
+func (s *search) remember() { s.found = append(s.found, finalist{s.best, s.model.snapshot()}) }
+
+// repairSoon repairs the best reconstruction before the search tries other ways, if it leaves only a few facts unexplained, and then the one
+// with simple behaviors.
+func (s *search) repairSoon() error {
+	s.remember()
+	if few(s.best) {
+		if err := s.repair(s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
+			return err
+		}
+	}
+	simple := s.found[0]
+	if !few(simple.attempt) {
+		return nil
+	}
+	best, found := s.best, s.model.snapshot()
+	if err := s.repairFound(simple, s.runs*repairShare/100, s.effort*repairShare/100); err != nil || s.complete() {
+		return err
+	}
+	s.best = best
+	s.model.restore(found)
+	clear(s.scores)
+	return nil
+}
+
+// few reports whether an attempt leaves only a few facts unexplained.
+func few(a *attempt) bool { return len(a.claims)-held(a) <= repairableSoon }
+
+// repairFound repairs another reconstruction than the best.
+func (s *search) repairFound(f finalist, runs, work int) error {
+	s.best = f.attempt
+	s.model.restore(f.state)
+	clear(s.scores) // the windows of facts can be others
+	return s.repair(runs, work)
+}
+
 // mend takes edits after which fewer facts are missing, or missing by less, until there are none. Then it goes on from the edits that come
 // closest: two of them together may help where neither does alone.
 func (s *search) mend() error {

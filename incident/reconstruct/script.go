@@ -50,10 +50,10 @@ func (s *search) script(c *v1.Container) *script {
 	kinds := map[trace.Probe][]outage{}
 	for _, probe := range probesOf(c) {
 		kinds[probe] = s.outages(c, probe)
-		for _, o := range kinds[probe] {
-			if o.answer != "" {
-				t.definitions[probe] = append(t.definitions[probe], o.answer)
-			}
+		t.definitions[probe] = definitionsOf(kinds[probe])
+		if incident.ProbeOf(c, probe).Exec != nil {
+			_, definition := lasting(probe)
+			t.definitions[probe] = append(t.definitions[probe], definition)
 		}
 	}
 	for i := range records {
@@ -134,6 +134,8 @@ func (s *search) asked(c *v1.Container, r *trace.Record, kinds []outage) asked {
 	case x.word == "":
 		x.failed = true
 	case x.word == "hang" || x.word == late || p.GRPC != nil && x.word == "down" || r.Took <= slowAfter:
+	case s.diedAt(c, r.T.Offset()) && p.Exec != nil:
+		x.word, _ = lasting(r.Probe)
 	case s.diedAt(c, r.T.Offset()):
 		x.word = "hang"
 	case r.Took < timeout:

@@ -45,6 +45,7 @@ func (s *search) simply() error {
 	if err != nil || s.complete() {
 		return err
 	}
+	s.remember()
 	m.retries, s.rejected, s.left = false, nil, left
 	clear(s.scores)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -51,22 +52,26 @@ func truth(t *testing.T, seed uint64) (int, []Claim) {
 		t.Fatal(err)
 	}
 	plan := loaded[0].Plans()[0]
-	end := virtual.At(plan.Duration)
-	run := simulate.Run(context.Background(), plan, simulate.Options{Until: end.Add(time.Minute)})
+	run := simulate.Run(context.Background(), plan, simulate.Options{Until: virtual.At(plan.Duration + time.Minute)})
 	if run.Err != nil {
 		t.Fatal(run.Err)
 	}
-	rec := record(t, plan, run, end)
-	n, unmet := 0, []Claim(nil)
+	return unmetByTruth(t, plan, run, plan.Duration)
+}
+
+// unmetByTruth returns the number of claims about the recording of a run at a time, and those that the run itself does not meet.
+func unmetByTruth(t *testing.T, plan *scenarios.Plan, run *simulate.Result, end time.Duration) (n int, unmet []Claim) {
+	t.Helper()
+	rec := record(t, plan, run, virtual.At(end))
 	for _, pod := range rec.Pods {
 		m, err := newModel(rec, pod)
 		if errors.Is(err, ErrNothing) {
 			continue
 		}
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatal(err)
 		}
-		for _, c := range claimsOfTruth(t, m, run.Records, plan.Duration) {
+		for _, c := range claimsOfTruth(t, m, run.Records, end) {
 			n++
 			if !c.Holds {
 				unmet = append(unmet, c)
@@ -98,4 +103,42 @@ func claimsOfTruth(t *testing.T, m *model, records []trace.Record, end time.Dura
 		}
 	}
 	return a.claims
+}
+
+// TestTruthOfLostContainers checks the claims about a container that the runtime lost, at many times after the loss: its restartCount and
+// the number of its instance differ then.
+func TestTruthOfLostContainers(t *testing.T) {
+	for _, policy := range []string{"Always", "OnFailure", "Never"} {
+		text := fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  restartPolicy: %s
+  containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [up]}, periodSeconds: 1}}]
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 2m
+  pods: [{name: web, containers: [{name: app, behavior: [{instance: 1.., after: 3s, exit: 2}]}]}]
+  steps: [{at: 5.3s, kill: {pod: web, container: app, remove: true}}]
+`, policy)
+		loaded, err := scenarios.LoadBytes("lost.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := loaded[0].Plans()[0]
+		run := simulate.Run(context.Background(), plan, simulate.Options{Until: virtual.At(plan.Duration + time.Minute)})
+		if run.Err != nil {
+			t.Fatal(run.Err)
+		}
+		for at := 5 * time.Second; at < 20*time.Second; at += 100 * time.Millisecond {
+			_, unmet := unmetByTruth(t, plan, run, at)
+			for _, c := range unmet {
+				t.Errorf("%s, at %s: %s {%s}: %s", policy, at, c.Says, c.expect, c.Reason)
+			}
+		}
+	}
 }

@@ -87,6 +87,18 @@ func hangs(p *v1.Probe, u incident.Unhealthy) bool {
 	return word == "hang" || word == late || stalledBody(p, u) || p.GRPC != nil && word == "down"
 }
 
+// answersDeadline reports whether failures are too close to each other for a program that does not answer until the timeout: it answers with
+// the code DEADLINE_EXCEEDED, for which the prober has the same words (Probe in pkg/probe/grpc/grpc.go at v1.37.0).
+func answersDeadline(p *v1.Probe, u incident.Unhealthy, first, last incident.Moment, count int) bool {
+	return p.GRPC != nil && rpcTimeout.MatchString(u.Output) && last.Known() && last.End().Sub(first.At) < time.Duration(count-1)*fullTimeout(p, u)
+}
+
+// waitedFor reports whether the failures of an event came at the timeout.
+func waitedFor(p *v1.Probe, f *incident.Fact) bool {
+	u := incident.ParseUnhealthy(f.Message)
+	return hangs(p, u) && !answersDeadline(p, u, f.When, f.Last, f.Count)
+}
+
 // fullTimeout returns the time of a failure that takes the whole timeout: that of the probe, or of a TLS handshake
 // (tlsHandshakeTimeout of http.DefaultTransport, which pkg/probe/http/http.go does not change).
 func fullTimeout(p *v1.Probe, u incident.Unhealthy) time.Duration {
@@ -110,7 +122,7 @@ func (m *model) window(c *v1.Container, probe trace.Probe, f *incident.Fact) Win
 	longest, shortest := timeout, time.Duration(0) // the time that a failed run took
 	if u.Result == trace.Error {
 		longest *= 3 // the kubelet tries again at once (maxProbeRetries)
-	} else if hangs(p, u) {
+	} else if waitedFor(p, f) {
 		shortest = fullTimeout(p, u)
 	}
 	w := Window{Fact: f, Container: c.Name, Probe: probe}

@@ -53,6 +53,25 @@ func (a *Asker) Turn(process, point string) {
 	}
 }
 
+// Places reports whether a Guide knows the place of a point of a process.
+func (a *Asker) Places(process, point string) bool {
+	g := a.guide()
+	if g == nil {
+		return false
+	}
+	_, ok := g.Place(process, point)
+	return ok
+}
+
+// Walk returns the items of the walk that follows the next turn of a process, if a Guide knows them and this turn is now and not after
+// the next turn of the process by.
+func (a *Asker) Walk(name, process, by string) (items []string, ok bool) {
+	if g := a.guide(); g != nil {
+		return g.Walk(name, process, by)
+	}
+	return nil, false
+}
+
 // Guided sorts items in canonical order by the places of their points with a Guide. Items without a place stay behind the others.
 func Guided[T any](a *Asker, process string, items []T, point func(T) string) {
 	g := a.guide()

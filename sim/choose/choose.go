@@ -13,6 +13,9 @@ type Guide interface {
 	// comes first. It returns false if the order is not known. A walk without a defined order counts as a process, and its
 	// items as points.
 	Place(process, point string) (int, bool)
+	// Walk returns the items of the walk that follows the next turn of a process, before the turn after it. It returns false if that turn
+	// is not now, or comes after the next turn of the process by.
+	Walk(name, process, by string) (items []string, ok bool)
 	// Turn notes that a process reaches a point now.
 	Turn(process, point string)
 }
