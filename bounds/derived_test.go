@@ -16,6 +16,7 @@ import (
 // derived is a bound with two derived ends.
 type derived struct {
 	name   string
+	needs  trace.Probe
 	bound  func(*Subject, Nodes) (Bound, error)
 	holds  func(*Subject, Nodes) bool // the rules from which the limits follow hold for the container
 	limits func(*Subject, Nodes) (least, greatest time.Duration)
@@ -23,15 +24,27 @@ type derived struct {
 
 func allDerived() []derived {
 	var list []derived
+	for _, which := range []StartCase{FirstInstance, YoungKubelet, AfterLivenessKill, AfterStartupKill, AfterCrash, AfterCrashWhileStarting} {
+		needs := trace.Liveness
+		if which == AfterStartupKill {
+			needs = trace.Startup
+		}
+		list = append(list, derived{
+			string(which), needs,
+			func(s *Subject, n Nodes) (Bound, error) { return s.Start(n, which) },
+			func(s *Subject, _ Nodes) bool { return s.derivesStart(which) },
+			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.startLimits(n, which) },
+		})
+	}
 	for _, m := range []Misfortune{Hang, Stall, Refuse} {
 		list = append(list, derived{
-			"until unready " + string(m),
+			"until unready " + string(m), trace.Readiness,
 			func(s *Subject, n Nodes) (Bound, error) { return s.UntilUnready(n, m) },
 			func(s *Subject, n Nodes) bool { return s.derivesUnready(n, m) },
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.unreadyLimits(n, m) },
 		})
 		list = append(list, derived{
-			"stays ready " + string(m),
+			"stays ready " + string(m), trace.Readiness,
 			func(s *Subject, n Nodes) (Bound, error) { return s.StaysReady(n, m) },
 			func(s *Subject, n Nodes) bool { return s.derivesStaysReady(n, m) },
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.lastsAtMost(n, m) },
@@ -39,7 +52,7 @@ func allDerived() []derived {
 	}
 	for _, atOnce := range []bool{true, false} {
 		list = append(list, derived{
-			fmt.Sprint("until ready, at once ", atOnce),
+			fmt.Sprint("until ready, at once ", atOnce), trace.Readiness,
 			func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
 			func(s *Subject, _ Nodes) bool { return s.derivesReady() },
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.readyLimits(n, atOnce) },
@@ -55,7 +68,7 @@ func TestSearchStaysWithinDerivedLimits(t *testing.T) {
 	distances := map[string][2][]time.Duration{}
 	rapid.Check(t, func(r *rapid.T) {
 		d := rapid.SampledFrom(list).Draw(r, "bound")
-		s, n := drawSubject(r, trace.Readiness), drawNodes(r)
+		s, n := drawSubject(r, d.needs), drawNodes(r)
 		if *typical || rapid.Bool().Draw(r, "typical") {
 			n.Delays, _ = fakeruntime.DelaySet("typical")
 		}

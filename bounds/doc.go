@@ -5,7 +5,7 @@
 // probe run that reaches the failure threshold decides; a misfortune that ends before that run changes nothing up to then. So
 // one run gives the exact limit for one case, and a search over cases gives the range.
 //
-// Too many times decide some ends: those of a start after a kill or a crash, those of the time until a container is ready or is no longer
+// Too many times decide some ends: those of a start, those of the time until a container is ready or is no longer
 // ready, and the latest stop signal. They are derived from the rules of the kubelet, and the search gives a run that comes close. See
 // [Bound].
 //

@@ -53,6 +53,12 @@ func TestNoCasePassesABound(t *testing.T) {
 		f := all[th.name]
 		f.manifests++
 		f.runs += s.Runs
+		if b.LeastShown()-b.Least <= near {
+			f.least++
+		}
+		if b.Greatest-b.GreatestShown() <= near {
+			f.greatest++
+		}
 		if one := f.draw(r, th, s, n, b); one != "" {
 			passing = append(passing, fmt.Sprintf("manifest %d: %s", drawn, one))
 		}
@@ -62,13 +68,18 @@ func TestNoCasePassesABound(t *testing.T) {
 	}
 	for _, th := range list {
 		if f := all[th.name]; f.manifests > 0 {
-			t.Logf("%-36s %3d manifests, %6d cases, %d manifests passed in %d cases, greatest excess %v, %d runs a bound", th.name, f.manifests, f.cases, f.passed, f.bad, f.worst, f.runs/f.manifests)
+			t.Logf("%-36s %3d manifests, %6d cases, %d manifests passed in %d cases, greatest excess %v, %d runs a bound; a run within %v of the least value for %d, of the greatest for %d",
+				th.name, f.manifests, f.cases, f.passed, f.bad, f.worst, f.runs/f.manifests, near, f.least, f.greatest)
 		}
 	}
 }
 
+// near is how close to the end of a bound a run comes that reaches it.
+const near = 10 * time.Millisecond
+
 // figures are those of one theorem.
 type figures struct {
+	least, greatest   int // drawn containers with a run that reaches the least or the greatest value
 	manifests, passed int // drawn containers, and those with a case that passes the bound
 	cases, bad        int // drawn cases, and those that pass the bound
 	runs              int // of the searches for the bounds

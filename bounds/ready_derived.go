@@ -94,7 +94,7 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 		seconds: s.delays(trace.Readiness), took: n.draw(answerDelay(p)), write: n.sum(apiGet, apiPatch), lists: n.sum(listPodSandbox, listContainers),
 		wait: n.longestWait(), next: time.Second, period: s.period(trace.Readiness), step: s.step(n, trace.Readiness), successes: time.Duration(p.SuccessThreshold),
 	}
-	r.shown.Min, r.shown.Max = s.shown(n)
+	r.shown.Min, r.shown.Max = s.shown(n, true)
 	if s.Profile.PLEGOnDemandRelist { // a relist can begin when that of the pod ends
 		r.next = r.lists.Min
 	}
@@ -132,22 +132,14 @@ func (s *Subject) resyncsBeforeReady(n Nodes, r *readying, atOnce bool) bool {
 	return until+r.successes*r.step >= resync
 }
 
-// newStartupRun returns the times of the startup probe. Its ticks begin with the sync that starts the container, so the delays of this sync
-// decide between which of them the start can be.
+// newStartupRun returns the times of the startup probe.
 func (s *Subject) newStartupRun(n Nodes, shown fakeruntime.Draw) *startupRun {
 	r := &startupRun{took: n.draw(answerDelay(s.Probe(trace.Startup))), delay: s.delay(trace.Startup)}
 	if s.failures(trace.Startup) > 1 {
 		r.step = s.step(n, trace.Startup)
 	}
-	begins, period := n.sum(append([]delay{runPodSandbox, podSandboxStatus, imageStatus, imageStatus}, s.starts()...)...), s.period(trace.Startup)
-	if s.init() != "" { // it can run for any time
-		begins.Max = begins.Min + period
-	}
-	seconds := s.delays(trace.Startup)
-	r.run = fakeruntime.Draw{
-		Min: nextTick(max(shown.Min, seconds.Min), period, begins, false),
-		Max: nextTick(max(shown.Max, seconds.Max), period, begins, true),
-	}
+	begins, period := s.begins(n, trace.Startup), s.period(trace.Startup)
+	r.run = s.firstRun(n, trace.Startup, begins)
 	r.firstLook = nextTick(shown.Max, period, begins, true)
 	r.firstLookOfReadiness = nextTick(shown.Max, s.period(trace.Readiness), begins, true)
 	r.succeeds = fakeruntime.Draw{Min: r.run.Min + r.took.Min, Max: r.run.Max + (s.failures(trace.Startup)-1)*r.step + r.took.Max}
@@ -155,21 +147,6 @@ func (s *Subject) newStartupRun(n Nodes, shown fakeruntime.Draw) *startupRun {
 		r.succeeds.Min += period
 	}
 	return r
-}
-
-// nextTick returns the least or the greatest time from a start to the first tick that is at least some time after it. The start comes some time
-// after a tick.
-func nextTick(after, period time.Duration, start fakeruntime.Draw, greatest bool) time.Duration {
-	ceil := func(d time.Duration) time.Duration { return d + modulo(-d, period) }
-	switch meets := ceil(start.Min+after) <= start.Max+after; {
-	case meets && greatest:
-		return after + period
-	case meets:
-		return after
-	case greatest:
-		return ceil(start.Min+after) - start.Min
-	}
-	return ceil(start.Max+after) - start.Max
 }
 
 // stopsBefore reports whether the liveness probe can stop a container that is not up before its readiness probe runs, and whether it surely

@@ -70,7 +70,8 @@ func (s *Subject) deciding(c *Case) []trace.Probe {
 }
 
 // Start returns how long the container may take to start: how long an instance may refuse all probes, counted from its start,
-// without a probe that stops it. The limits of later instances are derived.
+// without a probe that stops it. The limits are derived, but for a container with a postStart hook
+// and the first start beside other containers.
 func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	if s.killer() == "" {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
@@ -104,7 +105,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
-	if c.Instance > 0 && !n.Middle && !s.hooked() {
+	if !n.Middle && s.derivesStart(which) {
 		b = b.derive(s.startLimits(n, which))
 	}
 	return b, nil

@@ -8,16 +8,26 @@ import (
 	"probesim.dev/trace"
 )
 
-// startLimits returns limits of a later start, which follow from the rules of the kubelet.
+// derivesStart reports whether the rules of startLimits hold for the container. After a hook, or in a sync that goes on to start other containers,
+// the start is shown later. A probe that belongs to the instance begins its ticks with it, so nothing but initialDelaySeconds decides.
+func (s *Subject) derivesStart(which StartCase) bool {
+	first := which == FirstInstance || which == YoungKubelet
+	return !s.hooked() && !s.Profile.ContainerScopedProbes && (!first || s.alone())
+}
+
+// startLimits returns limits of a start, which follow from the rules of the kubelet.
 //
 // A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
-// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0).
+// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). For a first start, it is the next tick.
 func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
 	p := s.killer()
-	shown, late := s.shown(n)
+	shown, late := s.shown(n, which == FirstInstance || which == YoungKubelet)
 	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
 	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.period(p), max(late, delay)+failures*step
 	switch {
+	case which == FirstInstance:
+		run := s.firstRun(n, p, s.begins(n, p))
+		least, greatest = run.Min+(failures-1)*s.period(p), run.Max+(failures-1)*step
 	case which == AfterCrashWhileStarting: // the kubelet keeps counting failures, up to the last one before the threshold
 		least = max(shown, delay-time.Second)
 	case which == AfterCrash && p == trace.Liveness:
@@ -32,11 +42,46 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 	return least, greatest
 }
 
+// begins returns the time from a tick of a probe until the first start. The ticks begin with the sync that starts the container, so the delays of
+// this sync decide between which of them the start can be. An init container can run for any time.
+func (s *Subject) begins(n Nodes, p trace.Probe) fakeruntime.Draw {
+	d := n.sum(append([]delay{runPodSandbox, podSandboxStatus, imageStatus, imageStatus}, s.starts()...)...)
+	if s.init() != "" {
+		d.Max = d.Min + s.period(p)
+	}
+	return d
+}
+
+// firstRun returns the time from the first start until the first run of a probe that counts.
+func (s *Subject) firstRun(n Nodes, p trace.Probe, begins fakeruntime.Draw) fakeruntime.Draw {
+	shown, late := s.shown(n, true)
+	seconds := s.delays(p)
+	return fakeruntime.Draw{
+		Min: nextTick(max(shown, seconds.Min), s.period(p), begins, false),
+		Max: nextTick(max(late, seconds.Max), s.period(p), begins, true),
+	}
+}
+
+// nextTick returns the least or the greatest time from a start to the first tick that is at least some time after it. The start comes some time
+// after a tick.
+func nextTick(after, period time.Duration, start fakeruntime.Draw, greatest bool) time.Duration {
+	ceil := func(d time.Duration) time.Duration { return d + modulo(-d, period) }
+	switch meets := ceil(start.Min+after) <= start.Max+after; {
+	case meets && greatest:
+		return after + period
+	case meets:
+		return after
+	case greatest:
+		return ceil(start.Min+after) - start.Min
+	}
+	return ceil(start.Max+after) - start.Max
+}
+
 // afterFailures returns the least limit of a start after a crash without a startup probe. After the failures before the kubelet finds the
 // exit, only the next runs are left until the threshold.
 func (s *Subject) afterFailures(n Nodes) time.Duration {
 	p := trace.Liveness
-	shown, _ := s.shown(n)
+	shown, _ := s.shown(n, false)
 	most, starts := s.failuresAtExit(n)
 	for _, of := range s.starts() {
 		starts += n.most(of)
@@ -71,7 +116,7 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 // tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
 // in pkg/kubelet/prober/prober_manager.go at v1.37.0).
 func (s *Subject) afterCarriedStart(n Nodes) time.Duration {
-	shown, late := s.shown(n)
+	shown, late := s.shown(n, false)
 	startup, liveness := trace.Startup, trace.Liveness
 	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
 	fails := (s.failures(liveness) - 1) * s.period(liveness)
@@ -104,10 +149,22 @@ func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {
 }
 
 // shown returns the least and the greatest time from a start until a sync shows it to the probes. The sync waits for a relist that begins
-// after the start. At the latest, the relist before has just begun. A kubelet with PLEGOnDemandRelist relists the pod at once. The sync loop
-// takes the event of the relist later if it lists what runs for its housekeeping.
-func (s *Subject) shown(n Nodes) (least, greatest time.Duration) {
-	greatest = n.lists() + 2*s.look(n)
+// after the start. At the latest, the relist before has just begun: it inspects the pod because of the start, and the next one finds no change. Or
+// it has just listed the containers, and both inspect the pod. A kubelet with PLEGOnDemandRelist relists the pod at once (workerLoopIteration
+// and reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
+//
+// On a first start, the event of the sandbox has led to the sync, which waits. Otherwise, the event of the start leads to it, and the sync loop takes
+// the event later if it lists what runs for its housekeeping.
+func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
+	inspects, rest := s.inspects(n, first), s.restWithoutSandbox(n)
+	after := max(n.lists(), inspects)
+	switch {
+	case !first || s.init() != "":
+		after = inspects + n.lists()
+	case rest > 0:
+		after = max(after, rest+n.lists())
+	}
+	greatest = n.lists() + inspects + after
 	if !s.Profile.PLEGOnDemandRelist {
 		greatest += time.Second
 	}
@@ -117,14 +174,35 @@ func (s *Subject) shown(n Nodes) (least, greatest time.Duration) {
 	return least, greatest
 }
 
-// look returns the longest time of a relist that finds a change of the pod.
-func (s *Subject) look(n Nodes) time.Duration {
-	instances := 2 * time.Duration(len(s.pod.Spec.Containers)+len(s.pod.Spec.InitContainers)) // the one that runs, and a dead one
-	look := n.lists() + n.most(podSandboxStatus) + instances*n.most(containerStatus)
-	if !s.Profile.InspectUsesListing { // an inspection lists the pod again
-		look += n.lists()
+// restWithoutSandbox returns for how long a relist can inspect the pod after a first start, if it has listed the container, but not its sandbox,
+// since this was not ready yet. The relist then has no event: a container that has been created leads to none. It is 0 if there is no such relist.
+func (s *Subject) restWithoutSandbox(n Nodes) time.Duration {
+	created := n.draw(podSandboxStatus).Min + 2*n.draw(imageStatus).Min + n.draw(createContainer).Min
+	if created > n.most(listContainers) {
+		return 0
 	}
-	return look
+	rest := s.inspects(n, true) - max(0, created+n.draw(startContainer).Min-n.most(listContainers))
+	if s.Profile.InspectUsesListing {
+		rest -= n.most(podSandboxStatus)
+	}
+	return max(0, rest)
+}
+
+// look returns the longest time of a relist that finds a change of the pod after the first start.
+func (s *Subject) look(n Nodes) time.Duration { return n.lists() + s.inspects(n, false) }
+
+// inspects returns the longest time for which a relist inspects the pod after it has listed what runs. Once an instance has exited, it inspects
+// the one that runs and a dead one.
+func (s *Subject) inspects(n Nodes, first bool) time.Duration {
+	instances := time.Duration(len(s.pod.Spec.Containers) + len(s.pod.Spec.InitContainers))
+	if !first {
+		instances *= 2
+	}
+	inspects := n.most(podSandboxStatus) + instances*n.most(containerStatus)
+	if !s.Profile.InspectUsesListing { // an inspection lists the pod again
+		inspects += n.lists()
+	}
+	return inspects
 }
 
 // lists returns the longest time of a list of all that runs.
@@ -141,12 +219,12 @@ func (n Nodes) draw(of delay) fakeruntime.Draw {
 
 func (n Nodes) most(of delay) time.Duration { return n.draw(of).Max }
 
-// derive extends a bound by limits that follow from the rules of the kubelet.
+// derive extends a bound by limits that follow from the rules of the kubelet, where no run comes close to them.
 func (b Bound) derive(least, greatest time.Duration) Bound {
-	if least < b.Least {
+	if least < b.Least-fine {
 		b.Least, b.LeastDerived, b.leastShown = least, true, b.LeastShown()
 	}
-	if greatest > b.Greatest {
+	if greatest > b.Greatest+fine {
 		b.Greatest, b.GreatestDerived, b.greatestShown = greatest, true, b.GreatestShown()
 	}
 	return b

@@ -137,7 +137,7 @@ func (s *Subject) shownAfterExit(n Nodes) fakeruntime.Draw {
 	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
 		starts.Min = n.draw(stopReturn).Min
 	}
-	least, greatest := s.shown(n)
+	least, greatest := s.shown(n, false)
 	return fakeruntime.Draw{Min: starts.Min + least, Max: starts.Max + greatest}
 }
 
