@@ -65,6 +65,7 @@ type relistRequest struct {
 type podRecord struct {
 	old, current *runtimePod
 	reinspect    bool // the last inspection failed, or a resize asked for an inspection
+	resized      bool // a resize asked for an inspection
 }
 
 // name returns the namespace/name of the pod, as its sandboxes and containers have it.
@@ -130,7 +131,8 @@ func (g *pleg) requestRelist(uid types.UID) {
 // requestReinspect makes the next relist inspect a pod even if it has not changed (RequestReinspect in pkg/kubelet/pleg/generic.go at
 // v1.37.0).
 func (g *pleg) requestReinspect(uid types.UID) {
-	g.record(uid).reinspect = true
+	r := g.record(uid)
+	r.reinspect, r.resized = true, true
 	g.asked = append(g.asked, uid)
 }
 
@@ -382,9 +384,10 @@ func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool
 		}
 		r.old, r.current = r.current, nil
 	}
-	if len(events) == 0 {
-		events = []plegEvent{{uid: uid, typ: plegPodSync}}
+	if len(events) == 0 || r.resized && !g.k.profile.ReinspectionEventAlone {
+		events = append(events, plegEvent{uid: uid, typ: plegPodSync})
 	}
+	r.resized = false
 	g.k.note(trace.Record{Kind: trace.Relist, Pod: name, Reason: scope, Message: string(uid)})
 	for _, e := range events {
 		if e.typ != containerChanged {

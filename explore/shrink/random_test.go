@@ -158,6 +158,7 @@ var rare = map[string]string{
 	"UpdateNeedsAdmission":      "../../scenarios/library/versions/rejected-pod.yaml",
 	"InspectReadsResources":     "../../scenarios/library/versions/resources-of-an-evicted-pod.yaml",
 	"RequestsInUseOfPod":        "../../scenarios/library/versions/requests-in-use-of-a-pod.yaml",
+	"ReinspectionEventAlone":    "../../scenarios/library/versions/resize-and-removal.yaml",
 	"ResizeReasonOfAdmission":   "../../scenarios/library/versions/resize-in-a-shutdown.yaml",
 	"ResizesRetriedWhenPodsEnd": "../../scenarios/library/versions/resize-when-a-pod-ends.yaml",
 }

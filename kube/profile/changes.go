@@ -21,6 +21,7 @@ var changes = []change{
 	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
 	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
+	{"ReinspectionEventAlone", []int{137363}, func(c *Changes) *bool { return &c.ReinspectionEventAlone }, []span{{from: "v1.36"}}},
 	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},

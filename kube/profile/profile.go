@@ -100,6 +100,9 @@ type Changes struct {
 	PodMemoryRequestFollows bool
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
+	// ReinspectionEventAlone makes a relist that inspects a pod because of a resize ask for a sync only if it has no other event of the pod.
+	// Older kubelets always ask for a sync then. #137363.
+	ReinspectionEventAlone bool
 	// RequestsInUseOfPod makes the requests in use by a pod the most of the sums of its containers: of the desired requests, of the allocated
 	// ones and of those in use. In older releases it is the sum of the most of each container. #140047.
 	RequestsInUseOfPod bool
