@@ -20,6 +20,7 @@ type Bound struct {
 	// is the closest one that was found.
 	LeastDerived, GreatestDerived bool
 	leastShown, greatestShown     time.Duration // of AtLeast and AtGreatest, if the ends are derived
+	goal                          *goal         // of the search; nil: none
 }
 
 // LeastShown returns the least value that a run shows, that of AtLeast. It differs from Least if Least is derived.

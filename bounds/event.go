@@ -20,6 +20,7 @@ type question struct {
 	read       func(h history, outcome *trace.Record, c *Case) time.Duration // reads the answer from the run
 	delays     []delay                                                       // that change the answer
 	also       trace.Kind                                                    // an internal kind of record that read needs; empty: none
+	goal       *goal                                                         // nil: none
 }
 
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
@@ -30,17 +31,18 @@ func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 
 func (s *Subject) survives(m Misfortune) question {
 	a := asked{limit: true, expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil, ""}
+	return question{a, m, trace.Liveness, s.stopped(0), s.lasting(m), nil, "", nil}
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
 // away. Both ends are derived if its liveness probe can stop the container first.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
-	b, err := s.ask(n, s.staysReady(m))
-	if err == nil && !n.Middle && b.Least != Never && s.derivesStaysReady(n, m) {
-		b = b.derive(s.lastsAtMost(n, m))
+	q := s.staysReady(m)
+	if !n.Middle && s.derivesStaysReady(n, m) {
+		least, greatest := s.lastsAtMost(n, m)
+		q.goal = &goal{least, greatest, tolerance}
 	}
-	return b, err
+	return s.ask(n, q)
 }
 
 func (s *Subject) staysReady(m Misfortune) question {
@@ -49,7 +51,7 @@ func (s *Subject) staysReady(m Misfortune) question {
 	if other := s.rival(trace.Readiness, m); other != nil {
 		delays = append(delays, answerDelay(s.Probe(other.probe)))
 	}
-	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays, ""}
+	return question{a, m, trace.Readiness, s.unready, s.lasting(m), delays, "", nil}
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal. Its greatest value is derived: the greatest
@@ -90,16 +92,17 @@ func (n Nodes) longestWait() time.Duration {
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived
 // if no other container of the pod leads to syncs.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
-	b, err := s.ask(n, s.untilUnready(m))
-	if err == nil && !n.Middle && b.Least != Never && s.derivesUnready(n, m) {
-		b = b.derive(s.unreadyLimits(n, m))
+	q := s.untilUnready(m)
+	if !n.Middle && s.derivesUnready(n, m) {
+		least, greatest := s.unreadyLimits(n, m)
+		q.goal = &goal{least, greatest, timeTolerance}
 	}
-	return b, err
+	return s.ask(n, q)
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
 	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}, ""}
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}, "", nil}
 }
 
 func (s *Subject) untilUnready(m Misfortune) question {
@@ -108,7 +111,7 @@ func (s *Subject) untilUnready(m Misfortune) question {
 	if other := s.rival(trace.Readiness, m); other != nil { // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
 		delays = append(append(append(delays, stopContainer, answerDelay(s.Probe(other.probe))), looks...), s.starts()...)
 	}
-	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, ""}
+	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, "", nil}
 }
 
 // stopping and becomesReady match outcomes in scenario files.
@@ -192,7 +195,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	if other := s.rival(q.probe, q.misfortune); other != nil {
 		dims = append(dims, n.rivalry(s, &c, other, q.limit))
 	}
-	return extremes(c, n.only(dims), func(c Case) (sample, error) {
+	return extremes(c, n.only(dims), q.goal, func(c Case) (sample, error) {
 		return s.phases(c, q)
 	})
 }

@@ -61,6 +61,9 @@ func (p startPhases) evenly(c Case, points int, f measure, b Bound) (Bound, erro
 	}
 	dims = append(p.before[:len(p.before):len(p.before)], dims...)
 	for i := range points {
+		if b.found(false) && b.found(true) {
+			break
+		}
 		x := c
 		for k, d := range dims {
 			part, _ := bits.Mul64(uint64(i+1)*steps[len(dims)][k], uint64(d.to-d.from))
@@ -95,6 +98,9 @@ var walls = dim{
 // direction keeps some phases, so the search follows the edge at which two times meet.
 func (p startPhases) onward(greatest bool, tolerance time.Duration, f measure, b Bound) (Bound, error) {
 	for range maxRounds {
+		if b.found(greatest) {
+			break
+		}
 		before := b
 		for _, d := range p.directions(b.end(greatest)) {
 			points := []time.Duration{0}

@@ -37,11 +37,13 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	for _, p := range probes {
 		delays = append(delays, answerDelay(s.Probe(p)))
 	}
-	b, err := search(n, c, n.dims(delays...), f, first.bound)
-	if err == nil && s.derivesReady() {
-		b = b.derive(s.readyLimits(n, atOnce))
+	b := first.bound
+	if s.derivesReady() {
+		least, greatest := s.readyLimits(n, atOnce)
+		b = b.toward(&goal{least, greatest, timeTolerance})
 	}
-	return b, err
+	b, err = search(n, c, n.dims(delays...), f, b)
+	return b.atGoal(), err
 }
 
 // waiting returns the probes that decide when the container becomes ready.
@@ -65,7 +67,7 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		if err != nil {
 			return b, err
 		}
-		if own, err = p.search(c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, own); err != nil {
+		if own, err = p.search(c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, own.toward(b.goal)); err != nil {
 			return b, err
 		}
 		b = b.Or(own)

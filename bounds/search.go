@@ -27,14 +27,17 @@ const slope = 2
 // extremes returns the bound over all cases of some dimensions, searched from a case. It begins at the corners where all dimensions have
 // their least or their greatest value. Then it searches one dimension after the other, from the case with the least and from the case
 // with the greatest value so far, until another round finds no better one. If the bound is a limit, it determines both values more exactly
-// at the end.
-func extremes(c Case, dims []dim, f measure) (Bound, error) {
+// at the end. If the search has a goal, it ends there, and the bound has the ends of the goal.
+func extremes(c Case, dims []dim, g *goal, f measure) (Bound, error) {
 	f = remember(f)
 	first, err := f(c)
-	if err != nil || first.bound.Least == Never || len(dims) == 0 {
+	if err != nil || first.bound.Least == Never {
 		return first.bound, err
 	}
-	bound := first.bound
+	bound := first.bound.toward(g)
+	if len(dims) == 0 {
+		return bound.atGoal(), nil
+	}
 	try := func(c Case) {
 		if err != nil {
 			return
@@ -47,8 +50,11 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 	for _, greatest := range []bool{false, true} {
 		try(c.corner(greatest, dims))
 	}
-	for _, end := range []func(Bound) (Case, time.Duration){Bound.least, Bound.greatest} {
+	for i, end := range []func(Bound) (Case, time.Duration){Bound.least, Bound.greatest} {
 		for range maxRounds {
+			if bound.found(i == 1) {
+				break
+			}
 			_, before := end(bound)
 			for _, d := range dims {
 				c, _ := end(bound)
@@ -71,7 +77,7 @@ func extremes(c Case, dims []dim, f measure) (Bound, error) {
 			}
 		}
 	}
-	return bound, err
+	return bound.atGoal(), err
 }
 
 // fine is the tolerance of the values that extremes returns, in each dimension.
@@ -144,8 +150,8 @@ func (s *searcher) split(left, right sample) {
 // promises reports whether the bound can grow between two samples, if the function jumps there once.
 func (s *searcher) promises(a, b sample) bool {
 	rise := slope*(b.x-a.x) - s.tolerance
-	greater := s.bound.Greatest != Never && max(a.bound.Greatest, b.bound.Greatest) > s.bound.Greatest-rise
-	return greater || min(a.bound.Least, b.bound.Least) < s.bound.Least+rise
+	greater := s.bound.Greatest != Never && !s.bound.found(true) && max(a.bound.Greatest, b.bound.Greatest) > s.bound.Greatest-rise
+	return greater || !s.bound.found(false) && min(a.bound.Least, b.bound.Least) < s.bound.Least+rise
 }
 
 // straight reports whether nothing seems to change between two samples: the signature is the same, and the bound is the same, or it grows

@@ -95,7 +95,14 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		return Bound{}, err
 	}
 	b, f := first.bound, remember(s.start)
+	if !n.Middle && s.derivesStart(which) {
+		least, greatest := s.startLimits(n, which)
+		b = b.toward(&goal{least, greatest, tolerance})
+	}
 	for _, latest := range []bool{false, true} {
+		if b.found(latest) {
+			continue
+		}
 		if n.Middle {
 			b, err = s.atEnd(c, latest, f, b)
 		} else {
@@ -105,10 +112,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
-	if !n.Middle && s.derivesStart(which) {
-		b = b.derive(s.startLimits(n, which))
-	}
-	return b, nil
+	return b.atGoal(), nil
 }
 
 // atEnd extends a bound by the limit of a case in which the wall clock makes the limit the least or the greatest.
