@@ -39,7 +39,10 @@ func BenchmarkTenWorkloads(b *testing.B) {
 		}
 	}
 	delays, _ := fakeruntime.DelaySet("typical")
-	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // as the command does
+	// As in the command, which has no memory profiler.
+	defer debug.SetGCPercent(debug.SetGCPercent(1000))
+	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+	runtime.MemProfileRate = 0
 	for b.Loop() {
 		c, err := check.New(files, check.Options{Nodes: bounds.Nodes{Delays: delays}})
 		if err != nil {
