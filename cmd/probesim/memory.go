@@ -82,12 +82,21 @@ func megabytes(bytes int64) string {
 // much.
 func (m memory) results() int64 { return int64(cmp.Or(m, defaultMemory)) / 32 }
 
-// apply makes the garbage collector keep the process within the memory. It returns a function that restores the limit.
+// apply makes the garbage collector keep the process within the memory, and lets it wait while there is enough. It returns a function that
+// restores the limit.
 func (m memory) apply() (restore func()) {
 	old := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(old, int64(m-m/16)))
-	return func() { debug.SetMemoryLimit(old) }
+	percent := debug.SetGCPercent(collectRunsAfter)
+	return func() {
+		debug.SetMemoryLimit(old)
+		debug.SetGCPercent(percent)
+	}
 }
+
+// collectRunsAfter is the growth of memory, in percent, after which garbage is collected between and in runs. A run leaves little of what it
+// allocates, and a collection costs more than the memory that it would save.
+const collectRunsAfter = 400
 
 // budget divides the memory among the runs of a command.
 //
