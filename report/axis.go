@@ -45,7 +45,10 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 	distance := tickStep(s.step, 8)
 	free := 0 // first column for the next label
 	for i, t := range s.edges {
-		if (i > 0 && t.Offset()%distance != 0) || s.inGap(i) {
+		if i > 0 {
+			t = s.multiple(i, distance)
+		}
+		if t < 0 || s.inGap(i) {
 			continue
 		}
 		if i > 0 && i < s.columns() {
@@ -58,6 +61,20 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 			free = at + len(label) + 1
 		}
 	}
+}
+
+// multiple returns the multiple of a distance at edge i, or in the column that begins there if the column is at full scale. Without one it
+// returns -1.
+func (s *scale) multiple(i int, distance time.Duration) virtual.Time {
+	t := s.edges[i]
+	late := t.Offset() % distance
+	switch next := t.Add(distance - late); {
+	case late == 0:
+		return t
+	case i < s.columns() && s.edges[i+1].Sub(t) == s.step && next < s.edges[i+1]:
+		return next
+	}
+	return -1
 }
 
 // inGap reports whether edge i lies within a compressed stretch.

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/sim/virtual"
+)
+
+// TestAxis checks that an axis has labels wherever it begins.
+func TestAxis(t *testing.T) {
+	for _, test := range []struct {
+		from, to time.Duration
+		want     string
+	}{
+		{0, 70 * time.Second, "0s        15s       30s       45s       60s"},
+		{290 * time.Second, 360 * time.Second, "290s  300s      315s      330s      345s      360s"},
+		{7 * time.Second, 91 * time.Second, "7s   15s       30s       45s       60s       75s       90s"},
+		{3 * time.Second, 10 * time.Second, "3s   4s        6s        8s        10s"},
+	} {
+		s := newScale(virtual.At(test.from), virtual.At(test.to), 64, nil)
+		labels, _ := s.axis(Options{}, 80)
+		var b strings.Builder
+		for _, c := range labels {
+			b.WriteRune(max(c.r, ' '))
+		}
+		if got := strings.TrimRight(b.String(), " "); got != test.want {
+			t.Errorf("%s to %s:\n%s\nwant\n%s", test.from, test.to, got, test.want)
+		}
+	}
+}
