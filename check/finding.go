@@ -405,7 +405,7 @@ func shortGrace(s *subject, r *result) []finding {
 	}
 	return []finding{{ShortGrace, Warning, fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", nil, ""}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Name + "=delete at " + value.Format(s.warm())}, ""}}
 }
 
 // outageIsLong is the time without Ready after a restart of the kubelet that matters.

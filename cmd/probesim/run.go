@@ -79,6 +79,7 @@ healthy, and each --app says what happens to them:
   exit 1 at 5m               they exit; with "after 5m", in each instance
   stop 20s                   they exit this long after the stop signal
   worker=stall 12s           only the container worker
+  delete at 10m              the pods are deleted
   kubelet down 10s at 10m    the kubelet stops, and starts again; also runtime,
                              registry and api
 --print-scenario prints the scenario that the words stand for.

@@ -14,13 +14,13 @@ import (
 // event is one thing that happens to programs or to the node:
 //
 //	event  = [CONTAINER "="] what [DRAW | PERCENT] {("at" | "after" | "every") DRAW}
-//	what   = [target] answer | "start" | "stop" | "exit" [CODE] | ("kubelet" | "runtime" | "registry" | "api") "down"
+//	what   = [target] answer | "start" | "stop" | "exit" [CODE] | "delete" | ("kubelet" | "runtime" | "registry" | "api") "down"
 //	target = "liveness" | "readiness" | "startup" | "probes" | "postStart" | "preStop" | ENDPOINT
 //	answer = WORD ["in" DRAW]
 type event struct {
 	text      string // as written
-	container string // empty: all containers with probes
-	what      string // start, stop, exit, answer or outage
+	container string // empty: all containers with probes; of a delete, a workload or all of them
+	what      string // start, stop, exit, answer, outage or deletion
 	target    string // empty: probes
 	answer    string // an answer, or the exit code
 	chance    string
@@ -34,6 +34,8 @@ const (
 	exit   = "exit"
 	answer = "answer"
 	outage = "outage" // of the target, which is a part of the node
+
+	deletion = "delete" // of pods
 )
 
 // outages are the steps for the parts of a node that can be down.
@@ -128,6 +130,10 @@ func (e *event) parseWhat(tokens []string) error {
 		var code value.Exit
 		return code.UnmarshalText([]byte(e.answer))
 	}
+	if tokens[0] == deletion && len(tokens) == 1 {
+		e.what = deletion
+		return nil
+	}
 	if _, isPart := outages[tokens[0]]; isPart && len(tokens) == 2 && tokens[1] == value.Down {
 		e.what, e.target = outage, tokens[0]
 		return nil
@@ -140,8 +146,8 @@ func (e *event) parseWhat(tokens []string) error {
 	e.target, e.answer = strings.Join(tokens[:len(tokens)-words], " "), strings.Join(tokens[len(tokens)-words:], " ")
 	word := tokens[len(tokens)-words]
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
-		known := append(slices.Clone(value.Words), start, stop, exit)
-		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop and exit",
+		known := append(slices.Clone(value.Words), start, stop, exit, deletion)
+		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, exit and delete",
 			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "))
 	}
 	if e.target != "" && !strings.Contains(e.target, ":") && !slices.Contains(targets, e.target) {
@@ -169,6 +175,8 @@ func (e *event) check() error {
 		return fmt.Errorf("the %s is not part of a container: write %s down 10s at 10m", e.target, e.target)
 	case e.what == outage && (e.length == nil || e.at == nil || e.every != nil || e.chance != ""):
 		return fmt.Errorf("%s down needs a length and a time, such as %s down 10s at 10m", e.target, e.target)
+	case e.what == deletion && (e.at == nil || e.length != nil || e.every != nil || e.chance != ""):
+		return fmt.Errorf("delete happens once: write at and a time, such as delete at 10m")
 	case e.every != nil && e.length == nil:
 		return fmt.Errorf("every needs a length, such as stall 12s every 1h")
 	case e.what == answer && e.answer == value.Stall && e.length == nil:

@@ -144,19 +144,44 @@ func (w *writer) scenario() {
 	w.steps()
 }
 
-// steps writes the events of the node.
+// isStep reports whether the event happens to the node or to pods, and not to programs.
+func (e *event) isStep() bool { return e.what == outage || e.what == deletion }
+
+// steps writes the events that are steps.
 func (w *writer) steps() {
-	if !slices.ContainsFunc(w.events, func(e *event) bool { return e.what == outage }) {
+	if !slices.ContainsFunc(w.events, (*event).isStep) {
 		return
 	}
 	w.line("  steps:")
 	for i, e := range w.events {
 		if e.what == outage {
-			w.of[strings.Count(w.String(), "\n")+1] = e
-			w.used[i] = true
-			w.line("  - {at: %s, %s} # %s", e.at, fmt.Sprintf(outages[e.target], e.length), printable.Text(e.text))
+			w.step(i, fmt.Sprintf(outages[e.target], e.length))
+		}
+		for _, name := range w.workloads() {
+			if e.what == deletion && (e.container == "" || e.container == name) {
+				w.step(i, "delete: {pod: "+quoted(name)+"}")
+			}
 		}
 	}
+}
+
+// workloads returns the distinct names of the workloads. A name stands for all workloads that have it.
+func (w *writer) workloads() []string {
+	var names []string
+	for i := range w.manifest.Workloads {
+		if name := w.manifest.Workloads[i].Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// step writes a step for an event.
+func (w *writer) step(i int, action string) {
+	e := w.events[i]
+	w.of[strings.Count(w.String(), "\n")+1] = e
+	w.used[i] = true
+	w.line("  - {at: %s, %s} # %s", e.at, action, printable.Text(e.text))
 }
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
@@ -262,7 +287,7 @@ type rule struct {
 func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 	var rules []rule
 	for i, e := range w.events {
-		if e.what != outage && e.isAbout(of, c) {
+		if !e.isStep() && e.isAbout(of, c) {
 			if keys, applies := e.keys(c); applies {
 				rules = append(rules, rule{"{" + e.window() + keys + "}", e})
 				w.used[i] = true
@@ -361,6 +386,9 @@ func (w *writer) unused() error {
 		}
 		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
 		switch {
+		case e.what == deletion:
+			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
+				strict.DidYouMean(e.container, w.workloads()), list(w.workloads()))
 		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
 			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, containers), list(containers))

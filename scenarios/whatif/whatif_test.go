@@ -86,6 +86,8 @@ func TestEvents(t *testing.T) {
 		{"log=stop 20s", "log {afterSigterm: 20s, exit: 0}"},
 		{"kubelet down 10s at 10m", "node {at: 10m, restartKubelet: {downtime: 10s}}"},
 		{"api down 1m..2m at 10m..11m", "node {at: 10m..11m, apiDown: {for: 1m..2m}}"},
+		{"delete at 10m", "node {at: 10m, delete: {pod: orders}}"},
+		{"orders=delete at 10m..11m", "node {at: 10m..11m, delete: {pod: orders}}"},
 	} {
 		text, err := Scenario(options(test.event))
 		if test.want == "" {
@@ -129,6 +131,9 @@ func TestErrors(t *testing.T) {
 		{"down at 10m..", "open end"},
 		{"kubelet down", "kubelet down needs a length and a time, such as kubelet down 10s at 10m"},
 		{"web=runtime down 1m at 1m", "the runtime is not part of a container"},
+		{"delete", "delete happens once: write at and a time, such as delete at 10m"},
+		{"delete 1m at 10m", "delete happens once"},
+		{"app=delete at 10m", `there is no workload "app"; the workloads are orders`},
 		{"kubelet fail 1m at 1m", `"kubelet" is neither a probe nor an endpoint`},
 	} {
 		if _, err := Scenario(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "--app ") {
