@@ -123,12 +123,34 @@ func (c *Collector) Err() error {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
 	})
-	errs = slices.Compact(errs)
+	errs = summarized(slices.Compact(errs))
 	if c.more > 0 {
 		last := errs[len(errs)-1]
 		errs = append(errs, Error{Pos: Pos{File: last.File}, Message: fmt.Sprintf("and %d more errors", c.more)})
 	}
 	return errs
+}
+
+// mostHere is the number of errors about one place that are worth reading. A range of names has an error for each name.
+const mostHere = 3
+
+// summarized replaces the further errors about a place, if there are several, by their number. The errors are sorted.
+func summarized(errs Errors) Errors {
+	var list Errors
+	for len(errs) > 0 {
+		here := slices.IndexFunc(errs, func(e Error) bool { return e.Pos != errs[0].Pos || e.Path != errs[0].Path })
+		if here < 0 {
+			here = len(errs)
+		}
+		if more := here - mostHere; more > 1 && errs[0].Line > 0 {
+			list = append(list, errs[:mostHere]...)
+			list = append(list, Error{Pos: errs[0].Pos, Path: errs[0].Path, Message: fmt.Sprintf("and %d more errors about this", more)})
+		} else {
+			list = append(list, errs[:here]...)
+		}
+		errs = errs[here:]
+	}
+	return list
 }
 
 // Len returns the number of errors, including repetitions.
