@@ -12,6 +12,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -116,8 +117,8 @@ func (c *Checker) findings(found *container) []Finding {
 			}
 		}
 	}
-	if f, differ := found.versionsDiffer(); differ {
-		list = append(list, found.place(f, found.results[0].version))
+	if f, version, differ := found.versionsDiffer(); differ {
+		list = append(list, found.place(f, version))
 	}
 	for i := range list {
 		if list[i].Witness != "" && c.options.Delays != typical {
@@ -266,13 +267,37 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	if err != nil {
 		return nil
 	}
+	begins := stopped.Least - s.hook() // the kubelet stops the container even if it recovers during the hook
 	unready := r.bound(Unready)
-	if stopped.Least > unready.Greatest {
+	if begins > unready.Greatest {
 		return nil
 	}
 	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
-		FormatDown(Seconds(stopped.Least)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+}
+
+// hook returns how long the preStop hook delays the stop signal of the liveness probe.
+func (s *subject) hook() time.Duration {
+	if s.container.spec.Lifecycle == nil || s.container.spec.Lifecycle.PreStop == nil {
+		return 0
+	}
+	var killing, stopping virtual.Time
+	down := []bounds.Rule{{Clock: fakeruntime.AtScenario, From: s.warm(), Misfortune: bounds.Refuse}}
+	err := s.Run(s.options.Nodes, down, s.warm()+time.Hour, func(r *trace.Record) bool {
+		switch {
+		case r.Container != s.Container:
+		case r.Kind == trace.Event && r.Reason == "Killing":
+			killing = r.T
+		case r.Kind == trace.ContainerStopping:
+			stopping = r.T
+		}
+		return stopping > 0
+	})
+	if err != nil || killing == 0 {
+		return 0
+	}
+	return stopping.Sub(killing)
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
@@ -444,11 +469,11 @@ func kubeletRestart(s *subject, r *result) []finding {
 		format(longest.Round(tenth)), r.version, needs), "readinessProbe", []string{"kubelet down 3s at " + value.Format(at)}, ""}}
 }
 
-// versionsDiffer compares the rows of the oldest and the newest version.
-func (c *container) versionsDiffer() (finding, bool) {
+// versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
+func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 	oldest, newest := c.results[0], c.results[len(c.results)-1]
 	if oldest.version == newest.version || oldest.err != nil || newest.err != nil {
-		return finding{}, false
+		return f, "", false
 	}
 	var differences []string
 	for _, row := range rowTexts {
@@ -456,18 +481,23 @@ func (c *container) versionsDiffer() (finding, bool) {
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue
 		}
-		before, after := a.Greatest, b.Greatest
+		before, after, end, olderIsWorse := a.Greatest, b.Greatest, "worst", a.Greatest > b.Greatest
 		if row.id.IsLimit() {
-			before, after = a.Least, b.Least
+			before, after, end, olderIsWorse = a.Least, b.Least, "always", a.Least < b.Least
 		}
 		if differ(before, after) {
+			if version == "" && row.id != Recover { // which has no witness
+				version, f.witness = newest.version, c.witnessName()+"-"+string(row.id)+"-"+end
+				if olderIsWorse {
+					version = oldest.version
+				}
+			}
 			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
-	if len(differences) == 0 {
-		return finding{}, false
-	}
-	return finding{VersionsDiffer, Note, fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; ")), "", nil, ""}, true
+	f.ID, f.Severity = VersionsDiffer, Note
+	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; "))
+	return f, cmp.Or(version, oldest.version), len(differences) > 0
 }
 
 // differ reports whether two values differ so much that it matters.

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,10 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThr
 		{name: "one endpoint and one budget", want: "no-time-to-recover:9 no-startup-probe:9", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
+		{name: "one endpoint, one budget and a hook", want: "no-time-to-recover:10 no-startup-probe:10", container: `
+lifecycle: {preStop: {sleep: {seconds: 5}}}
+livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
+readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 		{name: "one endpoint and a patient liveness probe", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 20}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 2}`},
@@ -74,7 +79,7 @@ readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 			r := report(t, manifest, check.Options{Start: test.start})
 			var got []string
 			for _, f := range r.Workloads[0].Containers[0].Findings {
-				got = append(got, string(f.ID)+":"+string(rune('0'+f.Line)))
+				got = append(got, fmt.Sprintf("%s:%d", f.ID, f.Line))
 				if f.Witness != "" && len(f.App) == 0 {
 					continue // TestWitnessOfAFinding
 				}

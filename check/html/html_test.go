@@ -210,8 +210,8 @@ func TestParts(t *testing.T) {
 			t.Errorf("the page does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "Copy</button>"); n != 1 {
-		t.Errorf("%d commands to copy, want 1", n)
+	if n := strings.Count(page, "Copy</button>"); n != 2 {
+		t.Errorf("%d commands to copy, want 2", n)
 	}
 	// A requirement that is not met belongs to the container that decides.
 	rows := strings.Split(page, "<tr><td>")

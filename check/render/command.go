@@ -9,7 +9,7 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// Command returns the command that shows the run behind a finding, or an empty string if a healthy program shows it. Where a time is
+// Command returns the command that shows the run behind a finding, or an empty string if nothing shows it. Where a time is
 // a range, the command makes a hundred runs, each with a time from the range.
 func Command(f *check.Finding) string {
 	var version string
@@ -23,7 +23,7 @@ func Command(f *check.Finding) string {
 		}
 		return check + " --witness witnesses; probesim run witnesses --run " + simulate.Quote(f.Witness)
 	}
-	if len(f.App) == 0 {
+	if f.ID == check.VersionsDiffer { // about rows without a witness
 		return ""
 	}
 	words := []string{"probesim run", simulate.Quote(f.File)}
