@@ -75,6 +75,7 @@ func TestSearchStaysWithinDerivedLimits(t *testing.T) {
 		if !d.holds(s, n) {
 			r.Skip("the rules do not hold for the container")
 		}
+		s.searchesOn = true
 		b, err := d.bound(s, n)
 		if errors.Is(err, errNothing) || err == nil && b.Least == Never {
 			r.Skip("the container never becomes ready")
@@ -85,6 +86,11 @@ func TestSearchStaysWithinDerivedLimits(t *testing.T) {
 		least, greatest := d.limits(s, n)
 		if least-b.Least > time.Microsecond || b.Greatest-greatest > time.Microsecond && b.Greatest != Never {
 			r.Errorf("%s: a search finds %v to %v, the limits are %v to %v\n%s %s\nleast: %s\ngreatest: %s", d.name, b.Least, b.Greatest, least, greatest, s.Profile.Version, showSubject(s), showCase(b.AtLeast), showCase(b.AtGreatest))
+		}
+		only := *s
+		only.searchesOn, only.EndsOnly = false, true
+		if quick, err := d.bound(&only, n); err != nil || (quick.Least-b.Least).Abs() > time.Microsecond || (quick.Greatest-b.Greatest).Abs() > time.Microsecond {
+			r.Errorf("%s: the ends alone are %v to %v, %v, those of the search %v to %v", d.name, quick.Least, quick.Greatest, err, b.Least, b.Greatest)
 		}
 		ends := distances[d.name]
 		ends[0], ends[1] = append(ends[0], b.LeastShown()-b.Least), append(ends[1], b.Greatest-b.GreatestShown())

@@ -40,7 +40,7 @@ func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 	q := s.staysReady(m)
 	if !n.Middle && s.derivesStaysReady(n, m) {
 		least, greatest := s.lastsAtMost(n, m)
-		q.goal = &goal{least, greatest, tolerance}
+		q.goal = s.derived(least, greatest, tolerance)
 	}
 	return s.ask(n, q)
 }
@@ -95,7 +95,7 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 	q := s.untilUnready(m)
 	if !n.Middle && s.derivesUnready(n, m) {
 		least, greatest := s.unreadyLimits(n, m)
-		q.goal = &goal{least, greatest, timeTolerance}
+		q.goal = s.derived(least, greatest, timeTolerance)
 	}
 	return s.ask(n, q)
 }

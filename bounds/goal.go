@@ -8,6 +8,17 @@ type goal struct {
 	within          time.Duration // how close is close enough
 }
 
+// derived returns a goal. A search that needs only the ends does not look for cases close to them.
+func (s *Subject) derived(least, greatest, within time.Duration) *goal {
+	switch {
+	case s.searchesOn:
+		within = -2 * horizon
+	case s.EndsOnly:
+		within = 2 * horizon
+	}
+	return &goal{least, greatest, within}
+}
+
 // toward returns the bound with a goal for the search that extends it. A nil goal is none.
 func (b Bound) toward(g *goal) Bound {
 	b.goal = g

@@ -40,9 +40,11 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	b := first.bound
 	if s.derivesReady() {
 		least, greatest := s.readyLimits(n, atOnce)
-		b = b.toward(&goal{least, greatest, timeTolerance})
+		b = b.toward(s.derived(least, greatest, timeTolerance))
 	}
-	b, err = search(n, c, n.dims(delays...), f, b)
+	if !b.found(false) || !b.found(true) {
+		b, err = search(n, c, n.dims(delays...), f, b)
+	}
 	return b.atGoal(), err
 }
 

@@ -35,7 +35,7 @@ func extremes(c Case, dims []dim, g *goal, f measure) (Bound, error) {
 		return first.bound, err
 	}
 	bound := first.bound.toward(g)
-	if len(dims) == 0 {
+	if len(dims) == 0 || bound.found(false) && bound.found(true) {
 		return bound.atGoal(), nil
 	}
 	try := func(c Case) {

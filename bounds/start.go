@@ -97,7 +97,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	b, f := first.bound, remember(s.start)
 	if !n.Middle && s.derivesStart(which) {
 		least, greatest := s.startLimits(n, which)
-		b = b.toward(&goal{least, greatest, tolerance})
+		b = b.toward(s.derived(least, greatest, tolerance))
 	}
 	for _, latest := range []bool{false, true} {
 		if b.found(latest) {

@@ -34,8 +34,13 @@ type Subject struct {
 	Container string
 	// Context ends the search for a bound early if it is done. Nil: nothing does.
 	Context context.Context
+	// EndsOnly says that only the ends of bounds matter, and not the cases that show them. A bound with derived ends then takes a run or two,
+	// and its cases are any.
+	EndsOnly bool
 	// Runs is the number of runs so far.
 	Runs int
+
+	searchesOn bool // for cases beyond derived ends, as tests do
 
 	pod     *v1.Pod
 	program fakeruntime.Pod

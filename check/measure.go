@@ -60,13 +60,13 @@ func (r *result) add(id RowID, name string, b bounds.Bound) {
 func (r *result) wants(id RowID) bool { return r.only == nil || slices.Contains(r.only, id) }
 
 // Measure measures some rows of a container of an object in one version. It returns no values of rows that the container does not
-// have.
+// have. If an end of a value is derived, no case of the value shows it.
 func Measure(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (map[RowID][]Value, error) {
 	s, err := bounds.NewSubject(object, name, p)
 	if err != nil {
 		return nil, err
 	}
-	s.Context = ctx
+	s.Context, s.EndsOnly = ctx, true
 	r := &result{version: p.Version, only: rows, rows: map[RowID][]Value{}}
 	of := &subject{Subject: s, options: &o}
 	for _, step := range []func(*subject) error{r.starts, r.stalls, r.times, r.recovers} {
