@@ -28,6 +28,9 @@ import (
 // mostReconstructed is the maximum number of pods that incident reconstructs without --pod.
 const mostReconstructed = 4
 
+// reconstructEffort is the work of all reconstructions of a call. Tests lower it.
+var reconstructEffort = reconstruct.DefaultEffort
+
 // reconstruction is the reconstruction of a pod, or the reason why there is none.
 type reconstruction struct {
 	pod      *incident.Pod
@@ -56,7 +59,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 	var all []*reconstruction
 	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
 	defer progress.stop()
-	left := reconstruct.DefaultEffort // which the pods share
+	left := reconstructEffort // which the pods share
 	for i, p := range reconstruct.Simplest(pods) {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
