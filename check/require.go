@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,18 +67,23 @@ func (r Requirements) String() string {
 	return strings.Join(list, ", ")
 }
 
-// ParseRequirements parses a list of requirements with commas, such as "start>=70s, detect<=45s".
+// ParseRequirements parses a list of requirements with commas, such as "start>=70s, detect<=45s". The error lists all errors.
 func ParseRequirements(text string) (Requirements, error) {
 	var list Requirements
+	var wrong []string
 	for _, part := range strings.Split(text, ",") {
 		r, err := parseRequirement(strings.TrimSpace(part))
-		if err != nil {
-			return nil, err
+		switch {
+		case err != nil:
+			wrong = append(wrong, err.Error())
+		case slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == r.Row }):
+			wrong = append(wrong, string(r.Row)+" is required twice")
+		default:
+			list = append(list, r)
 		}
-		if slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == r.Row }) {
-			return nil, fmt.Errorf("%s is required twice", r.Row)
-		}
-		list = append(list, r)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.New(strings.Join(wrong, "; "))
 	}
 	return list, nil
 }
@@ -110,7 +116,7 @@ func parseRequirement(text string) (Requirement, error) {
 	for _, r := range requirable {
 		names = append(names, string(r.id))
 	}
-	return Requirement{}, fmt.Errorf("%s is no row: the rows are %s", strict.Quote(name), strings.Join(names, ", "))
+	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a time.
