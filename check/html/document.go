@@ -39,7 +39,7 @@ type section struct {
 // count is a number of findings of one severity.
 type count struct {
 	Severity check.Severity
-	N        int
+	Text     string
 }
 
 type finding struct {
@@ -155,7 +155,7 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 			}
 		}
 		if n > 0 {
-			s.Counts = append(s.Counts, count{severity, n})
+			s.Counts = append(s.Counts, count{severity, plural(n, string(severity))})
 		}
 	}
 	if text := render.Restarts(c.Restarts); text != "" {
