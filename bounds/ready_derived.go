@@ -56,6 +56,7 @@ type readying struct {
 	seconds   fakeruntime.Draw // of initialDelaySeconds of the readiness probe, which counts from the whole second before the start
 	took      fakeruntime.Draw // of a run of the readiness probe
 	write     fakeruntime.Draw // of a status in the API
+	get       time.Duration    // the longest time in which the status manager reads the pod
 	lists     fakeruntime.Draw // of the lists of a relist
 	wait      time.Duration    // the longest time from an event to its sync
 	next      time.Duration    // the least time from the sync that shows the start to the next one
@@ -71,7 +72,7 @@ type readying struct {
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 	p := s.Probe(trace.Readiness)
 	r := readying{
-		seconds: s.delays(trace.Readiness), took: n.draw(answerDelay(p)), write: n.sum(apiGet, apiPatch), lists: n.sum(listPodSandbox, listContainers),
+		seconds: s.delays(trace.Readiness), took: n.draw(answerDelay(p)), write: n.sum(apiGet, apiPatch), get: n.most(apiGet), lists: n.sum(listPodSandbox, listContainers),
 		wait: n.longestWait(), next: time.Second, period: s.period(trace.Readiness), step: s.step(n, trace.Readiness), successes: time.Duration(p.SuccessThreshold),
 	}
 	r.shown.Min, r.shown.Max = s.shown(n, true)
