@@ -12,8 +12,8 @@ import (
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
 // that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
-// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. If that run always
-// comes first, the program must be up when the container starts. Both ends are derived if no other container of the pod leads to syncs.
+// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Nodes on which that
+// run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if no other container of the pod leads to syncs.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	probes := s.waiting()
 	if len(probes) == 0 {
@@ -33,7 +33,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		f, search = remember(func(c Case) (sample, error) { return s.upAt(c, 0) }), s.overUpAtOnce
 	}
 	first, err := f(c)
-	if err != nil || first.bound.Least == Never || n.Middle {
+	switch {
+	case err == nil && n.Middle && first.bound.isNone():
+		return s.UntilReady(n, true)
+	case err != nil || first.bound.Least == Never && !first.bound.isNone() || n.Middle:
 		return first.bound, err
 	}
 	delays := append([]delay{apiGet, apiPatch}, looks...)
@@ -41,6 +44,9 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		delays = append(delays, answerDelay(s.Probe(p)))
 	}
 	b, err := search(n, c, n.dims(delays...), f, first.bound)
+	if err == nil && b.isNone() {
+		return s.UntilReady(n, true)
+	}
 	if err == nil && s.derivesReady() {
 		b = b.derive(s.readyLimits(n, atOnce))
 	}
@@ -205,14 +211,14 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 }
 
 // upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that
-// decides first.
+// decides first. A case in which the container is stopped before does not count.
 func (s *Subject) upLater(c Case) (sample, error) {
 	moments, err := s.requestsWhileDown(c, s.deciding(&c)[0])
 	if err != nil {
 		return sample{}, err
 	}
 	if len(moments) == 0 {
-		return s.upAt(c, 0)
+		return sample{bound: none(c)}, nil
 	}
 	return overAll(moments, c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }
@@ -224,7 +230,7 @@ func (s *Subject) upAfterOneFailure(c Case) (sample, error) {
 		return sample{}, err
 	}
 	if len(moments) == 0 {
-		return s.upAt(c, 0)
+		return sample{bound: none(c)}, nil
 	}
 	return between(moments[0][:min(2, len(moments[0]))], c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }

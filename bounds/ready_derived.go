@@ -42,10 +42,6 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 	default:
 		least, greatest = r.later()
 		greatest += (r.successes - 1) * r.step
-		if possible, _ := s.stopsBefore(n, &r); possible { // the program is then up at once, or at the run that would stop the container
-			lo, hi := r.atOnce()
-			least, greatest = min(least, lo), max(greatest, hi+(r.successes-1)*r.step)
-		}
 	}
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
@@ -113,28 +109,21 @@ func (s *Subject) resyncsBeforeReady(n Nodes, r *readying, atOnce bool) bool {
 	return until+r.successes*r.step >= resync
 }
 
-// neverLater reports whether the liveness probe surely stops a container that is not up before its readiness probe runs.
+// neverLater reports whether the liveness probe surely stops a container that is not up before its readiness probe runs. The sync that shows
+// the start begins the period of the readiness probe, and the liveness probe counts from its next tick on.
 func (s *Subject) neverLater(n Nodes) bool {
-	if !s.derivesReady() || s.Probe(trace.Startup) != nil {
+	p := trace.Liveness
+	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReady() {
 		return false
 	}
 	r := s.newReadying(n, false)
-	_, sure := s.stopsBefore(n, &r)
-	return sure
-}
-
-// stopsBefore reports whether the liveness probe can stop a container that is not up before its readiness probe runs, and whether it surely
-// does so. The sync that shows the start begins the period of the readiness probe, and the liveness probe counts from its next tick on.
-func (s *Subject) stopsBefore(n Nodes, r *readying) (possible, sure bool) {
-	p := trace.Liveness
-	if s.Probe(p) == nil {
-		return false, false
-	}
-	_, first := r.atOnce()
-	least := max(r.shown.Min, s.delays(p).Min) + (s.failures(p)-1)*s.period(p)
-	greatest := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p) // after that sync
+	stops := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p)
 	periods := max(0, r.seconds.Min-r.shown.Max-2*r.wait+r.period-1) / r.period
-	return least <= first, greatest <= max(periods*r.period, r.seconds.Min-r.shown.Max)
+	runs := max(periods*r.period, r.seconds.Min-r.shown.Max)
+	if r.seconds.Min > r.shown.Max { // not with the sync that shows the start
+		runs = max(runs, min(r.period, r.next))
+	}
+	return stops <= runs
 }
 
 // delays returns the times of the end of initialDelaySeconds after the start.

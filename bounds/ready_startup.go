@@ -144,12 +144,16 @@ func (r *readying) untilLast() time.Duration {
 }
 
 // untilTriggered is the longest time from the success of the startup probe until the first run of the readiness probe. The sync that triggers it
-// waits for a relist if another sync has come just before. Otherwise, it comes at once, and two statuses can still be on their way when the
-// readiness probe succeeds: one with the success of the startup probe, and that of the sync, for which the status manager reads the pod and has
-// nothing to write (syncPod in pkg/kubelet/status/status_manager.go at v1.37.0).
+// waits for a relist if another sync has come just before. Otherwise, it comes at once, and the status with the success of the startup probe can
+// still be on its way when the readiness probe succeeds. If the probe succeeds after that, the status of the sync can be: the status manager
+// reads the pod for it and has nothing to write (syncPod in pkg/kubelet/status/status_manager.go at v1.37.0).
 func (r *readying) untilTriggered() time.Duration {
 	if syncs, _ := r.syncsAfter(); syncs == 0 {
-		return r.lists.Max + max(0, r.write.Max+r.get-r.took.Max)
+		behind := max(0, r.write.Max-r.took.Max)
+		if r.took.Max > r.write.Min {
+			behind = max(behind, min(r.get, r.write.Max+r.get-r.took.Max))
+		}
+		return r.lists.Max + behind
 	}
 	return min(r.wait, r.period)
 }
