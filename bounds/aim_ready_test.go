@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
@@ -63,5 +66,34 @@ func TestUntilReadyOfTheFirstInstance(t *testing.T) {
 	}
 	if most := 7 * time.Second; b.Greatest > most {
 		t.Errorf("ready after at most %v, want at most three periods and a second", b.Greatest)
+	}
+}
+
+// A readiness probe can be running when the liveness probe stops a container that is not up. A program that comes up just before that run is
+// ready after it, not a period later.
+func TestUntilReadyOfARunAtTheStop(t *testing.T) {
+	liveness, readiness := probe(5, 1), probe(7, 4)
+	liveness.InitialDelaySeconds = 6
+	liveness.ProbeHandler = v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}
+	readiness.ProbeHandler = v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"check"}}}
+	readiness.TimeoutSeconds = 3
+	typical, _ := fakeruntime.DelaySet("typical")
+	b, err := subject(t, "v1.37.0", nil, liveness, readiness).UntilReady(bounds.Nodes{Delays: typical}, false)
+	if err != nil || b.Greatest < 7*time.Second || b.Greatest > 8*time.Second {
+		t.Errorf("ready after at most %v, want a period and less than a second; error %v", b.Greatest, err)
+	}
+}
+
+// The best time until the stop signal is that of a kubelet that acts at once, also if a sync has come just before the verdict in each run of the
+// search.
+func TestUntilStoppedAtOnce(t *testing.T) {
+	liveness, readiness := probe(3, 2), probe(3, 2)
+	liveness.InitialDelaySeconds, liveness.TimeoutSeconds = 1, 4
+	readiness.InitialDelaySeconds, readiness.TimeoutSeconds = 2, 2
+	readiness.ProbeHandler = v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"check"}}}
+	typical, _ := fakeruntime.DelaySet("typical")
+	b, err := subject(t, "v1.36.3", nil, liveness, readiness).UntilStopped(bounds.Nodes{Delays: typical}, bounds.Stall)
+	if err != nil || !b.LeastDerived || b.Least > 8010*time.Millisecond || b.LeastShown() < 8100*time.Millisecond {
+		t.Errorf("the stop signal comes after at least %v, in a run %v, want two timeouts, and more in a run; error %v", b.Least, b.LeastShown(), err)
 	}
 }

@@ -49,6 +49,9 @@ func none(c Case) Bound {
 	return Bound{Least: Never, Greatest: math.MinInt64, AtLeast: c, AtGreatest: c}
 }
 
+// isNone reports whether no case of the Bound counts.
+func (b Bound) isNone() bool { return b.Least > b.Greatest }
+
 // Or returns the Bound over the cases of both. The mean is that of b.
 func (b Bound) Or(c Bound) Bound {
 	if c.Least < b.Least {

@@ -55,7 +55,8 @@ func (s *Subject) staysReady(m Misfortune) question {
 }
 
 // UntilStopped returns the time from the misfortune until the container gets the stop signal. Its greatest value is derived: the greatest
-// time if the kubelet acts at once, and the longest wait until it acts.
+// time if the kubelet acts at once, and the longest wait until it acts. So is its least value if the kubelet waits in each run that the search
+// finds, because the readiness probe has failed just before.
 func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 	b, err := s.ask(n, s.untilStopped(m))
 	if err != nil || b.Least == Never {
@@ -68,7 +69,7 @@ func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 		return b, err
 	}
 	b, err = s.aim(b)
-	return b.derive(b.Least, atOnce.Greatest+n.longestWait()), err
+	return b.derive(atOnce.Least, atOnce.Greatest+n.longestWait()), err
 }
 
 // untilStoppedAtOnce is the time until the outcome without the wait from the verdict to the sync that stops the container.

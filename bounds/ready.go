@@ -12,12 +12,16 @@ import (
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
 // that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
-// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Both ends are
-// derived if no other container of the pod leads to syncs.
+// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Nodes on which that
+// run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if no other
+// container of the pod leads to syncs.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	probes := s.waiting()
 	if len(probes) == 0 {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
+	}
+	if !atOnce && s.neverLater(n) {
+		return s.UntilReady(n, true)
 	}
 	s.seen = map[string]landmarks{}
 	defer func() { s.seen = nil }()
@@ -30,7 +34,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		f, search = remember(func(c Case) (sample, error) { return s.upAt(c, 0) }), s.overUpAtOnce
 	}
 	first, err := f(c)
-	if err != nil || first.bound.Least == Never || n.Middle {
+	switch {
+	case err == nil && n.Middle && first.bound.isNone():
+		return s.UntilReady(n, true)
+	case err != nil || first.bound.Least == Never && !first.bound.isNone() || n.Middle:
 		return first.bound, err
 	}
 	delays := append([]delay{apiGet, apiPatch}, looks...)
@@ -44,6 +51,9 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	if !b.found(false) || !b.found(true) {
 		b, err = search(n, c, n.dims(delays...), f, b)
+	}
+	if err == nil && b.isNone() {
+		return s.UntilReady(n, true)
 	}
 	return b.atGoal(), err
 }
@@ -74,10 +84,21 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		}
 		b = b.Or(own)
 	}
-	c = c.corner(true, delays)
-	c.order = lateStatus
-	wasted, err := n.startPhases(s, &c, true).search(c, effort{20, 4 * timeTolerance, []bool{true}}, f, none(c))
+	wasted, err := s.overWasted(n, c, true, delays, f)
+	if b = b.Or(wasted); err != nil || !s.derivesReady() {
+		return b, err
+	}
+	if least, _ := s.readyLimits(n, true); b.Least-least > 10*timeTolerance { // the ticks after a wasted trigger can also come early
+		wasted, err = s.overWasted(n, c, false, delays, f)
+	}
 	return b.Or(wasted), err
+}
+
+// overWasted returns the bound over the phases of the start if the probe wastes the trigger of the sync that shows the start.
+func (s *Subject) overWasted(n Nodes, c Case, latest bool, delays []dim, f measure) (Bound, error) {
+	c = c.corner(latest, delays)
+	c.order = lateStatus
+	return n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, none(c))
 }
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
@@ -195,14 +216,14 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 }
 
 // upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that
-// decides first.
+// decides first. A case in which the container is stopped before does not count.
 func (s *Subject) upLater(c Case) (sample, error) {
 	moments, err := s.requestsWhileDown(c, s.deciding(&c)[0])
 	if err != nil {
 		return sample{}, err
 	}
 	if len(moments) == 0 {
-		return s.upAt(c, 0)
+		return sample{bound: none(c)}, nil
 	}
 	return overAll(moments, c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }
@@ -214,7 +235,7 @@ func (s *Subject) upAfterOneFailure(c Case) (sample, error) {
 		return sample{}, err
 	}
 	if len(moments) == 0 {
-		return s.upAt(c, 0)
+		return sample{bound: none(c)}, nil
 	}
 	return between(moments[0][:min(2, len(moments[0]))], c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
 }

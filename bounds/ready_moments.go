@@ -26,8 +26,8 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
 			times = append(times, request(r).Offset())
 		}
-		if s.stopped(0)(r) {
-			stop = r.Step
+		if stop == 0 && s.stopped(0)(r) { // a run that has begun before can still be going on
+			stop, last = r.Step, min(last, r.T.Add(s.timeout(p)))
 		}
 		if s.started(0)(r) {
 			last = r.T.Add(s.initialDelays() + max(3*period, settled))
@@ -37,14 +37,14 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 				}
 			}
 		}
-		return r.T >= last || s.stopped(0)(r)
+		return r.T >= last
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(times)
 	if stop > 0 { // a program that comes up before the run that stops it is not stopped
-		if v, err := h.verdict(); err == nil {
+		if v, err := h.verdictOf(&h[stop-1]); err == nil {
 			times = until(times, request(v).Offset())
 		}
 	}

@@ -1,0 +1,247 @@
+package bounds
+
+import (
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
+)
+
+// startupRun has the times of the startup probe, in some phase of the start against the ticks.
+type startupRun struct {
+	tick     time.Duration    // from the begin of the ticks until the first run
+	run      fakeruntime.Draw // from the start until the first run
+	took     fakeruntime.Draw // of a run
+	step     time.Duration    // the longest time from the run that fails before the success to that of the success; 0 if there is none
+	succeeds fakeruntime.Draw // from the start until the success
+	// These are the least times until the success: from the sync that shows the start, from the tick at which the startup probe sees the start, and
+	// from the tick at which the readiness probe does so. Each of the two ticks leads to a sync. The last time is negative if this tick is later.
+	sinceShown, sinceLook, sinceOtherLook time.Duration
+	triggersLook                          bool          // the readiness probe sees the start only after the success
+	nextTick                              time.Duration // least time from the success to the next tick of the readiness probe
+}
+
+// afterStartup returns limits like those of readyLimits, but from the moment at which the program is up until the first run and the last run of
+// the readiness probe that it needs begin, for a container with a startup probe. They are the limits over all phases of the start against the ticks.
+func (s *Subject) afterStartup(n Nodes, r readying, atOnce bool) (least, greatest time.Duration) {
+	least, greatest = Never, 0
+	for _, run := range s.startupRuns(n, &r) {
+		r.startup = &run
+		if atOnce {
+			lo, hi := r.atOnceAfterStartup()
+			least, greatest = min(least, lo), max(greatest, hi)
+			continue
+		}
+		for _, later := range s.laterRuns(n, &r) {
+			r.startup = &later
+			lo, hi := r.laterAfterStartup()
+			least, greatest = min(least, lo), max(greatest, hi)
+		}
+	}
+	return least, greatest
+}
+
+// startupRuns returns the first runs of the startup probe. The workers of both probes begin to tick at the same time, so the phase of the start
+// against the ticks decides which ticks see it first.
+func (s *Subject) startupRuns(n Nodes, r *readying) []startupRun {
+	period, other := s.period(trace.Startup), s.period(trace.Readiness)
+	begins, seconds := s.begins(n, trace.Startup), s.delays(trace.Startup)
+	if s.init() != "" {
+		begins.Max = begins.Min + period*(other/divisor(period, other))
+	}
+	var list []startupRun
+	last := begins.Max + r.shown.Max
+	for seen, after := begins.Min+r.shown.Min, begins.Min+r.shown.Min-1; ; {
+		look, otherLook := nextMultiple(after, period), nextMultiple(after, other)
+		until := min(look, otherLook, last)
+		starts := fakeruntime.Draw{Min: max(begins.Min, seen-r.shown.Max), Max: min(begins.Max, until-r.shown.Min)}
+		for tick := look; tick < max(look, nextMultiple(starts.Max+seconds.Max-1, period))+period; tick += period {
+			at := fakeruntime.Draw{Min: starts.Min, Max: min(starts.Max, tick-seconds.Min)} // the starts for which the first run is at the tick
+			if tick > look {
+				at.Min = max(at.Min, tick-period-seconds.Max)
+			}
+			if at.Min > at.Max {
+				continue
+			}
+			run := startupRun{
+				tick: tick, run: fakeruntime.Draw{Min: tick - at.Max, Max: tick - at.Min}, took: n.draw(answerDelay(s.Probe(trace.Startup))),
+			}
+			run.succeeds = fakeruntime.Draw{Min: run.run.Min + run.took.Min, Max: run.run.Max + run.took.Max}
+			success := tick + run.took.Min
+			run.sinceShown, run.sinceLook, run.sinceOtherLook = success-until, success-look, success-otherLook
+			run.nextTick = nextMultiple(success, other) - tick - run.took.Max
+			run.triggersLook = otherLook > tick+run.took.Max+r.wait
+			list = append(list, run)
+		}
+		if until == last {
+			return list
+		}
+		seen, after = until, until
+	}
+}
+
+// nextMultiple returns the least multiple of a period that is greater than a time.
+func nextMultiple(after, period time.Duration) time.Duration {
+	return after - modulo(after, period) + period
+}
+
+// laterRuns returns the runs of the startup probe at which a program that comes up later succeeds: the first one, or one after some failures.
+// Once all syncs that follow the start are over, the runs are alike.
+func (s *Subject) laterRuns(n Nodes, r *readying) []startupRun {
+	first := *r.startup
+	list := []startupRun{first}
+	period, step, failures := s.period(trace.Startup), s.step(n, trace.Startup), s.failures(trace.Startup)
+	for failed := time.Duration(1); failed < failures; failed++ {
+		run := first
+		run.step, run.nextTick = step, 0
+		if step == period {
+			run.nextTick = nextMultiple(first.tick+failed*period+first.took.Min, r.period) - first.tick - failed*period - first.took.Max
+		}
+		run.succeeds = fakeruntime.Draw{Min: first.succeeds.Min + failed*period, Max: first.succeeds.Max + failed*step}
+		run.sinceShown, run.sinceLook, run.sinceOtherLook = first.sinceShown+failed*period, first.sinceLook+failed*period, first.sinceOtherLook+failed*period
+		run.triggersLook = run.sinceOtherLook+first.took.Max-first.took.Min+failed*(step-period) < -r.wait
+		r.startup = &run
+		if syncs, _ := r.syncsAfter(); syncs == r.resync() && run.succeeds.Min-step > r.seconds.Max {
+			run.succeeds.Max, run.nextTick = first.succeeds.Max+(failures-1)*step, 0
+			return append(list, run)
+		}
+		list = append(list, run)
+	}
+	return list
+}
+
+// atOnceAfterStartup is atOnce for a container with a startup probe. The sync after its success triggers the readiness probe. Up to two more
+// syncs can come after the success: for the initial results of both probes, and for the event of the relist.
+func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
+	u := r.startup
+	done := u.succeeds
+	syncs, within := r.syncsAfter()
+	resets := fakeruntime.Draw{Min: max(done.Min, r.shown.Min+r.next), Max: done.Max + within}
+	least = firstFrom(r.seconds.Min, r.period, resets) + (r.successes-1)*r.period
+	if r.seconds.Min > resets.Max {
+		syncs = r.resync()
+	}
+	earliest, triggered := max(resets.Min, r.seconds.Min), r.triggered(syncs, 0)
+	if r.seconds.Min <= done.Min {
+		triggered = r.untilLastTriggered()
+	}
+	least = min(least, earliest+triggered)
+	greatest = done.Max + r.untilTriggered()
+	if r.seconds.Max > done.Min {
+		greatest = max(greatest, lastFrom(r.seconds.Max, r.period, resets))
+	}
+	return least, greatest + r.untilLast()
+}
+
+// untilLast is the longest time from the first run of the readiness probe to the last one that it needs. If the first run is the first look too, its
+// initial result leads to a sync that triggers the next run.
+func (r *readying) untilLast() time.Duration {
+	later := r.successes - 1
+	if later > 0 && r.initialTriggers && (r.startup == nil || r.startup.triggersLook) {
+		return (later-1)*r.step + min(r.step, max(r.took.Max, r.wait))
+	}
+	return later * r.step
+}
+
+// untilTriggered is the longest time from the success of the startup probe until the first run of the readiness probe. The sync that triggers it
+// waits for a relist if another sync has come just before. Otherwise, it comes at once, and the status with the success of the startup probe can
+// still be on its way when the readiness probe succeeds. If the probe succeeds after that, the status of the sync can be: the status manager
+// reads the pod for it and has nothing to write (syncPod in pkg/kubelet/status/status_manager.go at v1.37.0).
+func (r *readying) untilTriggered() time.Duration {
+	if syncs, _ := r.syncsAfter(); syncs == 0 {
+		behind := max(0, r.write.Max-r.took.Max)
+		if r.took.Max > r.write.Min {
+			behind = max(behind, min(r.get, r.write.Max+r.get-r.took.Max))
+		}
+		return r.lists.Max + behind
+	}
+	return min(r.wait, r.period)
+}
+
+// syncsAfter returns how many runs after the first one can follow syncs that come after the success of the startup probe, and within which time
+// these syncs come.
+//
+// The sync for the success comes first, or a tick if that sync waits for a relist after another sync. The start leads to other syncs: for the
+// event of the relist and for the initial results of the probes. That of the readiness probe comes at its first tick that sees the start.
+func (r *readying) syncsAfter() (syncs, within time.Duration) {
+	u := r.startup
+	others := 3 * r.wait // two syncs that wait for a relist, and that for the success
+	switch since := min(u.sinceShown, u.sinceLook); {
+	case since <= others:
+		return 3, 3 * r.wait
+	case since-u.sinceOtherLook <= others && u.sinceOtherLook <= 3*r.wait:
+		return 2, 2*r.wait + r.lists.Max
+	case u.sinceOtherLook <= r.lists.Max:
+		return 2, r.wait + r.lists.Max
+	case u.sinceOtherLook <= r.lists.Max+r.wait, r.resyncs:
+		return 1, r.wait + r.lists.Max
+	}
+	return 0, r.lists.Max
+}
+
+// resync returns how many runs can follow a sync of the pod without an event.
+func (r *readying) resync() time.Duration {
+	if r.resyncs {
+		return 1
+	}
+	return 0
+}
+
+// untilLastTriggered returns the least time from the success of the startup probe to the last run of the readiness probe, if later ones follow
+// syncs. The first run follows the sync for the success, or comes at a tick before it. Each sync after that one waits for a relist, and the next
+// relist but one begins a second after it.
+func (r *readying) untilLastTriggered() time.Duration {
+	syncs, _ := r.syncsAfter()
+	later := r.successes - 1
+	if !r.apart() {
+		least := r.triggered(syncs, 0)
+		if syncs > 0 && later > 0 {
+			least = max(least, r.lists.Min)
+		}
+		if syncs > 2 && later > 1 {
+			least = max(least, time.Second+max(0, later-3)*r.period-r.startup.took.Min)
+		}
+		return least
+	}
+	least := later * r.period
+	for n := range min(max(syncs-1, r.resync()), later) + 1 {
+		least = min(least, r.triggered(n, r.relists(n)))
+	}
+	if tick := r.startup.nextTick; tick <= r.wait+r.lists.Max {
+		for n := range min(syncs, later) + 1 {
+			least = min(least, tick+r.triggered(n, r.relists(n-1)))
+		}
+	}
+	return least
+}
+
+// relists returns the least time in which a number of relists come, for each of which a sync waits.
+func (r *readying) relists(n time.Duration) time.Duration {
+	switch {
+	case n < 1:
+		return 0
+	case n == 1:
+		return r.lists.Min
+	}
+	return (n-1)*time.Second + r.lists.Min
+}
+
+// laterAfterStartup returns the same times as atOnceAfterStartup, from a moment that is not before the first run of the startup probe.
+func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
+	u := r.startup
+	syncs, within := r.syncsAfter()
+	least = u.took.Min + r.untilLastTriggered()
+	switch wait := r.seconds.Min - u.succeeds.Max; {
+	case wait > within: // the first run is at a tick after these syncs
+		first := firstFrom(wait, r.period, fakeruntime.Draw{Max: within})
+		least = max(least, u.took.Min+first+r.triggered(r.resync(), 0))
+	case wait > 0:
+		least = max(least, u.took.Min+wait+r.triggered(syncs, 0))
+	}
+	greatest = u.took.Max + u.step + r.untilTriggered()
+	done := fakeruntime.Draw{Min: u.step + u.took.Min, Max: u.step + u.took.Max + within}
+	if seconds := r.seconds.Max - (u.succeeds.Min - u.took.Min - u.step); seconds > done.Min {
+		greatest = max(greatest, lastFrom(seconds, r.period, done))
+	}
+	return least, greatest + r.untilLast()
+}
