@@ -3,6 +3,7 @@ package reconstruct
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // behavior is a simple behavior of a container: one rule for its probes or its exits, and one for how it stops.
 type behavior struct {
 	what    string // the part
+	whose   string // the instances, before the other fields; nothing: all
 	clock   string // after or at; nothing: from the start on
 	from    time.Duration
 	length  time.Duration // 0: for ever
@@ -61,44 +63,77 @@ func (s *search) simple() error {
 	}
 	s.best = first
 	for _, c := range s.model.containers() {
-		before := s.model.snapshot()
-		found, best := before, behavior{}
-		try := func(b behavior) error {
-			if s.left <= 0 || s.spent > s.limit {
-				return nil
-			}
-			s.model.restore(before)
-			s.model.behave(c, &b)
-			a, err := s.attempt()
-			if err == nil && (held(a) > held(s.best) || b.like(&best) && a.score > s.best.score) {
-				s.best, best, found = a, b, s.model.snapshot()
-			}
-			if errors.Is(err, simulate.ErrInterrupted) {
-				return err
-			}
-			return nil // a behavior that cannot be simulated is no explanation
+		one, err := s.addSimple(c, nil)
+		if err == nil && one != nil {
+			_, err = s.addSimple(c, one)
 		}
-		for _, b := range s.simpleBehaviors(c) {
-			if err := try(b); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
-		for step := best.step / 2; step >= 50*time.Millisecond && !s.complete(); step /= 2 {
-			for _, b := range best.neighbors(step) {
-				if err := try(b); err != nil {
-					return err
-				}
-			}
-		}
-		s.model.restore(found)
 	}
 	return nil
 }
 
-// behave gives a container a behavior.
+// addSimple adds the best simple behavior to a container, unless none helps: the only one, or one besides another, such as a container that
+// exits at some age and fails its probes before that.
+func (s *search) addSimple(c *v1.Container, besides *behavior) (*behavior, error) {
+	before, tried := s.model.snapshot(), map[string]bool{}
+	found := before
+	var best *behavior
+	try := func(b behavior) error {
+		if s.left <= 0 || s.spent > s.limit || besides != nil && b.does == besides.does {
+			return nil
+		}
+		if besides != nil && besides.what != "exits" {
+			b.stop = besides.stop
+		}
+		key := b.text() + fmt.Sprint(b.stop)
+		if tried[key] {
+			return nil
+		}
+		tried[key] = true
+		s.model.restore(before)
+		s.model.behave(c, &b)
+		a, err := s.attempt()
+		if err == nil && (held(a) > held(s.best) || best != nil && b.like(best) && a.score > s.best.score) {
+			s.best, best, found = a, &b, s.model.snapshot()
+		}
+		if errors.Is(err, simulate.ErrInterrupted) {
+			return err
+		}
+		return nil // a behavior that cannot be simulated is no explanation
+	}
+	for _, b := range s.simpleBehaviors(c) {
+		if err := try(b); err != nil {
+			return nil, err
+		}
+	}
+	if best == nil {
+		s.model.restore(before)
+		return nil, nil
+	}
+	for _, stop := range s.simpleStops(c) {
+		b := *best
+		b.stop = stop
+		if err := try(b); err != nil {
+			return nil, err
+		}
+	}
+	for step := best.step / 2; step >= 50*time.Millisecond && !s.complete(); step /= 2 {
+		for _, b := range best.neighbors(step) {
+			if err := try(b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.model.restore(found)
+	return best, nil
+}
+
+// behave adds a behavior to a container.
 func (m *model) behave(c *v1.Container, b *behavior) {
 	p := m.part(c.Name, b.what)
-	p.rules, p.answers = []rule{{b.text(), b.says}}, b.answers
+	p.rules, p.answers = append(slices.Clone(p.rules), rule{b.text(), b.says}), append(slices.Clone(p.answers), b.answers...)
 	if stop := m.part(c.Name, "stop"); stop != nil {
 		stop.rules = b.stop
 	}
@@ -106,12 +141,12 @@ func (m *model) behave(c *v1.Container, b *behavior) {
 
 // like reports whether two behaviors differ in their times only.
 func (b *behavior) like(o *behavior) bool {
-	return b.what == o.what && b.clock == o.clock && b.does == o.does && (b.length > 0) == (o.length > 0)
+	return b.what == o.what && b.whose == o.whose && b.clock == o.clock && b.does == o.does && (b.length > 0) == (o.length > 0)
 }
 
 // text returns the rule of a behavior.
 func (b *behavior) text() string {
-	text := ""
+	text := b.whose
 	if b.clock != "" {
 		text += fmt.Sprintf("%s: %s, ", b.clock, value.Format(round(b.from)))
 	}
@@ -142,11 +177,10 @@ func (b behavior) neighbors(step time.Duration) []behavior {
 // simpleBehaviors returns the simple behaviors of a container that the recorded facts suggest.
 func (s *search) simpleBehaviors(c *v1.Container) []behavior {
 	var list []behavior
+	stops := s.simpleStops(c)
 	add := func(b behavior) {
-		for _, stop := range s.simpleStops(c) {
-			b.stop = stop
-			list = append(list, b)
-		}
+		b.stop = stops[0]
+		list = append(list, b)
 	}
 	for _, f := range s.failings(c) {
 		b := behavior{what: f.what, does: fmt.Sprintf("%s: %s", f.what, f.word), says: f.says, answers: f.answers}
@@ -169,11 +203,48 @@ func (s *search) simpleBehaviors(c *v1.Container) []behavior {
 		}
 	}
 	if age, code, says := s.exitAge(c); !age.empty() {
-		for _, from := range age.grid(7) {
-			list = append(list, behavior{what: "exits", clock: "after", from: from, step: (age.to - age.from) / 7, does: fmt.Sprintf("exit: %d", code), says: says})
+		for _, whose := range s.whichExit(c) {
+			for _, from := range age.grid(7) {
+				list = append(list, behavior{what: "exits", whose: whose, clock: "after", from: from, step: (age.to - age.from) / 7, does: fmt.Sprintf("exit: %d", code), says: says})
+			}
+		}
+	}
+	if age, says := s.backOffAge(c); !age.empty() {
+		for _, whose := range s.whichExit(c) {
+			for _, code := range []int{1, 0} {
+				for _, from := range age.grid(3) {
+					list = append(list, behavior{what: "exits", whose: whose, clock: "after", from: from, step: (age.to - age.from) / 3, does: fmt.Sprintf("exit: %d", code), says: says})
+				}
+			}
 		}
 	}
 	return list
+}
+
+// whichExit returns which instances of a container can exit by themselves: all, those that have ended, or those that no probe killed.
+func (s *search) whichExit(c *v1.Container) []string {
+	list := []string{""}
+	n, kills := s.model.restarts(c.Name), s.model.kills(c.Name, trace.Liveness)+s.model.kills(c.Name, trace.Startup)
+	for _, last := range []int{n - 1, n - kills - 1, n - kills} {
+		whose := fmt.Sprintf("instance: ..%d, ", last)
+		if (last < n-1 || kills == 0) && last >= 0 && last < n && !slices.Contains(list, whose) {
+			list = append(list, whose)
+		}
+	}
+	return list
+}
+
+// backOffAge returns the age at which each of the first two instances can have exited, if both are alike: the first back-off follows the
+// second exit by up to a second or two.
+func (s *search) backOffAge(c *v1.Container) (age interval, says string) {
+	starts := s.starts(c.Name)
+	for _, f := range s.model.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "BackOff" && f.Container == c.Name && f.When.Known() && !f.AtLeast && len(starts) > 0 {
+			both := f.When.Best().Sub(s.best.zero) - starts[0].Offset()
+			return interval{max(both-3*time.Second, 0) / 2, both / 2}, fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)
+		}
+	}
+	return interval{1, 0}, ""
 }
 
 // grid returns n times from the beginning to the end of a range, or one if it is less than a millisecond long, or none if it is empty.
@@ -331,6 +402,9 @@ func (s *search) simpleStops(c *v1.Container) [][]rule {
 			if len(stop.rules) > 0 && strings.HasSuffix(stop.rules[0].text, fmt.Sprintf(", exit: %d", f.ExitCode)) && len(list) < 3 {
 				list = append(list, stop.rules)
 			}
+		}
+		if len(list) == 0 { // it exited by itself
+			list = [][]rule{nil}
 		}
 		return list
 	}
