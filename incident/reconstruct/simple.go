@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,10 +64,26 @@ func (s *search) simple() error {
 	}
 	s.best = first
 	for _, c := range s.model.containers() {
-		one, err := s.addSimple(c, nil)
-		if err == nil && one != nil {
-			_, err = s.addSimple(c, one)
+		before, none := s.model.snapshot(), s.best
+		best, found := none, before
+		ones, err := s.addSimple(c, nil)
+		for _, one := range ones {
+			if err != nil || s.complete() {
+				break
+			}
+			s.best = one.attempt
+			s.model.restore(one.state)
+			var both []simpleFound
+			both, err = s.addSimple(c, &one.behavior)
+			for _, f := range append([]simpleFound{one}, both...) {
+				if better(f.attempt, best) {
+					best, found = f.attempt, f.state
+				}
+			}
+			s.best = best
 		}
+		s.best = best
+		s.model.restore(found)
 		if err != nil {
 			return err
 		}
@@ -74,12 +91,25 @@ func (s *search) simple() error {
 	return nil
 }
 
-// addSimple adds the best simple behavior to a container, unless none helps: the only one, or one besides another, such as a container that
-// exits at some age and fails its probes before that.
-func (s *search) addSimple(c *v1.Container, besides *behavior) (*behavior, error) {
-	before, tried := s.model.snapshot(), map[string]bool{}
-	found := before
-	var best *behavior
+// simpleFound is a simple behavior that explains something.
+type simpleFound struct {
+	behavior behavior
+	finalist
+}
+
+// simpleWays is the number of simple behaviors of a container besides which the search tries another one.
+const simpleWays = 3
+
+// better reports whether an attempt explains more than another.
+func better(a, b *attempt) bool {
+	return cmp.Or(cmp.Compare(held(a), held(b)), cmp.Compare(a.score, b.score)) > 0
+}
+
+// addSimple returns the best simple behaviors of a container that explain more than none, those that differ in their times only as one: the
+// only ones, or those besides another, such as a container that exits at some age and fails its probes before that.
+func (s *search) addSimple(c *v1.Container, besides *behavior) ([]simpleFound, error) {
+	before, none, tried := s.model.snapshot(), s.best, map[string]bool{}
+	var list []simpleFound
 	try := func(b behavior) error {
 		if s.left <= 0 || s.spent > s.limit || besides != nil && b.does == besides.does {
 			return nil
@@ -95,39 +125,48 @@ func (s *search) addSimple(c *v1.Container, besides *behavior) (*behavior, error
 		s.model.restore(before)
 		s.model.behave(c, &b)
 		a, err := s.attempt()
-		if err == nil && (held(a) > held(s.best) || best != nil && b.like(best) && a.score > s.best.score) {
-			s.best, best, found = a, &b, s.model.snapshot()
-		}
 		if errors.Is(err, simulate.ErrInterrupted) {
 			return err
 		}
-		return nil // a behavior that cannot be simulated is no explanation
+		if err != nil || held(a) <= held(none) {
+			return nil // a behavior that cannot be simulated is no explanation
+		}
+		one := simpleFound{b, finalist{a, s.model.snapshot()}}
+		i := slices.IndexFunc(list, func(o simpleFound) bool { return b.like(&o.behavior) })
+		switch {
+		case i < 0:
+			list = append(list, one)
+		case better(a, list[i].attempt):
+			list[i] = one
+		}
+		return nil
 	}
 	for _, b := range s.simpleBehaviors(c) {
 		if err := try(b); err != nil {
 			return nil, err
 		}
 	}
-	if best == nil {
-		s.model.restore(before)
-		return nil, nil
-	}
-	for _, stop := range s.simpleStops(c) {
-		b := *best
-		b.stop = stop
-		if err := try(b); err != nil {
-			return nil, err
-		}
-	}
-	for step := best.step / 2; step >= 50*time.Millisecond && !s.complete(); step /= 2 {
-		for _, b := range best.neighbors(step) {
+	slices.SortStableFunc(list, func(a, b simpleFound) int {
+		return cmp.Or(cmp.Compare(held(b.attempt), held(a.attempt)), cmp.Compare(b.attempt.score, a.attempt.score))
+	})
+	list = list[:min(len(list), simpleWays)]
+	for i := range list {
+		for _, stop := range s.simpleStops(c) {
+			b := list[i].behavior
+			b.stop = stop
 			if err := try(b); err != nil {
 				return nil, err
 			}
 		}
+		for step := list[i].behavior.step / 2; step >= 50*time.Millisecond && !whole(list[i].attempt); step /= 2 {
+			for _, b := range list[i].behavior.neighbors(step) {
+				if err := try(b); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
-	s.model.restore(found)
-	return best, nil
+	return list, nil
 }
 
 // behave adds a behavior to a container.
