@@ -72,7 +72,7 @@ func (s *search) editsOfAges(t *script) []edit {
 			p := m.part(t.c.Name, "exits")
 			rules := slices.Clone(p.rules)
 			for i, r := range rules {
-				m := exitAge.FindStringSubmatchIndex(r.text)
+				m := exitAfter.FindStringSubmatchIndex(r.text)
 				if m == nil {
 					continue
 				}
@@ -86,8 +86,8 @@ func (s *search) editsOfAges(t *script) []edit {
 	return list
 }
 
-// exitAge finds the age in a rule about an exit.
-var exitAge = regexp.MustCompile(`\bafter: ([^,]+), exit: \d`)
+// exitAfter finds the age in a rule about an exit.
+var exitAfter = regexp.MustCompile(`\bafter: ([^,]+), exit: \d`)
 
 // longestDeath is the time in which a probe may still run after the end of its container: until the kubelet has noticed it.
 const longestDeath = 3 * time.Second
