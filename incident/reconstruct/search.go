@@ -380,10 +380,10 @@ func held(a *attempt) int {
 }
 
 // complete reports whether the run explains everything.
-func (s *search) complete() bool { return whole(s.best) }
+func (s *search) complete() bool { return explainsAll(s.best) }
 
-// whole reports whether an attempt explains everything.
-func whole(a *attempt) bool {
+// explainsAll reports whether an attempt explains everything.
+func explainsAll(a *attempt) bool {
 	return !slices.ContainsFunc(a.claims, func(c Claim) bool { return !c.Holds })
 }
 

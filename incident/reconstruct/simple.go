@@ -105,7 +105,7 @@ func better(a, b *attempt) bool {
 // addSimple returns the best simple behaviors of a container that explain more than none, those that differ in their times only as one: the
 // only ones, or those besides another, such as a container that exits at some age and fails its probes before that.
 func (s *search) addSimple(c *v1.Container, besides *behavior) ([]simpleFound, error) {
-	before, none, tried := s.model.snapshot(), s.best, map[string]bool{}
+	before, none, seen := s.model.snapshot(), s.best, map[string]bool{}
 	var list []simpleFound
 	try := func(b behavior) error {
 		if s.left <= 0 || s.spent > s.limit || besides != nil && b.does == besides.does {
@@ -115,10 +115,10 @@ func (s *search) addSimple(c *v1.Container, besides *behavior) ([]simpleFound, e
 			b.stop = besides.stop
 		}
 		key := b.text() + fmt.Sprint(b.stop)
-		if tried[key] {
+		if seen[key] {
 			return nil
 		}
-		tried[key] = true
+		seen[key] = true
 		s.model.restore(before)
 		s.model.behave(c, &b)
 		a, err := s.attempt()
@@ -155,7 +155,7 @@ func (s *search) addSimple(c *v1.Container, besides *behavior) ([]simpleFound, e
 				return nil, err
 			}
 		}
-		for step := list[i].behavior.step / 2; step >= 50*time.Millisecond && !whole(list[i].attempt); step /= 2 {
+		for step := list[i].behavior.step / 2; step >= 50*time.Millisecond && !explainsAll(list[i].attempt); step /= 2 {
 			for _, b := range list[i].behavior.neighbors(step) {
 				if err := try(b); err != nil {
 					return nil, err
