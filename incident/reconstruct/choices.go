@@ -83,6 +83,13 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if rules := s.betweenRuns(c, outages, probe, tick); rules != nil {
 		add("windows between runs", rules)
 	}
+	if late := s.failsLater(c, probe); late != nil {
+		add("windows and later", append(absolute(outages, probe, tick), *late))
+	}
+	if killed := s.failsAtAge(c, probe); killed != nil {
+		add("windows and age", append(absolute(outages, probe, tick), *killed))
+		add("slow start and age", append(slowStart(s, c, outages, probe, tick), *killed))
+	}
 	add("each life to the end", eachLife(s, c, outages, probe, tick, true))
 	add("each life", eachLife(s, c, outages, probe, tick, false))
 	add("slow start", slowStart(s, c, outages, probe, tick))

@@ -46,7 +46,7 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 	var list []edit
 	for _, g := range gaps {
 		if by, known := g.shift(); known && (g.claim.Fact.Container == "" || g.claim.Fact.Reason == "Killing") {
-			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour {
+			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour && s.possible(-by) {
 				list = append(list, func(m *model) { m.sandbox = longer })
 			}
 		}
@@ -145,6 +145,7 @@ func (s *search) editsOfLives(t *script, gaps []gap) []edit {
 			}
 		}
 	}
+	list = append(list, s.editsOfDeaths(t, gaps)...)
 	var shifts, moments []time.Duration
 	for _, g := range gaps {
 		if by, known := g.shift(); known {

@@ -139,8 +139,17 @@ func (s *search) byBackOff(c *v1.Container) []choice {
 		}
 		life := max((f.When.Best().Sub(s.best.zero)-starts[0].Offset()-time.Second)/2, time.Millisecond)
 		which := []string{""}
-		if n := s.model.restarts(c.Name); n > 0 {
+		n := s.model.restarts(c.Name)
+		if n > 0 {
 			which = append(which, fmt.Sprintf("instance: ..%d, ", n-1))
+		}
+		// Probes killed the last ones. The last kill can have a restart or not.
+		if kills := s.model.kills(c.Name, trace.Liveness) + s.model.kills(c.Name, trace.Startup); kills > 0 {
+			for _, last := range []int{n - kills, n - kills - 1} {
+				if last > 0 {
+					which = append(which, fmt.Sprintf("instance: ..%d, ", last))
+				}
+			}
 		}
 		var list []choice
 		for _, instances := range which {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -133,13 +135,22 @@ func (s *search) editsOfHidden(gaps []gap, scripts map[string]*script) []edit {
 	for _, at := range s.momentsOf(gaps) {
 		add(at-hiddenBefore, fmt.Sprintf("patch: {pod: %s, metadata: {annotations: {changed: %q}}}", pod, value.Format(round(at))))
 	}
+	list = append(list, s.editsOfOutages(gaps, scripts)...)
 	for _, c := range s.model.containers() {
-		for i, l := range scripts[c.Name].lives { // it did not exit by itself
-			if at := round(l.start + l.took); l.exits && countOf(gaps, c.Name) > 0 {
+		alike := s.alikeExits(c)
+		for i, l := range scripts[c.Name].lives { // it did not exit by itself, and the others as they did or at the recorded age
+			at := round(l.start + l.took)
+			if !l.exits || countOf(gaps, c.Name) == 0 {
+				continue
+			}
+			for _, exits := range append([][]rule{nil}, alike...) {
 				list = append(list, func(m *model) {
 					n := scripts[c.Name].clone()
 					n.lives[i].exits = false
 					m.take(n)
+					if exits != nil {
+						m.part(c.Name, "exits").rules = exits
+					}
 					p := m.part("", hidden)
 					p.steps = append(slices.Clone(p.steps), fmt.Sprintf("at: %s, kill: {pod: %s, container: %s, remove: true}", value.Format(at), pod, c.Name))
 				})
@@ -159,6 +170,16 @@ func (s *search) editsOfHidden(gaps []gap, scripts map[string]*script) []edit {
 				}
 			}
 		}
+	}
+	return list
+}
+
+// alikeExits returns rules with which all instances of a container exit at the recorded age, if there is one.
+func (s *search) alikeExits(c *v1.Container) [][]rule {
+	var list [][]rule
+	age, code, says := s.exitAge(c)
+	for _, at := range age.grid(4) {
+		list = append(list, []rule{{fmt.Sprintf("after: %s, exit: %d", value.Format(max(round(at), time.Millisecond)), code), says}})
 	}
 	return list
 }

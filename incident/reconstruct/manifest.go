@@ -426,10 +426,8 @@ func (m *model) findPull() {
 			}
 		}
 	}
-	if n > 0 {
+	if m.pull = m.firstPull(); m.pull == 0 && n > 0 { // the message does not tell how long a pull waited for those of other pods
 		m.pull = (sum / time.Duration(n)).Round(time.Millisecond)
-	} else {
-		m.pull = m.firstPull()
 	}
 	for i := range m.object.Spec.Containers {
 		c := &m.object.Spec.Containers[i]

@@ -243,7 +243,7 @@ func tryPhase(s *search, _ *part) []choice {
 		for _, r := range []*trace.Record{runs[0], runs[len(runs)-1]} {
 			by := (r.T.Offset() - want) % tick
 			for _, d := range []time.Duration{by, by + tick, by - tick} {
-				if at := m.sandbox + d; at >= time.Millisecond && at <= time.Hour {
+				if at := m.sandbox + d; at >= time.Millisecond && at <= time.Hour && s.possible(d) {
 					list = append(list, choice{name: "phase", sandbox: ptr(at.Round(time.Microsecond))})
 				}
 			}

@@ -14,6 +14,11 @@ func TestRepair(t *testing.T) {
 		{"the kubelet dropped the warnings of the last instances", `containers: [{name: app, image: "app:1", readinessProbe: {grpc: {port: 5000}, periodSeconds: 6, failureThreshold: 100}, livenessProbe: {exec: {command: [up]}, periodSeconds: 4, failureThreshold: 100}}]`,
 			`duration: 3m, pods: [{name: web, containers: [{name: app, behavior: [{instance: ..1, liveness: hang, readiness: UNKNOWN}, {instance: 2, readiness: down}, {instance: 3.., readiness: fail}, {after: 10s, exit: 0}]}]}]`,
 			"liveness: hang"},
+		{"the next start tells how long the stop took", `containers: [{name: app, image: "web:1", livenessProbe: {httpGet: {port: 80}, failureThreshold: 1, terminationGracePeriodSeconds: 300}}]`,
+			`duration: 70s, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, after: 15s, liveness: fail}, {afterSigterm: 41s, exit: 0}]}]}]`, "afterSigterm: "},
+		{"the last instance was killed at an age of which no failure tells", `containers: [{name: app, image: "web:1", livenessProbe: {httpGet: {port: 443}, initialDelaySeconds: 5, periodSeconds: 5}}, ` +
+			`{name: cache, image: "web:1", startupProbe: {exec: {command: [up]}, periodSeconds: 5, failureThreshold: 29}}]`,
+			`duration: 5m, pods: [{name: web, containers: [{name: app, behavior: [{after: 107s, liveness: fail}, {instance: ..1, for: 16s, liveness: fail}]}, {name: cache, behavior: [{startup: fail}]}]}]`, "liveness: fail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +

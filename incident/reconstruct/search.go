@@ -380,8 +380,11 @@ func held(a *attempt) int {
 }
 
 // complete reports whether the run explains everything.
-func (s *search) complete() bool {
-	return !slices.ContainsFunc(s.best.claims, func(c Claim) bool { return !c.Holds })
+func (s *search) complete() bool { return explainsAll(s.best) }
+
+// explainsAll reports whether an attempt explains everything.
+func explainsAll(a *attempt) bool {
+	return !slices.ContainsFunc(a.claims, func(c Claim) bool { return !c.Holds })
 }
 
 // partRuns is the maximum number of runs for the choices of a part at a time.

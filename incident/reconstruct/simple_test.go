@@ -21,6 +21,8 @@ func TestSimple(t *testing.T) {
 		{"ignores the stop signal", both, `{after: 182s, probes: hang}, {afterSigterm: 0s, exit: never}`, 680 * time.Second, []string{`after: \S+, probes: hang`, `afterSigterm: 0s, exit: never`}},
 		{"never up in time", both, `{for: 70s, probes: down}`, 10 * time.Minute, []string{`for: \S+, probes: down`}},
 		{"an outage", both, `{at: 5m, for: 2m, probes: down}`, 15 * time.Minute, []string{`at: \S+, for: \S+, probes: down`}},
+		{"exits at first, and hangs later", both, `{after: 95s, liveness: hang}, {instance: ..3, after: 8s, exit: 0}, {afterSigterm: 3s, exit: 1}`, 10 * time.Minute,
+			[]string{`instance: ..3, after: \S+, exit: 1`, `afterSigterm: \S+, exit: 1`, `(after|at): .*, liveness: hang`}}, // both explain the recording
 		{"crashes at the same age", liveness, `{after: 20s, exit: 1}`, 15 * time.Minute, []string{`after: \S+, exit: 1`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

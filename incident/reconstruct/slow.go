@@ -79,6 +79,41 @@ func (s *search) unrecorded(c *v1.Container, probe trace.Probe) []choice {
 	return list
 }
 
+// failsLater returns a rule with which a readiness probe fails until the end of the recording, so that the pod stops being Ready when it did,
+// although the kubelet may have dropped the events about it. It returns nil if nothing tells of such failures.
+func (s *search) failsLater(c *v1.Container, probe trace.Probe) *rule {
+	if probe != trace.Readiness || !s.model.noisy("Warning") {
+		return nil
+	}
+	p := incident.ProbeOf(c, probe)
+	for _, f := range s.model.pod.Facts {
+		if f.Kind == incident.Condition && f.Reason == "Ready" && f.Value == "False" && f.When.Known() {
+			at := f.When.At.Add(f.When.Within/2).Sub(s.best.zero) - (period(p)*time.Duration(2*max(p.FailureThreshold, 1)-1))/2
+			return &rule{fmt.Sprintf("at: %s, %s: fail", value.Format(max(round(at), 0)), probe), f.Place.String() + ": the pod was no longer Ready. The kubelet may have dropped the events about the failures."}
+		}
+	}
+	return nil
+}
+
+// failsAtAge returns a rule with which each instance fails a probe from the age on at which the probe has it killed when the last instance
+// that ended did, although the kubelet may have dropped the events about these failures. It returns nil if nothing tells of such failures.
+func (s *search) failsAtAge(c *v1.Container, probe trace.Probe) *rule {
+	if s.model.kills(c.Name, probe) == 0 || !s.model.noisy("Warning") {
+		return nil
+	}
+	p := incident.ProbeOf(c, probe)
+	for _, f := range s.model.pod.Facts {
+		if f.Container != c.Name || f.Kind != incident.Terminated || !f.When.Known() || !f.Last.Known() {
+			continue
+		}
+		age := f.Last.At.Sub(f.When.At) - period(p)*time.Duration(2*max(p.FailureThreshold, 1)-1)/2
+		if age > 0 {
+			return &rule{fmt.Sprintf("after: %s, %s: fail", value.Format(round(age)), probe), fmt.Sprintf("%s: instance %d was killed. The kubelet may have dropped the events about the failures.", f.Place, s.model.numberOf(f))}
+		}
+	}
+	return nil
+}
+
 // slowStartups returns choices in which the startup probe of a container gets its answer so late that another probe has its recorded
 // failures at its runs: the kubelet syncs the pod as soon as the startup probe has succeeded, and runs the probes of the container and the
 // readiness probes of all containers that are not ready (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go at v1.37.0).

@@ -2,6 +2,7 @@ package reconstruct
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -48,6 +49,9 @@ func tryStop(s *search, c *v1.Container) []choice {
 			break
 		}
 	}
+	for _, d := range s.stopsBetween(c) {
+		stop(rule{fmt.Sprintf("afterSigterm: %s, exit: %d", value.Format(round(d.took)), d.code), d.says})
+	}
 	if killed {
 		for _, d := range s.endsOfRequests(c) {
 			stop(rule{fmt.Sprintf("afterSigterm: %s, exit: 0", value.Format(round(d))), "A request of a probe that had been sent before the stop signal failed then."})
@@ -59,6 +63,54 @@ func tryStop(s *search, c *v1.Container) []choice {
 	}
 	return list
 }
+
+// stopTime is how long a program needs to stop, as far as facts tell.
+type stopTime struct {
+	took time.Duration
+	code int32
+	says string
+}
+
+// stopsBetween returns how long the program needed to stop if no fact has both the stop signal and the end of an instance: the next
+// instance started after a recorded kill, or the life of an instance whose end is recorded is longer than that until the signal in the best
+// run so far.
+func (s *search) stopsBetween(c *v1.Container) []stopTime {
+	m := s.model
+	var list []stopTime
+	code := int32(0)
+	add := func(took time.Duration, says string) {
+		near := func(o stopTime) bool { return (o.took - took).Abs() < 300*time.Millisecond }
+		if took > time.Second && took < time.Hour && len(list) < mostStops && !slices.ContainsFunc(list, near) {
+			list = append(list, stopTime{took, code, says})
+		}
+	}
+	for _, f := range m.pod.Facts {
+		if f.Container != c.Name || f.Kind != incident.Terminated || !f.When.Known() || !f.Last.Known() {
+			continue
+		}
+		code = max(min(f.ExitCode, 255), 0)
+		for _, l := range s.script(c).lives {
+			if l.signal > 0 {
+				add(f.Last.At.Sub(f.When.At)-l.signal, fmt.Sprintf("%s: the instance ran so much longer than until its stop signal.", f.Place))
+			}
+		}
+	}
+	for _, f := range m.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "Killing" || f.Container != c.Name || !f.When.Known() || f.When.Within > time.Second || incident.ParseKilling(f.Message) == incident.ByDeletion {
+			continue
+		}
+		for _, start := range m.recordedStarts(c) {
+			if after := start.at.At.Add(start.at.Within / 2).Sub(f.When.Best()); start.at.At.After(f.When.At) {
+				add(after-700*time.Millisecond, fmt.Sprintf("%s: the next instance started so much later than the stop signal of %s.", start.fact.Place, f.Place))
+				break
+			}
+		}
+	}
+	return list
+}
+
+// mostStops is the number of times to stop that stopsBetween returns at most.
+const mostStops = 4
 
 // outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop its pod.
 func (m *model) outlasts(container string) bool {
