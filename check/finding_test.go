@@ -120,6 +120,9 @@ func TestVersionsDiffer(t *testing.T) {
 	var got []string
 	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}}).Workloads[0].Containers[0].Findings {
 		got = append(got, string(f.ID)+": "+f.Message)
+		if f.ID == check.VersionsDiffer && (f.Witness != "web-app-restart-always" || f.Kubernetes != "v1.37.0") {
+			t.Errorf("the finding points to the witness %q in %s, not to the version whose restarts have less time", f.Witness, f.Kubernetes)
+		}
 	}
 	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.00s; recover: 27.0s and 17.2s."
 	if !slices.Contains(got, want) {
