@@ -267,7 +267,7 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	if err != nil {
 		return nil
 	}
-	begins := stopped.Least - s.hook() // the kubelet stops the container even if it recovers during the hook
+	begins := stopped.LeastShown() - s.hook() // the kubelet stops the container even if it recovers during the hook
 	unready := r.bound(Unready)
 	if begins > unready.Greatest {
 		return nil
