@@ -131,8 +131,9 @@ func (c *Collector) Err() error {
 	return errs
 }
 
-// mostHere is the number of errors about one place that are worth reading. A range of names has an error for each name.
-const mostHere = 3
+// mostHere is the number of errors about one place that are worth reading. A range of names has an error for each name. The API server finds
+// fewer in one field.
+const mostHere = 10
 
 // summarized replaces the further errors about a place, if there are several, by their number. The errors are sorted.
 func summarized(errs Errors) Errors {
