@@ -8,7 +8,8 @@ type goal struct {
 	within          time.Duration // how close is close enough
 }
 
-// derived returns a goal. A search that needs only the ends does not look for cases close to them.
+// derived returns a goal. A search that needs only the ends does not look for cases close to them, and one that searches on never finds the
+// goal.
 func (s *Subject) derived(least, greatest, within time.Duration) *goal {
 	switch {
 	case s.searchesOn:

@@ -98,8 +98,11 @@ type simpleFound struct {
 const simpleWays = 3
 
 // better reports whether an attempt explains more than another.
-func better(a, b *attempt) bool {
-	return cmp.Or(cmp.Compare(held(a), held(b)), cmp.Compare(a.score, b.score)) > 0
+func better(a, b *attempt) bool { return compareAttempts(a, b) > 0 }
+
+// compareAttempts compares how much two attempts explain.
+func compareAttempts(a, b *attempt) int {
+	return cmp.Or(cmp.Compare(held(a), held(b)), cmp.Compare(a.score, b.score))
 }
 
 // addSimple returns the best simple behaviors of a container that explain more than none, those that differ in their times only as one: the
@@ -143,9 +146,7 @@ func (s *search) addSimple(c *v1.Container, besides *behavior) ([]simpleFound, e
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b simpleFound) int {
-		return cmp.Or(cmp.Compare(held(b.attempt), held(a.attempt)), cmp.Compare(b.attempt.score, a.attempt.score))
-	})
+	slices.SortStableFunc(list, func(a, b simpleFound) int { return compareAttempts(b.attempt, a.attempt) })
 	list = list[:min(len(list), simpleWays)]
 	for i := range list {
 		for _, stop := range s.simpleStops(c) {
