@@ -156,10 +156,14 @@ func New(o Options) *Kubelet {
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.allocations = newAllocations(k)
 	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
+	newResults := results.NewManager
+	if o.Profile.MutableContainerProbes {
+		newResults = results.NewMutableManager
+	}
 	k.results = prober.Results{
-		Liveness:  results.NewManager(o.Sim, trace.Liveness, o.Trace),
-		Readiness: results.NewManager(o.Sim, trace.Readiness, o.Trace),
-		Startup:   results.NewManager(o.Sim, trace.Startup, o.Trace),
+		Liveness:  newResults(o.Sim, trace.Liveness, o.Trace),
+		Readiness: newResults(o.Sim, trace.Readiness, o.Trace),
+		Startup:   newResults(o.Sim, trace.Startup, o.Trace),
 	}
 	k.status = status.NewManager(status.Options{
 		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
@@ -392,19 +396,25 @@ func (k *Kubelet) getPodsToSync() []types.UID {
 
 // handleLiveness syncs a pod whose liveness probe has failed.
 func (k *Kubelet) handleLiveness(p *sim.Proc, u results.Update) {
-	if u.Result == results.Failure {
+	if k.prober.IsResultCurrent(p, u, trace.Liveness) && u.Result == results.Failure {
 		k.handleProbeSync(p, u, "liveness")
 	}
 }
 
 // handleReadiness stores the result of a readiness probe in the pod's status and syncs the pod.
 func (k *Kubelet) handleReadiness(p *sim.Proc, u results.Update) {
+	if !k.prober.IsResultCurrent(p, u, trace.Readiness) {
+		return
+	}
 	k.status.SetContainerReadiness(u.PodUID, u.ContainerID, u.Result == results.Success)
 	k.handleProbeSync(p, u, "readiness")
 }
 
 // handleStartup stores the result of a startup probe in the pod's status and syncs the pod.
 func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
+	if !k.prober.IsResultCurrent(p, u, trace.Startup) {
+		return
+	}
 	k.status.SetContainerStartup(u.PodUID, u.ContainerID, u.Result == results.Success)
 	k.handleProbeSync(p, u, "startup")
 }
@@ -487,7 +497,10 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 		return syncResult{err: true}
 	}
 	k.initializeActuated(u.pod)
-	k.prober.AddPod(u.pod)
+	if k.reconcileProbes(p, w, u.pod) {
+		api, cause = k.generateAPIPodStatus(p, u, s, false)
+		k.setPodStatus(p, u.pod, api, cause)
+	}
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
@@ -543,6 +556,13 @@ func (k *Kubelet) ensureProbes(p *sim.Proc, pod *v1.Pod, s *podStatus) {
 		running = append(running, prober.Instance{Name: c.Name, ContainerID: containerIDPrefix + c.ID, StartedAt: k.wall(c.StartedAt)})
 	}
 	k.prober.EnsureProbes(p, pod, probeIP(pod, s.ip()), running)
+}
+
+// reconcileProbes starts the missing probe workers of a pod, and reports whether the status must be computed again because the pod got or
+// lost probes. With MutableContainerProbes, a pod that terminates gets no workers (SyncPod in pkg/kubelet/kubelet.go at v1.37.0 and in
+// kubernetes/kubernetes#142096 at 7862f4b).
+func (k *Kubelet) reconcileProbes(p *sim.Proc, w *podWorker, pod *v1.Pod) (statusChanged bool) {
+	return !(k.profile.MutableContainerProbes && w.terminating) && k.prober.ReconcilePod(p, pod)
 }
 
 // probeIP returns the address that the probes of a pod connect to.

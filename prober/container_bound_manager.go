@@ -1,7 +1,6 @@
 package prober
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -22,7 +21,10 @@ import (
 type containerBoundManager struct {
 	environment
 	workers    map[key]*containerBoundWorker
-	containers map[slot]string // the ID of the known instance of each container
+	containers map[slot]string        // the ID of the known instance of each container
+	specs      map[slot]*v1.Container // with MutableContainerProbes: the container of each known instance at the last sync
+
+	replaced int // workers that took over from another one
 
 	// mu is held by one process at a time. A holder waits when it stores an initial result and the channel of the results is full.
 	mu *sim.Chan[struct{}]
@@ -47,7 +49,7 @@ func (t *target) slot() slot { return slot{t.pod.UID, t.container.Name} }
 
 func newContainerBoundManager(o Options) *containerBoundManager {
 	return &containerBoundManager{
-		environment: newEnvironment(o), workers: map[key]*containerBoundWorker{}, containers: map[slot]string{},
+		environment: newEnvironment(o), workers: map[key]*containerBoundWorker{}, containers: map[slot]string{}, specs: map[slot]*v1.Container{},
 		mu: sim.NewChan[struct{}](o.Sim, "probe manager", 1),
 	}
 }
@@ -59,15 +61,20 @@ func (m *containerBoundManager) locked(p *sim.Proc, f func()) {
 	m.mu.TryRecv()
 }
 
-// AddPod does nothing: a worker needs an instance.
-func (m *containerBoundManager) AddPod(*v1.Pod) {}
+// ReconcilePod does nothing: a worker needs an instance.
+func (m *containerBoundManager) ReconcilePod(*sim.Proc, *v1.Pod) (statusChanged bool) { return false }
+
+// IsResultCurrent reports whether an update is about the last result of an instance, if probes can change.
+func (m *containerBoundManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
+	return m.results.of(probe).IsCurrent(p, u)
+}
 
 // EnsureProbes stops the workers of containers that do not run, starts those that are missing, and adopts instances that the
 // manager does not know, such as those that ran before the kubelet.
 func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []Instance) {
 	m.locked(p, func() {
 		for c := range probeableContainers(pod) {
-			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil {
+			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil && !m.profile.MutableContainerProbes {
 				continue
 			}
 			i := slices.IndexFunc(running, func(r Instance) bool { return r.Name == c.Name })
@@ -80,6 +87,8 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration { return m.now().Sub(r.StartedAt) }}
 			if m.containers[t.slot()] != r.ContainerID {
 				m.adopt(t)
+			} else {
+				m.applyChanges(p, t)
 			}
 			m.startWorkers(p, t)
 		}
@@ -130,6 +139,9 @@ func (m *containerBoundManager) startWorkers(p *sim.Proc, t *target) {
 		}
 	}
 	m.containers[t.slot()] = t.containerID
+	if m.profile.MutableContainerProbes {
+		m.specs[t.slot()] = t.container
+	}
 	if r, ok := m.results.Startup.Get(t.containerID); t.container.StartupProbe != nil && (!ok || r != results.Success) {
 		m.startWorker(p, trace.Startup, t)
 		return
@@ -223,9 +235,7 @@ func (m *containerBoundManager) stopWorkers(match func(*containerBoundWorker) bo
 			stopped = append(stopped, w)
 		}
 	}
-	slices.SortFunc(stopped, func(a, b *containerBoundWorker) int {
-		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
-	})
+	inOrder(stopped, func(w *containerBoundWorker) *execution { return &w.execution })
 	for _, w := range stopped {
 		m.stopWorker(w)
 	}
@@ -248,6 +258,7 @@ func (m *containerBoundManager) forgetContainers(match func(slot, string) bool) 
 		if match(s, id) {
 			m.removeResults(id)
 			delete(m.containers, s)
+			delete(m.specs, s)
 		}
 	}
 }

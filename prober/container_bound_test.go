@@ -383,35 +383,3 @@ func TestStatusFromResults(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
-
-// The manager of 1.37 with the gate: the period begins at the end of a run, and a worker that is stopped discards its run and its result.
-func TestMutableProbesOfTheOlderManager(t *testing.T) {
-	for mutable, want := range map[bool]string{
-		false: "probes at 0s 10s 20s, result at 21s true, results sent 3",
-		true:  "probes at 0s 13s, result at 21s false, results sent 2",
-	} {
-		p := profile.Newest()
-		p.MutableContainerProbes = mutable
-		pod := podWith(probeSpec(0, 10, 1))
-		w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: p})
-		at, kept := "", false
-		w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
-			at += " " + p.Now().Offset().String()
-			p.Sleep(3 * time.Second)
-			return Output{ExitCode: int32(p.Now().Offset()/(20*time.Second)) & 1} // only the run that ends at 23 s fails
-		})
-		w.setContainer("app", "running", []string{"c1", "started"})
-		w.manager.AddPod(pod)
-		stop := 21 * time.Second
-		if mutable {
-			stop = 14 * time.Second // during the second run
-		}
-		w.sim.At(virtual.At(stop), "stop", func() { w.manager.RemovePod(nil, pod) })
-		w.sim.At(virtual.At(21*time.Second), "look", func() { _, kept = w.manager.results.Readiness.Get("c1") })
-		w.runUntil(time.Minute)
-		if got := fmt.Sprintf("probes at%s, result at 21s %t, results sent %d", at, kept, strings.Count(w.out.String(), "readiness of c1")); got != want {
-			t.Errorf("mutable %t: %s; want %s", mutable, got, want)
-		}
-		w.sim.Close()
-	}
-}

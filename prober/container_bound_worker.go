@@ -6,6 +6,7 @@ import (
 
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -17,10 +18,17 @@ type containerBoundWorker struct {
 	target  target
 	execution
 
-	proc    *sim.Proc
-	waiting bool // for the first run
-	ticker  *sim.Ticker
-	stopped *sim.Chan[struct{}]
+	proc      *sim.Proc
+	takesOver int           // the number of this worker among those that take over from another one, 0 for the others
+	atOnce    bool          // run first without a delay
+	jitter    time.Duration // of the first run
+	waiting   bool          // for the first run
+	postponed bool          // the delay has changed meanwhile
+	running   bool          // the probe
+	lastEnd   *virtual.Time // of a run
+	isStopped bool
+	ticker    *sim.Ticker
+	stopped   *sim.Chan[struct{}]
 }
 
 func newContainerBoundWorker(m *containerBoundManager, probe trace.Probe, t target) *containerBoundWorker {
@@ -31,15 +39,23 @@ func newContainerBoundWorker(m *containerBoundManager, probe trace.Probe, t targ
 	return w
 }
 
-// processName contains the instance, because the worker of an instance that was replaced may still be running its last probe.
+// processName contains the instance, because the worker of an instance that was replaced may still be running its last probe. So may a
+// worker whose handler was replaced.
 func (w *containerBoundWorker) processName() string {
-	return fmt.Sprintf("%s#%d", WorkerName(w.probeType, w.recorder.pod, w.name), w.recorder.instance)
+	name := fmt.Sprintf("%s#%d", WorkerName(w.probeType, w.recorder.pod, w.name), w.recorder.instance)
+	if w.takesOver > 0 {
+		name += fmt.Sprintf(".%d", w.takesOver)
+	}
+	return name
 }
 
 // run starts the worker's process: it waits for the first run, and then probes at each tick, which count from there.
 func (w *containerBoundWorker) run(p *sim.Proc) {
 	p.SetCause(0) // the runs are not a consequence of the sync that created the worker
-	w.wait(p, w.firstProbeDelay(p))
+	if w.target.adopted && !w.atOnce {
+		w.jitter = time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period()))
+	}
+	w.wait(p)
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
 	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stopped, func(p *sim.Proc, _ struct{}) { w.end(p) }))
 	w.onTick(p)
@@ -47,27 +63,30 @@ func (w *containerBoundWorker) run(p *sim.Proc) {
 
 // firstProbeDelay returns what is left of the initial delay. The worker of an adopted instance adds a random part of the period, so
 // that a restarted kubelet spreads its probes over time.
-func (w *containerBoundWorker) firstProbeDelay(p *sim.Proc) time.Duration {
-	delay := max(time.Duration(w.spec.InitialDelaySeconds)*time.Second-w.target.age(), 0)
-	if w.target.adopted {
-		delay += time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period()))
+func (w *containerBoundWorker) firstProbeDelay() time.Duration {
+	if w.atOnce {
+		return 0
 	}
-	return delay
+	return max(time.Duration(w.spec.InitialDelaySeconds)*time.Second-w.target.age(), 0) + w.jitter
 }
 
-// wait waits for d, or until the worker is stopped.
-func (w *containerBoundWorker) wait(p *sim.Proc, d time.Duration) {
-	if d > 0 && !w.canceled {
-		w.waiting = true
+// wait waits until the first run, or until the worker is stopped.
+func (w *containerBoundWorker) wait(p *sim.Proc) {
+	for d := w.firstProbeDelay(); d > 0 && !w.isStopped; d = w.firstProbeDelay() {
+		w.waiting, w.postponed = true, false
 		p.WakeAt(p.Now().Add(d))
 		p.Park()
 		w.waiting = false
+		if !w.postponed {
+			return
+		}
 	}
 }
 
 // stop ends the worker, and cancels the run that is in progress: its outcome is discarded.
 func (w *containerBoundWorker) stop() {
-	w.canceled = true
+	w.isStopped = true
+	w.epoch++
 	if w.waiting {
 		w.waiting = false
 		w.proc.Interrupt()
@@ -94,15 +113,19 @@ func (w *containerBoundWorker) end(p *sim.Proc) {
 
 // doProbe probes the instance once and stores the result. It reports whether the worker continues.
 func (w *containerBoundWorker) doProbe(p *sim.Proc) (keepGoing bool) {
-	if w.canceled {
+	if w.isStopped {
 		return false
 	}
+	w.running = true
 	result, ok := w.probe(p, w.target.podIP)
-	if w.canceled {
+	w.running = false
+	if w.isStopped {
 		return false
 	}
 	if w.profile.MutableContainerProbes {
-		w.ticker.Reset(w.period())
+		now := p.Now()
+		w.lastEnd = &now
+		w.ticker.Reset(w.period()) // the period begins at the end of a run
 	}
 	if !ok || !w.count(result) {
 		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.

@@ -29,11 +29,10 @@ type containerStatus struct {
 	terminated  *v1.ContainerStateTerminated
 }
 
-// refreshStatus returns the stored status of the worker's container, and reads it again if it has changed.
-func (w *worker) refreshStatus() *containerStatus {
-	c := &w.cachedStatus
+// refresh returns the stored status of a container, after reading it again if it has changed.
+func (c *containerStatus) refresh(statuses StatusGetter, uid types.UID, container string) *containerStatus {
 	if c.snapshot == nil || c.snapshot.Outdated {
-		c.read(w.manager.status, w.podUID, w.name)
+		c.read(statuses, uid, container)
 	}
 	return c
 }

@@ -80,8 +80,8 @@ type execution struct {
 	*environment
 	// containerID is the container that the worker probes. It is empty while the worker knows none.
 	containerID string
-	// canceled is set when the worker is stopped during a run, if its release cancels such runs.
-	canceled bool
+	// epoch grows when the outcome of a run in progress must be discarded.
+	epoch int64
 	// hasResult reports whether result, the stored result of the container, is valid.
 	hasResult bool
 	result    results.Result
@@ -94,9 +94,10 @@ type execution struct {
 	podUID     types.UID
 	name       string // of the container
 	command    []string
-	memo       any // see Command
+	memo       any   // see Command
+	probeID    int64 // see results.Update
 
-	pod            *v1.Pod // as of the creation of the worker
+	pod            *v1.Pod // as of the creation of the worker or the last change of its probe
 	container      *v1.Container
 	request        *http.Request // of an httpGet probe, reused while the pod's IP stays the same
 	requestIP      string
@@ -104,16 +105,22 @@ type execution struct {
 }
 
 func newExecution(env *environment, pod *v1.Pod, c *v1.Container, probeType trace.Probe) execution {
-	spec := specOf(c, probeType)
 	e := execution{
-		environment: env, pod: pod, podUID: pod.UID, container: c, name: c.Name, probeType: probeType, spec: *spec,
+		environment: env, podUID: pod.UID, name: c.Name, probeType: probeType,
 		recorder:       recorder{env: env, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: probeType},
 		resultsManager: env.results.of(probeType),
 	}
-	if spec.Exec != nil {
-		e.command = expandCommand(spec.Exec.Command, c.Env)
-	}
+	e.configure(pod, c)
 	return e
+}
+
+// configure makes the runs that follow use the probe as it is in the container.
+func (e *execution) configure(pod *v1.Pod, c *v1.Container) {
+	e.pod, e.container, e.spec = pod, c, *specOf(c, e.probeType)
+	e.command, e.request = nil, nil
+	if e.spec.Exec != nil {
+		e.command = expandCommand(e.spec.Exec.Command, c.Env)
+	}
 }
 
 // specOf returns a probe of a container, nil if the container does not have it.
@@ -167,7 +174,9 @@ func (e *execution) setResult(p *sim.Proc, r results.Result) {
 	e.hasResult, e.result = true, r
 	p.Because(e.recorder.resultCause(), func() {
 		about := results.Subject{Pod: e.recorder.pod, Container: e.name, Instance: e.recorder.instance}
-		e.resultsManager.Set(p, about, results.Update{ContainerID: e.containerID, PodUID: e.podUID, Result: r})
+		e.resultsManager.Set(p, about, results.Update{
+			ContainerID: e.containerID, PodUID: e.podUID, Result: r, Container: e.name, ProbeID: e.probeID,
+		})
 	})
 }
 
@@ -175,10 +184,10 @@ func (e *execution) setResult(p *sim.Proc, r results.Result) {
 // has no result: the probe itself ended with an error, or the run was canceled (probe in pkg/kubelet/prober/prober.go
 // at v1.37.0; kubernetes/kubernetes#140704).
 func (e *execution) probe(p *sim.Proc, podIP string) (results.Result, bool) {
-	start := p.Now()
+	start, epoch := p.Now(), e.epoch
 	e.recorder.startRun()
 	o := e.runProbeWithRetries(p, podIP)
-	if e.canceled {
+	if e.epoch != epoch {
 		return results.Failure, false
 	}
 	e.recorder.endRun(p, start, o)
@@ -209,8 +218,9 @@ func (e *execution) recordContainerEvent(reason, message string) {
 
 // runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.
 func (e *execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
+	epoch := e.epoch
 	for try := range maxProbeRetries {
-		if o = e.runProbe(p, podIP, try > 0); o.result != trace.Error || e.canceled {
+		if o = e.runProbe(p, podIP, try > 0); o.result != trace.Error || e.epoch != epoch {
 			break
 		}
 	}

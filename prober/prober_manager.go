@@ -29,7 +29,6 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -68,13 +67,17 @@ func (r *Results) of(probeType trace.Probe) *results.Manager {
 // Manager creates and stops the probe workers of pods, and sets Started and Ready in their statuses
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 //
-// There are two managers. In one, the workers of a container tick as long as its pod lives, and take what they know from
-// the stored status: it uses AddPod. In the other, the default from 1.38 on, a worker belongs to one instance of a container, and
+// There are two kinds of managers. In one, the workers of a container tick as long as its pod lives, and take what they know from
+// the stored status: it uses ReconcilePod. In the other, the default from 1.38 on, a worker belongs to one instance of a container, and
 // starts and stops with it: it uses EnsureProbes, StartProbes and StopProbes. Each ignores the calls for the other.
 type Manager interface {
-	// AddPod starts the missing workers of a pod whose volumes are mounted.
-	AddPod(pod *v1.Pod)
-	// EnsureProbes compares the workers of a pod with its running containers in the runtime. Each sync of the pod begins with it.
+	// ReconcilePod starts the missing workers of a pod whose volumes are mounted. With MutableContainerProbes it also applies the changes
+	// of its probes, and reports whether these can change its status.
+	ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged bool)
+	// IsResultCurrent reports whether the sync loop, which has received an update of a result, must act on it.
+	IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool
+	// EnsureProbes compares the workers of a pod with its running containers in the runtime, and with MutableContainerProbes with its
+	// probes. Each sync of the pod begins with it.
 	EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []Instance)
 	// StartProbes starts the workers of an instance that has just started.
 	StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Container, podIP, containerID string)
@@ -102,8 +105,11 @@ type Instance struct {
 
 // NewManager returns a manager without workers, for a kubelet that starts now.
 func NewManager(o Options) Manager {
-	if o.Profile.ContainerScopedProbes {
+	switch {
+	case o.Profile.ContainerScopedProbes:
 		return newContainerBoundManager(o)
+	case o.Profile.MutableContainerProbes:
+		return newMutableManager(o)
 	}
 	return newManager(o)
 }
@@ -131,12 +137,9 @@ func newEnvironment(o Options) environment {
 
 // manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 type manager struct {
-	environment
-	status    StatusGetter
-	workers   map[key]*worker
-	pods      map[types.UID]int // number of workers of each pod
-	start     virtual.Time      // virtual time of the kubelet's start
-	startWall time.Time         // wall time of the kubelet's start
+	podBound
+	workers map[key]*worker
+	pods    map[types.UID]int // number of workers of each pod
 }
 
 type key struct {
@@ -146,31 +149,30 @@ type key struct {
 }
 
 func newManager(o Options) *manager {
-	return &manager{
-		environment: newEnvironment(o), status: o.Status,
-		workers: map[key]*worker{}, pods: map[types.UID]int{}, start: o.Sim.Now(), startWall: o.Now(),
-	}
+	m := &manager{workers: map[key]*worker{}, pods: map[types.UID]int{}}
+	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
+		if w, ok := m.workers[k]; ok {
+			return &w.podBoundWorker
+		}
+		return nil
+	})
+	return m
 }
 
-// EnsureProbes does nothing: workers find new instances in the stored status.
-func (m *manager) EnsureProbes(*sim.Proc, *v1.Pod, string, []Instance) {}
-
-// StartProbes does nothing.
-func (m *manager) StartProbes(*sim.Proc, *v1.Pod, *v1.Container, string, string) {}
-
-// StopProbes does nothing: workers outlive the instances of their container.
-func (m *manager) StopProbes(*sim.Proc, string, ...trace.Probe) {}
-
-// AddPod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
-// sidecar. If a worker exists already, AddPod skips the other probes of the same container. Before 1.37 it also skips the
-// containers after it (pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
-func (m *manager) AddPod(pod *v1.Pod) {
+// ReconcilePod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
+// sidecar. If a worker exists already, ReconcilePod skips the other probes of the same container. Before 1.37 it also skips the
+// containers after it (AddPod in pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
+func (m *manager) ReconcilePod(_ *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 	for c := range probeableContainers(pod) {
 		if !m.addContainer(pod, c) && !m.profile.AddPodSkipsOnlyContainer {
-			return
+			break
 		}
 	}
+	return false
 }
+
+// IsResultCurrent returns true: the probes of a pod do not change.
+func (m *manager) IsResultCurrent(*sim.Proc, results.Update, trace.Probe) bool { return true }
 
 // probeableContainers returns the containers that can have probes: regular containers, then sidecars.
 func probeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
@@ -272,118 +274,16 @@ func (m *manager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 			stopped = append(stopped, w)
 		}
 	}
-	slices.SortFunc(stopped, func(a, b *worker) int {
-		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
-	})
+	inOrder(stopped, func(w *worker) *execution { return &w.execution })
 	for _, w := range stopped {
 		w.stopNow()
 	}
 }
 
-// restartGracePeriod is the minimum time between the start of a container and the start of the kubelet for the container
-// to count as running before the kubelet (kubeletRestartGracePeriod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
-const restartGracePeriod = 10 * time.Second
-
-// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
-// init containers in the order of the spec.
-//
-// A started container that is not ready gets a manual trigger of its readiness worker. The kubelet stores the status only
-// afterwards, so the worker can run first and read the old status
-// (pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (m *manager) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus) {
-	for i := range status.ContainerStatuses {
-		m.updateContainerStatus(p, pod, &status.ContainerStatuses[i])
-	}
-	for i := range status.InitContainerStatuses {
-		c := &status.InitContainerStatuses[i]
-		if podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
-			m.updateContainerStatus(p, pod, c)
-			continue
-		}
-		started := m.isContainerStarted(pod, c)
-		c.Started = &started
-		// A regular init container is ready once it has succeeded.
-		c.Ready = c.Ready || c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
-	}
-}
-
-// updateContainerStatus sets Started and Ready of a regular container or a sidecar.
-func (m *manager) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) {
-	started := m.isContainerStarted(pod, c)
-	c.Started = &started
-	if started {
-		c.Ready = m.isContainerReady(p, pod, c)
-	}
-}
-
-// isContainerStarted reports whether a container runs and its startup probe, if it has one, has succeeded.
-func (m *manager) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
-	if c.State.Running == nil {
-		return false
-	}
-	if r, ok := m.results.Startup.Get(c.ContainerID); ok {
-		return r == results.Success
-	}
-	if !m.profile.ChangeContainerStatusOnKubeletRestart && c.Started != nil && *c.Started {
-		return true
-	}
-	_, hasWorker := m.workers[key{pod.UID, c.Name, trace.Startup}]
-	return !hasWorker
-}
-
-// isContainerReady reports whether a started container runs and its readiness probe, if it has one, has succeeded. If the
-// probe has not succeeded yet, isContainerReady triggers its worker.
-func (m *manager) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) bool {
-	if c.State.Running == nil {
-		return false
-	}
-	result, hasResult := m.results.Readiness.Get(c.ContainerID)
-	if hasResult && result == results.Success {
-		return true
-	}
-	w, hasWorker := m.workers[key{pod.UID, c.Name, trace.Readiness}]
-	if hasWorker && m.profile.ManualTrigger {
-		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), p.Cause()))
-	}
-	if !m.profile.ChangeContainerStatusOnKubeletRestart && m.startedBeforeKubelet(c.State.Running) {
-		return m.isReadyAfterKubeletRestart(pod, c, !hasResult || !hasWorker)
-	}
-	return !hasWorker
-}
-
-// isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet restarted, until its first
-// result. A container with a readiness probe was ready only if its pod was (setReadyStateOnKubeletRestart in
-// pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (m *manager) isReadyAfterKubeletRestart(pod *v1.Pod, c *v1.ContainerStatus, ready bool) bool {
-	if spec := podutil.Find(pod, c.Name); spec != nil && spec.ReadinessProbe != nil && !isPodReady(pod) {
-		return false
-	}
-	return ready
-}
-
-func isPodReady(pod *v1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == v1.PodReady {
-			return c.Status == v1.ConditionTrue
-		}
-	}
-	return false
-}
-
-// startedBeforeKubelet reports whether a container ran before the kubelet started, on the wall clock.
-func (m *manager) startedBeforeKubelet(c *v1.ContainerStateRunning) bool {
-	start := c.StartedAt.Time
-	return !start.IsZero() && start.Before(m.startWall.Add(-restartGracePeriod))
-}
-
-// trigger wakes a readiness worker before its next tick. A trigger is lost if one is waiting already.
-func (m *manager) trigger(p *sim.Proc, w *worker, cause int64) {
-	if m.trace.Wants(trace.ManualTrigger) {
-		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ManualTrigger, Cause: cause,
-			Pod: w.recorder.pod, Container: w.name, Instance: w.recorder.instance, Probe: w.probeType,
-		})
-	}
-	p.Because(cause, func() { w.manualTrigger.TrySend(struct{}{}) })
-	p.Preempt("readiness triggered, status not stored")
+// inOrder sorts workers by pod, container and probe. The kubelet stops them in any order.
+func inOrder[W any](workers []W, of func(W) *execution) {
+	slices.SortFunc(workers, func(v, w W) int {
+		a, b := of(v), of(w)
+		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
+	})
 }

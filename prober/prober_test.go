@@ -81,7 +81,7 @@ func TestCommandOfTheRunner(t *testing.T) {
 		return Output{}
 	})
 	w.setContainer("app", "running", []string{"c1", "started"})
-	w.manager.AddPod(pod)
+	w.manager.ReconcilePod(nil, pod)
 	w.runUntil(10 * time.Second)
 	w.setContainer("app", "running", []string{"c2", "started"})
 	w.runUntil(20 * time.Second)
@@ -114,7 +114,7 @@ func TestMissingHandler(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	w.setContainer("app", "running", []string{"c1", "started"})
-	w.manager.AddPod(pod)
+	w.manager.ReconcilePod(nil, pod)
 	w.runUntil(0)
 	want := `0s     readiness probe of app: error "missing probe handler"
 0s     event Warning Unhealthy about app: Readiness probe errored and resulted in unknown state: missing probe handler
@@ -132,7 +132,7 @@ func TestCleanupPods(t *testing.T) {
 	for _, name := range []string{"b", "a", "kept"} {
 		pod := podWith(&v1.Probe{PeriodSeconds: 10})
 		pod.Name, pod.UID = name, types.UID(name)
-		w.manager.AddPod(pod)
+		w.manager.ReconcilePod(nil, pod)
 	}
 	var ended []string
 	w.manager.status = getter(func(uid types.UID) { ended = append(ended, string(uid)) })
@@ -172,7 +172,7 @@ func TestProbeRecord(t *testing.T) {
 			*list = append(*list, *r)
 		}
 	})
-	w.manager.AddPod(pod)
+	w.manager.ReconcilePod(nil, pod)
 	w.sim.At(virtual.At(10*time.Second), "sync", w.syncPod)
 	w.runUntil(time.Minute)
 	want := []trace.Record{
@@ -200,7 +200,7 @@ func TestStoppedWorkerHasNoEvents(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 1})
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
-	w.manager.AddPod(pod)
+	w.manager.ReconcilePod(nil, pod)
 	w.runUntil(time.Minute)
 	w.manager.RemovePod(nil, pod)
 	w.runUntil(2 * time.Minute)

@@ -53,7 +53,7 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 				}
 				return Output{}
 			})
-			w.sim.At(0, "add", func() { w.manager.AddPod(pod) })
+			w.sim.At(0, "add", func() { w.manager.ReconcilePod(nil, pod) })
 			w.sim.At(virtual.At(2*time.Second), "start", func() {
 				w.sim.Go("pod worker", func(p *sim.Proc) {
 					w.setContainer("app", "running", []string{"c1"})

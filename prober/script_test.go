@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
+	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 )
 
@@ -35,7 +36,8 @@ import (
 //	                                timeout or error. A network probe has ok, CODE, CODE>LOCATION, refused, timeout,
 //	                                hang, silent, closed, reset or broken. /TIME sets the duration.
 //	T sync                          generate the pod's status and store it
-//	T add                           call AddPod again, as each sync does
+//	T add                           call ReconcilePod again, as each sync does
+//	T probe [CONTAINER.]PROBE (FIELD:N,...)|none   change, add or remove a probe and call ReconcilePod; no spaces within ()
 //	T stop                          call StopLivenessAndStartup
 //	T remove                        call RemovePod
 //	T workers                       print the workers and the stored results
@@ -58,7 +60,7 @@ func runScript(t *testing.T, d *datadriven.TestData) string {
 		t: t, pod: podOf(t, d), uptime: duration(t, d, "uptime", time.Hour), profile: profileOf(t, d), verbose: d.HasArg("verbose"),
 	})
 	defer w.sim.Close()
-	w.sim.At(0, "add", func() { w.manager.AddPod(w.pod) })
+	w.sim.At(0, "add", w.reconcile)
 	// At the same instant, the actions run before the workers.
 	for line := range strings.Lines(d.Input) {
 		f := strings.Fields(line)
@@ -84,16 +86,51 @@ func (w *world) do(f []string) {
 	case "sync":
 		w.syncPod()
 	case "add":
-		w.manager.AddPod(w.pod)
+		w.reconcile()
+	case "probe":
+		w.changeProbe(f[1], f[2])
 	case "stop":
-		w.manager.StopLivenessAndStartup(nil, w.pod)
+		w.managed.StopLivenessAndStartup(nil, w.pod)
 	case "remove":
-		w.manager.RemovePod(nil, w.pod)
+		w.managed.RemovePod(nil, w.pod)
 	case "workers":
 		w.log("%s", w.workers())
 	default:
 		w.setContainer(f[0], f[1], f[2:])
 	}
+}
+
+// reconcile calls ReconcilePod. A manager of mutable probes stores results, so it needs a process.
+func (w *world) reconcile() {
+	if w.manager != nil {
+		w.manager.ReconcilePod(nil, w.pod)
+		return
+	}
+	w.sim.Go("pod worker", func(p *sim.Proc) {
+		if w.managed.ReconcilePod(p, w.pod) {
+			w.log("the status can change")
+		}
+	})
+}
+
+// changeProbe adds, changes or removes a probe, as an update of the pod does.
+func (w *world) changeProbe(probe, spec string) {
+	name, probe, ok := strings.Cut(probe, ".")
+	if !ok {
+		name, probe = "app", name
+	}
+	pod := w.pod.DeepCopy()
+	to := probeField(containerOf(pod, name), probe)
+	*to = nil
+	if spec != "none" {
+		*to = probeOf(w.t, strings.FieldsFunc(spec, func(c rune) bool { return strings.ContainsRune("(,)", c) }))
+	}
+	w.pod = pod
+	w.reconcile()
+}
+
+func probeField(c *v1.Container, probe string) **v1.Probe {
+	return map[string]**v1.Probe{"startup": &c.StartupProbe, "readiness": &c.ReadinessProbe, "liveness": &c.LivenessProbe}[probe]
 }
 
 // setContainer stores a status of a container.
@@ -146,8 +183,7 @@ func podOf(t *testing.T, d *datadriven.TestData) *v1.Pod {
 			continue
 		}
 		c := containerOf(pod, name)
-		spec := map[string]**v1.Probe{"startup": &c.StartupProbe, "readiness": &c.ReadinessProbe, "liveness": &c.LivenessProbe}[probe]
-		*spec = probeOf(t, arg.Vals)
+		*probeField(c, probe) = probeOf(t, arg.Vals)
 	}
 	if d.HasArg("restart") {
 		d.ScanArgs(t, "restart", (*string)(&pod.Spec.RestartPolicy))
@@ -177,7 +213,7 @@ func containerOf(pod *v1.Pod, name string) *v1.Container {
 }
 
 // probeOf returns a probe with the defaults of the API and the given fields, each FIELD:N.
-func probeOf(t *testing.T, fields []string) *v1.Probe {
+func probeOf(t testing.TB, fields []string) *v1.Probe {
 	p := &v1.Probe{PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3, TimeoutSeconds: 1}
 	p.Exec = &v1.ExecAction{Command: []string{"check"}}
 	for _, f := range fields {

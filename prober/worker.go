@@ -1,12 +1,10 @@
 package prober
 
 import (
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
@@ -25,11 +23,10 @@ type worker struct {
 	// podDeleted reports whether the pod had a deletion timestamp when the worker was created. The kubelet never updates
 	// the worker's copy of the pod, so a worker does not learn of a later deletion.
 	podDeleted bool
-	execution
+	podBoundWorker
 
-	stop          *sim.Chan[struct{}]
-	manualTrigger *sim.Chan[struct{}]
-	ticker        *sim.Ticker
+	stop   *sim.Chan[struct{}]
+	ticker *sim.Ticker
 }
 
 // StartJitter is the delay of a worker's first run on a kubelet that has just started, as a fraction of the period. The
@@ -37,10 +34,8 @@ type worker struct {
 const StartJitter choose.JitterSource = "start of "
 
 func newWorker(m *manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *worker {
-	w := &worker{manager: m, podDeleted: pod.DeletionTimestamp != nil, execution: newExecution(&m.environment, pod, c, probeType)}
-	name := WorkerName(probeType, w.recorder.pod, c.Name)
-	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+name, 1)
-	w.manualTrigger = sim.NewChan[struct{}](m.sim, "manual trigger of "+name, 1)
+	w := &worker{manager: m, podDeleted: pod.DeletionTimestamp != nil, podBoundWorker: newPodBoundWorker(&m.podBound, pod, c, probeType)}
+	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+w.processName(), 1)
 	return w
 }
 
@@ -74,15 +69,8 @@ func (w *worker) onManualTrigger(p *sim.Proc, _ struct{}) {
 	w.onTick(p)
 }
 
-// stopNow makes the worker end after its present turn. With MutableContainerProbes it also discards the run of this turn and the stored
-// result.
-func (w *worker) stopNow() {
-	if w.profile.MutableContainerProbes {
-		w.canceled = true
-		w.resultsManager.Remove(w.containerID)
-	}
-	w.stop.TrySend(struct{}{})
-}
+// stopNow makes the worker end after its present turn.
+func (w *worker) stopNow() { w.stop.TrySend(struct{}{}) }
 
 func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
 
@@ -100,7 +88,7 @@ func (w *worker) end(p *sim.Proc) {
 // continues. It handles the same cases in the same order as doProbe in pkg/kubelet/prober/worker.go at v1.37.0.
 func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	p.Sim().Turn(p.Name(), "run")
-	c := w.refreshStatus()
+	c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name)
 	if !c.podHasStatus() {
 		// No sync has stored a status yet, or the pod is gone and its status removed.
 		w.recorder.skipped(p, "the pod has no stored status")
@@ -162,9 +150,6 @@ func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	}
 
 	result, ok := w.probe(p, c.podIP())
-	if w.profile.MutableContainerProbes {
-		w.ticker.Reset(w.period()) // the period begins at the end of a run
-	}
 	if !ok {
 		// An error of the probe itself says nothing about the container.
 		return true
@@ -215,20 +200,4 @@ func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
 		w.setResult(p, initialValue(w.probeType))
 	}
 	w.onHold = false
-}
-
-// isSidecar reports whether the container is an init container. Validation allows probes only for init containers that
-// restart, the sidecars.
-func (w *worker) isSidecar() bool {
-	return slices.ContainsFunc(w.pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
-}
-
-// willRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34, a worker considers
-// only the restart policy of the pod: with OnFailure, it outlives a container that exited with code 0.
-func (w *worker) willRestart(c *containerStatus) bool {
-	if !w.profile.ContainerRestartRules {
-		return w.pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.isSidecar()
-	}
-	return podutil.ContainerShouldRestart(w.container, &w.pod.Spec, c.terminated.ExitCode) ||
-		podutil.ShouldAllContainersRestart(w.pod, c.snapshot.Status, nil)
 }

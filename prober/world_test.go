@@ -27,7 +27,9 @@ import (
 type world struct {
 	t       testing.TB
 	sim     *sim.Sim
-	manager *manager
+	manager *manager // nil with MutableContainerProbes
+	managed Manager  // manager, or that of mutable probes
+	stored  Results
 	pod     *v1.Pod
 	status  v1.PodStatus // as stored
 	known   bool         // a status is stored
@@ -56,15 +58,16 @@ func newWorld(o worldOptions) *world {
 	w.status.Phase, w.status.PodIP = v1.PodRunning, "10.64.0.1"
 	recorder := &trace.Recorder{Internal: true}
 	recorder.Observe(w.observe)
-	w.manager = newManager(Options{
+	w.stored = Results{
+		Liveness: w.results(recorder, trace.Liveness, o.profile), Readiness: w.results(recorder, trace.Readiness, o.profile),
+		Startup: w.results(recorder, trace.Startup, o.profile),
+	}
+	w.managed = NewManager(Options{
 		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now().Offset()) },
 		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
-		Step: func(string) int64 { return 0 },
-		Results: Results{
-			Liveness: w.results(recorder, trace.Liveness), Readiness: w.results(recorder, trace.Readiness),
-			Startup: w.results(recorder, trace.Startup),
-		},
+		Step: func(string) int64 { return 0 }, Results: w.stored,
 	})
+	w.manager, _ = w.managed.(*manager)
 	w.runUntil(0)
 	return w
 }
@@ -77,12 +80,18 @@ func (w *world) runUntil(t time.Duration) {
 }
 
 // results returns a results manager, and starts a process that receives its updates.
-func (w *world) results(recorder *trace.Recorder, probe trace.Probe) *results.Manager {
+func (w *world) results(recorder *trace.Recorder, probe trace.Probe, p profile.Profile) *results.Manager {
 	m := results.NewManager(w.sim, probe, recorder)
+	if p.MutableContainerProbes {
+		m = results.NewMutableManager(w.sim, probe, recorder)
+	}
 	w.sim.Go(string(probe)+" updates", func(p *sim.Proc) {
 		for {
-			u := m.Updates().Recv(p)
-			w.log("%s of %s is %s", probe, u.ContainerID, u.Result)
+			if u := m.Updates().Recv(p); w.managed.IsResultCurrent(p, u, probe) {
+				w.log("%s of %s is %s", probe, u.ContainerID, u.Result)
+			} else {
+				w.log("%s of %s was %s", probe, u.ContainerID, u.Result)
+			}
 		}
 	})
 	return m
@@ -175,7 +184,7 @@ func (w *world) observe(r *trace.Record) {
 func (w *world) syncPod() {
 	w.sim.Go("pod worker", func(p *sim.Proc) {
 		status := w.status.DeepCopy()
-		w.manager.UpdatePodStatus(p, w.pod, status)
+		w.managed.UpdatePodStatus(p, w.pod, status)
 		w.status = *status
 		for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
 			w.log("status of %s: started=%v ready=%v", c.Name, *c.Started, c.Ready)
@@ -186,8 +195,16 @@ func (w *world) syncPod() {
 // workers lists the workers and the stored results.
 func (w *world) workers() string {
 	var list, stored []string
-	for k := range w.manager.workers {
-		list = append(list, k.container+" "+string(k.probeType))
+	switch m := w.managed.(type) {
+	case *manager:
+		for k := range m.workers {
+			list = append(list, k.container+" "+string(k.probeType))
+		}
+	case *mutableManager:
+		for k, worker := range m.workers {
+			state := map[bool]string{false: " (disabled)"}[worker.enabled]
+			list = append(list, k.container+" "+string(k.probeType)+state)
+		}
 	}
 	slices.Sort(list)
 	for _, id := range []string{"c1", "c2", "d1"} {
@@ -195,8 +212,7 @@ func (w *world) workers() string {
 			probe trace.Probe
 			*results.Manager
 		}{
-			{trace.Startup, w.manager.results.Startup}, {trace.Readiness, w.manager.results.Readiness},
-			{trace.Liveness, w.manager.results.Liveness},
+			{trace.Startup, w.stored.Startup}, {trace.Readiness, w.stored.Readiness}, {trace.Liveness, w.stored.Liveness},
 		} {
 			if r, ok := m.Get(id); ok {
 				stored = append(stored, fmt.Sprintf("%s of %s is %s", m.probe, id, r))

@@ -47,6 +47,10 @@ func (p *Proc) Serve(cases ...Case) { p.serves = cases }
 // Exit ends a process that serves when its present handler returns.
 func (p *Proc) Exit() { p.serves = nil }
 
+// Release gives up the channels that a process receives from, so that another process can receive from them. Call it while a handler of
+// the process waits, and call Exit when the handler returns.
+func (p *Proc) Release() { p.register(nil) }
+
 // Name returns the name that Go was given.
 func (p *Proc) Name() string { return p.sleep.name }
 

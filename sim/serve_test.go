@@ -77,6 +77,34 @@ func TestGroupEndsServingProcess(t *testing.T) {
 	}
 }
 
+// While a handler waits, another process can take over the channels of its process, with the values that wait in them.
+func TestReleasedChannelsGoToAnotherProcess(t *testing.T) {
+	s := sim.New(sim.Options{})
+	c := sim.NewChan[int](s, "c", 2)
+	var got []string
+	serve := func(name string, wait time.Duration) *sim.Proc {
+		return s.Go(name, func(p *sim.Proc) {
+			p.Serve(sim.On(c, func(p *sim.Proc, v int) {
+				got = append(got, fmt.Sprint(name, v))
+				p.Sleep(wait)
+				if wait > 0 {
+					p.Exit()
+				}
+			}))
+		})
+	}
+	first := serve("first", time.Minute)
+	s.At(virtual.At(time.Second), "send", func() { c.TrySend(1) })
+	s.At(virtual.At(2*time.Second), "send", func() { c.TrySend(2) })
+	s.At(virtual.At(3*time.Second), "take over", func() { first.Release(); serve("second", 0) })
+	s.At(virtual.At(4*time.Second), "send", func() { c.TrySend(3) })
+	s.At(virtual.At(2*time.Minute), "send", func() { c.TrySend(4) })
+	runAndClose(t, s, time.Hour)
+	if want := "[first1 second2 second3 second4]"; fmt.Sprint(got) != want {
+		t.Errorf("received %v, want %s", got, want)
+	}
+}
+
 // A handler may wait for a channel. This does not affect the cases that the process serves.
 func TestHandlerMayWait(t *testing.T) {
 	for name, serve := range map[string]func(*sim.Proc, []sim.Case){

@@ -59,6 +59,9 @@ const (
 // StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
 
+// ProbeChanged is the Reason of the Event record about a probe of a running pod that an update of the pod has added, changed or removed.
+const ProbeChanged = "ContainerProbeChanged"
+
 // Observable reports whether both the simulator and the real kubelet write records of this kind.
 func (k Kind) Observable() bool {
 	switch k {

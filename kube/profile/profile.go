@@ -58,8 +58,8 @@ type FeatureGates struct {
 	// kubelet pulls it for another pod causes a second pull. A kubelet that was killed during a pull lists the images
 	// before it starts again. The event about an image that is present says that the pod can access the image. #135228.
 	KubeletEnsureSecretPulledImages bool
-	// MutableContainerProbes counts the period of a probe from the end of the run before it, and cancels the run of a worker
-	// that stops. The API server still refuses changes of the probes of a running pod, which the gate is for. KEP-6318.
+	// MutableContainerProbes makes the API server accept changes of the probes of a running pod, which the kubelet applies. It counts
+	// the period of a probe from the end of the run before it, and cancels the run of a worker that stops. KEP-6318; #142096.
 	MutableContainerProbes bool
 	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
 	PLEGOnDemandRelist bool

@@ -31,6 +31,12 @@ type Update struct {
 	ContainerID string
 	PodUID      types.UID
 	Result      Result
+
+	// Container is the name of the container. ProbeID tells apart the probes that a container of a running pod has one after the
+	// other. Only a manager for mutable probes has them, and numbers its results with version.
+	Container string
+	ProbeID   int64
+	version   int64
 }
 
 // Subject names a container in trace records.
@@ -46,6 +52,7 @@ const updatesCapacity = 20
 type entry struct {
 	result Result
 	cause  int64
+	update Update // of a manager for mutable probes
 }
 
 // Manager holds the results of one probe type by container ID.
@@ -54,6 +61,7 @@ type Manager struct {
 	trace   *trace.Recorder
 	cache   map[string]entry
 	updates *sim.Chan[Update]
+	mutable *mutable // nil: the probes of a running pod do not change
 }
 
 // NewManager returns a Manager without results.
@@ -79,7 +87,7 @@ func (m *Manager) Cause(containerID string) int64 { return m.cache[containerID].
 // A sync of the pod can read the new result before the sync loop receives the update.
 func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	before, ok := m.cache[u.ContainerID]
-	if ok && before.result == u.Result {
+	if ok && before.result == u.Result && before.update.ProbeID == u.ProbeID {
 		return
 	}
 	cause := p.Cause()
@@ -89,7 +97,11 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 			Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
 		})
 	}
-	m.cache[u.ContainerID] = entry{u.Result, cause}
+	if m.mutable != nil {
+		m.publish(p, u, cause)
+		return
+	}
+	m.cache[u.ContainerID] = entry{result: u.Result, cause: cause}
 	p.Preempt("result stored, not sent")
 	p.Because(cause, func() { m.updates.Send(p, u) })
 }
@@ -97,8 +109,13 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 // Seed stores a result that is no news to the sync loop. It sends no update.
 func (m *Manager) Seed(containerID string, r Result) { m.cache[containerID] = entry{result: r} }
 
-// Remove forgets the result of a container. It sends no update.
-func (m *Manager) Remove(containerID string) { delete(m.cache, containerID) }
+// Remove forgets the result of a container, and its update if the manager has not sent that yet. It sends no update.
+func (m *Manager) Remove(containerID string) {
+	delete(m.cache, containerID)
+	if m.mutable != nil {
+		m.mutable.forget(containerID)
+	}
+}
 
 // Updates returns the channel that the sync loop receives updates from.
 func (m *Manager) Updates() *sim.Chan[Update] { return m.updates }

@@ -1,0 +1,181 @@
+package prober
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/kube/podutil"
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/status"
+	"probesim.dev/trace"
+)
+
+// mutableManager has workers that live as long as their pods, whose probes can change (from the source of kubernetes/kubernetes#142096 at
+// 7862f4b, not compared: pkg/kubelet/prober/prober_manager.go). The worker of a probe that is removed stays, disabled, until its pod is
+// gone.
+type mutableManager struct {
+	podBound
+	workers     map[key]*mutableWorker
+	reconciled  map[types.UID]bool // pods that had a sync
+	terminating map[types.UID]bool // pods that get no more workers
+	probeIDs    int64
+}
+
+func newMutableManager(o Options) *mutableManager {
+	m := &mutableManager{workers: map[key]*mutableWorker{}, reconciled: map[types.UID]bool{}, terminating: map[types.UID]bool{}}
+	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
+		if w, ok := m.workers[k]; ok && w.enabled {
+			return &w.podBoundWorker
+		}
+		return nil
+	})
+	return m
+}
+
+func (m *mutableManager) nextProbeID() int64 {
+	m.probeIDs++
+	return m.probeIDs
+}
+
+// ReconcilePod makes the workers of a pod match its probes. A pod that terminates or has terminated keeps the workers that it has. The
+// probes of static pods do not change: another manifest is another pod.
+func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged bool) {
+	if pod.DeletionTimestamp != nil || status.IsTerminal(pod.Status.Phase) || m.terminating[pod.UID] {
+		return false
+	}
+	if s, ok := m.status.Snapshot(pod.UID); ok && status.IsTerminal(s.Status.Phase) {
+		return false
+	}
+	again := m.reconciled[pod.UID]
+	m.reconciled[pod.UID] = true
+	var started []*mutableWorker
+	for c := range probeableContainers(pod) {
+		for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
+			changed := false
+			switch w := m.workers[key{pod.UID, c.Name, probe}]; {
+			case w != nil && !podutil.IsStatic(pod):
+				changed = m.update(p, w, pod, c)
+			case w == nil && specOf(c, probe) != nil:
+				w = newMutableWorker(m, pod, c, probe)
+				if changed = !podutil.IsStatic(pod); changed {
+					w.initialize(p, again)
+				}
+				if again {
+					m.probeChanged(pod, c, probe, probeAdded)
+				}
+				m.workers[w.key()] = w
+				started = append(started, w)
+			}
+			statusChanged = statusChanged || changed && probe != trace.Liveness
+		}
+	}
+	for _, w := range started {
+		w.start()
+	}
+	return statusChanged
+}
+
+// update applies the container's probe to its worker, and reports whether the container got the probe or lost it.
+func (m *mutableManager) update(p *sim.Proc, w *mutableWorker, pod *v1.Pod, c *v1.Container) (changed bool) {
+	action := w.apply(p, pod, c)
+	if action != "" {
+		m.probeChanged(pod, c, w.probeType, action)
+	}
+	w.updated.TrySend(struct{}{})
+	return action == probeAdded || action == probeRemoved
+}
+
+// What an update of a pod does to a probe of a container.
+const (
+	probeAdded   = "added"
+	probeUpdated = "updated"
+	probeRemoved = "removed"
+)
+
+// probeChanged publishes the event about a probe that an update of its pod has changed. The design says what the event tells; its words
+// are chosen here (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
+func (e *environment) probeChanged(pod *v1.Pod, c *v1.Container, probe trace.Probe, action string) {
+	e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+}
+
+// IsResultCurrent reports whether an update is about the last result of the container that the stored status shows.
+func (m *mutableManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
+	current := m.results.of(probe).IsCurrent(p, u)
+	s, ok := m.status.Snapshot(u.PodUID)
+	if !ok {
+		return false
+	}
+	c := findContainerStatus(s.Status, u.Container)
+	return current && c != nil && c.ContainerID == u.ContainerID
+}
+
+// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate, those of sidecars too, and cancels
+// their runs.
+func (m *mutableManager) StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod) {
+	m.stopPod(p, pod, trace.Startup, trace.Liveness)
+}
+
+// RemovePod stops all workers of a pod.
+func (m *mutableManager) RemovePod(p *sim.Proc, pod *v1.Pod) {
+	m.stopPod(p, pod, trace.Startup, trace.Readiness, trace.Liveness)
+}
+
+func (m *mutableManager) stopPod(p *sim.Proc, pod *v1.Pod, probes ...trace.Probe) {
+	m.terminating[pod.UID] = true
+	for c := range probeableContainers(pod) {
+		for _, probe := range probes {
+			if w, ok := m.workers[key{pod.UID, c.Name, probe}]; ok {
+				w.stopNow()
+			}
+		}
+	}
+}
+
+// CleanupPods stops the workers of pods for which keep returns false, and forgets such pods when they have no more workers.
+func (m *mutableManager) CleanupPods(p *sim.Proc, keep func(types.UID) bool) {
+	active := map[types.UID]bool{}
+	var stopped []*mutableWorker
+	for k, w := range m.workers {
+		active[k.podUID] = true
+		if !keep(k.podUID) {
+			m.terminating[k.podUID] = true
+			stopped = append(stopped, w)
+		}
+	}
+	for _, pods := range []map[types.UID]bool{m.terminating, m.reconciled} {
+		for uid := range pods {
+			if !keep(uid) && !active[uid] {
+				delete(pods, uid)
+			}
+		}
+	}
+	inOrder(stopped, func(w *mutableWorker) *execution { return &w.execution })
+	for _, w := range stopped {
+		w.stopNow()
+	}
+}
+
+// Keeps reports whether keep returns true for all pods that the manager knows, so that CleanupPods would do nothing.
+func (m *mutableManager) Keeps(keep func(types.UID) bool) bool {
+	for k := range m.workers {
+		if !keep(k.podUID) {
+			return false
+		}
+	}
+	for uid := range m.reconciled {
+		if !keep(uid) {
+			return false
+		}
+	}
+	return true
+}
+
+// removeWorker forgets a worker that has ended.
+func (m *mutableManager) removeWorker(w *mutableWorker) {
+	if m.workers[w.key()] == w {
+		delete(m.workers, w.key())
+	}
+}

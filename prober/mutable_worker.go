@@ -1,0 +1,410 @@
+package prober
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"probesim.dev/prober/results"
+	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/status"
+	"probesim.dev/trace"
+)
+
+// mutableWorker runs one probe of one container, from the first sync of its pod with the probe until the pod is gone. The probe can
+// change and go away meanwhile (from the source of kubernetes/kubernetes#142096 at 7862f4b, not compared: pkg/kubelet/prober/worker.go).
+//
+// A worker has no ticks, but a time of its next turn. A period counts from the end of a run.
+type mutableWorker struct {
+	manager      *mutableManager
+	cachedStatus containerStatus
+	podBoundWorker
+
+	enabled bool // the container has the probe, and the worker is not stopped
+	stopped bool
+	// onHold skips runs until the status shows a new container.
+	onHold bool
+	// needsInitialization is set until the container has a result.
+	needsInitialization bool
+	// startupComplete is set when the startup probe has succeeded for the container, or the container had none when it started.
+	startupComplete bool
+	// firstRunBegan is set when the probe has run in the container. The initial delay is over then.
+	firstRunBegan bool
+	startedAt     time.Time     // of the container; zero if it does not run
+	next          moment        // of the next turn
+	lastEnd       *virtual.Time // of the last run in the container
+
+	proc      *sim.Proc // of the worker; a command that was canceled has the process from before
+	processes int
+	running   bool // the probe
+	timer     *sim.Ticker
+	stop      *sim.Chan[struct{}]
+	updated   *sim.Chan[struct{}]
+}
+
+// moment is a virtual time, or a time of the wall clock, which moves when the clock is set.
+type moment struct {
+	virtual virtual.Time
+	wall    time.Time // the moment, unless it is zero
+}
+
+func newMutableWorker(m *mutableManager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *mutableWorker {
+	w := &mutableWorker{manager: m, podBoundWorker: newPodBoundWorker(&m.podBound, pod, c, probeType), enabled: true, needsInitialization: true}
+	w.probeID = m.nextProbeID()
+	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+w.processName(), 1)
+	w.updated = sim.NewChan[struct{}](m.sim, "update of "+w.processName(), 1)
+	w.turnAt(m.sim.Now())
+	if w.period() > m.sim.Now().Sub(m.start) { // a young kubelet spreads its probes over time
+		w.turnAt(m.sim.Now().Add(time.Duration(m.sim.Fraction(StartJitter, w.processName()) * float64(w.period()))))
+	}
+	return w
+}
+
+// start starts the process of the worker, or another one in place of a process that waits for a canceled command.
+func (w *mutableWorker) start() {
+	name := w.processName()
+	if w.processes++; w.processes > 1 {
+		name += fmt.Sprintf("#%d", w.processes)
+	} else {
+		w.timer = w.sim.NewTicker("turn of "+name, w.period())
+	}
+	w.proc = w.sim.Go(name, w.run)
+}
+
+func (w *mutableWorker) run(p *sim.Proc) {
+	p.SetCause(0) // the first run is not a consequence of the sync that created the worker
+	p.Serve(sim.OnTick(w.timer, w.proceed), sim.On(w.stop, w.onSignal), sim.On(w.manualTrigger, w.onManualTrigger), sim.On(w.updated, w.onSignal))
+	w.proceed(p)
+}
+
+func (w *mutableWorker) onSignal(p *sim.Proc, _ struct{}) { w.proceed(p) }
+
+// onManualTrigger makes the next turn begin now.
+func (w *mutableWorker) onManualTrigger(p *sim.Proc, _ struct{}) {
+	p.Sim().Turn(p.Name(), "manual trigger of "+p.Name())
+	if w.enabled {
+		w.recorder.triggered(p)
+		w.turnAt(p.Now())
+	}
+	w.proceed(p)
+}
+
+// proceed takes the turns that are due and then waits for the next one.
+func (w *mutableWorker) proceed(p *sim.Proc) {
+	for w.enabled {
+		if left := w.untilTurn(); left > 0 {
+			w.timer.Reset(left)
+			return
+		}
+		keepGoing := w.doProbe(p)
+		if p != w.proc {
+			p.Exit() // another process has taken over
+			return
+		}
+		w.recorder.endTurn()
+		if !keepGoing {
+			w.stopNow()
+		}
+	}
+	w.timer.Stop()
+	if w.stopped {
+		p.Exit()
+		w.manager.removeWorker(w)
+	}
+}
+
+func (w *mutableWorker) turnAt(t virtual.Time) { w.next = moment{virtual: t} }
+
+func (w *mutableWorker) untilTurn() time.Duration {
+	if !w.next.wall.IsZero() {
+		return w.next.wall.Sub(w.now())
+	}
+	return w.next.virtual.Sub(w.sim.Now())
+}
+
+// stopNow ends the worker, cancels its run and removes the result.
+func (w *mutableWorker) stopNow() {
+	if w.stopped {
+		return
+	}
+	w.stopped, w.enabled = true, false
+	w.cancel()
+	w.removeResult()
+	w.stop.TrySend(struct{}{})
+}
+
+// cancel discards the outcome of the run in progress. A command ends at once. A request goes on until its answer or its timeout, and the
+// worker waits for it.
+func (w *mutableWorker) cancel() {
+	w.epoch++
+	if w.running && w.spec.Exec != nil {
+		w.running = false
+		w.proc.Release()
+		w.start()
+	}
+}
+
+func (w *mutableWorker) removeResult() {
+	if w.containerID != "" {
+		w.resultsManager.Remove(w.containerID)
+	}
+	w.hasResult = false
+}
+
+func (w *mutableWorker) resetCount() { w.lastResult, w.resultRun = results.Unknown, 0 }
+
+// observed returns the container in the stored status, nil if the status does not show it.
+func (w *mutableWorker) observed() *containerStatus {
+	if c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name); c.podHasStatus() && c.containerID != "" {
+		return c
+	}
+	return nil
+}
+
+// observe takes over the container in the stored status. A new container begins without results and counts.
+func (w *mutableWorker) observe(c *containerStatus) {
+	if w.containerID != c.containerID {
+		w.removeResult()
+		w.cancel()
+		w.containerID, w.memo = c.containerID, nil
+		w.recorder.newContainer(c.containerID)
+		w.resetCount()
+		w.onHold, w.startupComplete, w.firstRunBegan, w.needsInitialization, w.lastEnd = false, false, false, true, nil
+		w.turnAt(w.sim.Now())
+	}
+	w.startedAt = c.startedAt
+}
+
+// initialize sets the initial result of a new worker. added means that an update of the pod has added the probe; otherwise this is the
+// first sync, which keeps what was before a restart of the kubelet.
+func (w *mutableWorker) initialize(p *sim.Proc, added bool) {
+	next := w.next
+	w.initializeProbe(p, w.observed(), added)
+	w.next = next // a young kubelet keeps its order
+}
+
+// initializeProbe sets the initial result of a probe of a container that exists. A started container does not run its startup probe
+// again.
+func (w *mutableWorker) initializeProbe(p *sim.Proc, c *containerStatus, added bool) {
+	if c == nil {
+		return
+	}
+	w.observe(c)
+	switch {
+	case c.running != nil && w.probeType == trace.Startup && (w.startupComplete || c.started):
+		w.startupComplete, w.onHold, w.needsInitialization = true, true, false
+		w.setResult(p, results.Success)
+	case added:
+		w.needsInitialization = false
+		w.setResult(p, initialValue(w.probeType))
+	default:
+		w.initializeResult(p, c)
+	}
+}
+
+// initializeResult sets the initial result of a container that the worker sees for the first time. As in the worker of 1.37, a container
+// that ran before the kubelet keeps its readiness until its first run.
+func (w *mutableWorker) initializeResult(p *sim.Proc, c *containerStatus) {
+	w.needsInitialization = false
+	if w.probeType == trace.Startup && w.startupComplete {
+		w.setResult(p, results.Success)
+		w.onHold = true
+		return
+	}
+	if w.profile.ChangeContainerStatusOnKubeletRestart {
+		w.setResult(p, initialValue(w.probeType))
+		return
+	}
+	if w.isSidecar() && w.probeType == trace.Startup && c.started {
+		w.setResult(p, results.Success)
+	}
+	if c.running == nil || !w.manager.startedBeforeKubelet(c.running) {
+		w.setResult(p, initialValue(w.probeType))
+	}
+}
+
+// apply makes the worker run the probe as an update of the pod has it, and returns what the update does, empty for nothing.
+//
+//	change of                          the count     the stored result    the next run
+//	periodSeconds                      stays         stays                a new period after the last run
+//	initialDelaySeconds                stays         stays                after the new delay, if none has begun
+//	a threshold                        begins anew   stays                as before
+//	the handler or timeoutSeconds      begins anew   stays                now; the run in progress is discarded
+//	the probe is added                 begins anew   initial              now
+//	the probe is removed               -             is removed           none
+func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (action string) {
+	if w.stopped {
+		return ""
+	}
+	observed, spec := w.observed(), specOf(c, w.probeType)
+	switch {
+	case spec == nil && !w.enabled:
+		return ""
+	case spec == nil:
+		w.disable(observed)
+		return probeRemoved
+	case !w.enabled:
+		w.configure(pod, c)
+		w.enable(p, observed)
+		return probeAdded
+	}
+	before := w.spec
+	if observed != nil && observed.containerID != w.containerID {
+		w.observe(observed)
+		w.initializeResult(p, observed)
+	}
+	change := compareProbes(&before, spec)
+	if change.execution { // before the new handler decides whether the run is a command
+		w.cancel()
+	}
+	w.configure(pod, c)
+	if change.execution || change.thresholds {
+		w.resetCount()
+	}
+	switch {
+	case change.execution:
+		w.lastEnd = nil
+		w.turnAt(w.sim.Now())
+	case change.period || change.delay && !w.firstRunBegan:
+		w.next = w.nextTurn()
+	}
+	if change.any {
+		return probeUpdated
+	}
+	return ""
+}
+
+// disable stops the probe until it is added again. A running container without a startup probe has started.
+func (w *mutableWorker) disable(observed *containerStatus) {
+	w.enabled = false
+	if w.probeType == trace.Startup && observed != nil && observed.running != nil {
+		w.observe(observed)
+		w.startupComplete = true
+	}
+	w.cancel()
+	w.resetCount()
+	w.onHold = false
+	w.removeResult()
+}
+
+func (w *mutableWorker) enable(p *sim.Proc, observed *containerStatus) {
+	w.enabled, w.onHold, w.needsInitialization = true, false, true
+	w.probeID, w.hasResult, w.lastEnd = w.manager.nextProbeID(), false, nil
+	w.epoch++
+	w.resetCount()
+	w.turnAt(w.sim.Now())
+	w.initializeProbe(p, observed, true)
+}
+
+// probeChange is what an update of a pod changes in a probe.
+type probeChange struct {
+	any, execution, thresholds, period, delay bool
+}
+
+func compareProbes(before, after *v1.Probe) probeChange {
+	return probeChange{
+		any:        !apiequality.Semantic.DeepEqual(before, after),
+		execution:  before.TimeoutSeconds != after.TimeoutSeconds || !apiequality.Semantic.DeepEqual(before.ProbeHandler, after.ProbeHandler),
+		thresholds: before.SuccessThreshold != after.SuccessThreshold || before.FailureThreshold != after.FailureThreshold,
+		period:     before.PeriodSeconds != after.PeriodSeconds,
+		delay:      before.InitialDelaySeconds != after.InitialDelaySeconds,
+	}
+}
+
+// nextTurn returns the time of the next turn after a change of the period or the delay.
+func (w *mutableWorker) nextTurn() moment {
+	if !w.firstRunBegan && !w.startedAt.IsZero() {
+		if due := w.endOfDelay(w.startedAt); w.now().Before(due) {
+			return moment{wall: due}
+		}
+	}
+	if w.lastEnd != nil {
+		return moment{virtual: w.lastEnd.Add(w.period())}
+	}
+	return moment{virtual: w.sim.Now()}
+}
+
+func (w *mutableWorker) endOfDelay(startedAt time.Time) time.Time {
+	return startedAt.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
+}
+
+// doProbe takes a turn of the worker: it probes the container once, if it can be probed now, and stores the result. It reports whether
+// the worker continues.
+func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
+	p.Sim().Turn(p.Name(), "run")
+	if runs, keepGoing := w.prepare(p); !runs {
+		return keepGoing
+	}
+	w.running, w.firstRunBegan = true, true
+	epoch := w.epoch
+	result, ok := w.probe(p, w.cachedStatus.podIP())
+	if p != w.proc {
+		return true
+	}
+	w.running = false
+	if !w.enabled {
+		return true
+	}
+	if c := w.observed(); w.epoch != epoch || c == nil || c.containerID != w.containerID || status.IsTerminal(c.phase) {
+		w.turnAt(p.Now())
+		return true
+	}
+	now := p.Now()
+	w.lastEnd = &now
+	w.turnAt(now.Add(w.period()))
+	if !ok || !w.count(result) {
+		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.
+		return true
+	}
+	w.setResult(p, result)
+	if w.probeType == trace.Startup || w.probeType == trace.Liveness && result == results.Failure {
+		w.onHold, w.resultRun = true, 0
+		w.startupComplete = w.startupComplete || w.probeType == trace.Startup && result == results.Success
+	}
+	return true
+}
+
+// prepare reports whether the probe runs in this turn, and otherwise whether the worker continues. The cases are those of the worker of
+// 1.37. The first turn after the initial delay begins at its end.
+func (w *mutableWorker) prepare(p *sim.Proc) (runs, keepGoing bool) {
+	w.turnAt(p.Now().Add(w.period()))
+	c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name)
+	switch {
+	case !c.podHasStatus():
+		w.recorder.skipped(p, "the pod has no stored status")
+		return false, true
+	case status.IsTerminal(c.phase):
+		return false, false
+	case c.containerID == "":
+		w.recorder.skipped(p, "the stored status does not show the container")
+		return false, true
+	}
+	w.observe(c)
+	if w.needsInitialization {
+		w.initializeResult(p, c)
+	}
+	w.turnAt(p.Now().Add(w.period()))
+	switch {
+	case w.onHold:
+		w.recorder.skipped(p, "on hold until the status shows a new container")
+		return false, true
+	case c.running == nil:
+		w.setResult(p, results.Failure)
+		return false, c.terminated == nil || w.willRestart(c)
+	case !w.firstRunBegan && w.now().Before(w.endOfDelay(c.startedAt)):
+		w.next = moment{wall: w.endOfDelay(c.startedAt)}
+		w.recorder.ineligible(p, "initialDelaySeconds has not passed")
+		return false, true
+	case c.started && w.probeType == trace.Startup:
+		w.startupComplete = true
+		w.recorder.ineligible(p, "the container has started")
+		return false, true
+	case !c.started && w.probeType != trace.Startup:
+		w.recorder.ineligible(p, "the container has not started")
+		return false, true
+	}
+	return true, true
+}
