@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		case twice:
 			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
 		default:
-			b := &behavior{checker: c, workload: w, spec: spec, container: container}
+			b := &behavior{checker: c, workload: w, spec: spec, container: cmp.Or(w.asked[spec.Name], container)}
 			w.containers[spec.Name] = b.compile(item)
 		}
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -37,12 +38,12 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 	}
 	for _, w := range c.scenario.matching(p.Pod) {
 		if !n.Bad() && c.withinValueLimit(w.manifest, n) && c.withinMergeLimit(w.manifest, n) {
-			p.checkPod(w, n)
+			p.checkPod(c, w, n)
 		}
 	}
 }
 
-func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
+func (p *PatchPod) checkPod(c *checker, w *workload, n *strict.Node) {
 	patched, err := admission.Merge(w.pod, p.json())
 	if err != nil {
 		n.Errorf("cannot be applied: %s", err)
@@ -56,13 +57,21 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 		n.Field("spec").Errorf("a patch cannot change the resources of containers: write a resize step")
 		return
 	}
-	for _, e := range admission.ValidateUpdate(patched, w.pod) {
-		at := n
-		if written, _ := findInPod(n, patched, e.Field); written.Written() {
-			at = written
+	admission.Default(patched)
+	said := map[string]bool{}
+	for _, version := range c.profiles() {
+		for _, e := range admission.ValidateUpdate(version, patched, w.pod) {
+			at := n
+			if written, _ := findInPod(n, patched, e.Field); written.Written() {
+				at = written
+			}
+			if !said[e.Field] {
+				at.Errorf("%s", e.ErrorBody())
+			}
+			said[e.Field] = true
 		}
-		at.Errorf("%s", e.ErrorBody())
 	}
+	p.checkProbes(w, patched, n)
 	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
 			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
@@ -72,6 +81,68 @@ func (p *PatchPod) checkPod(w *workload, n *strict.Node) {
 	if slices.ContainsFunc(patched.Finalizers, isNew) {
 		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
 	}
+}
+
+// checkProbes reports probes for which the programs of the scenario are not made: rules answer one kind of handler, and endpoints are
+// those of the first handler.
+func (p *PatchPod) checkProbes(w *workload, patched *v1.Pod, n *strict.Node) {
+	for c := range podutil.Containers(&patched.Spec) {
+		asked := w.asked[c.Name]
+		if asked == nil {
+			continue
+		}
+		for _, probe := range probesOf(c) {
+			first := probeNamed(asked, probe.key)
+			switch {
+			case handlerOf(probe.probe) != handlerOf(first):
+				n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.field, c.Name)
+			case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.probe.ProbeHandler, first.ProbeHandler):
+				n.Field("spec").Errorf("a step cannot change where the %s of %s asks yet, because its behavior has endpoints", probe.field, c.Name)
+			}
+		}
+	}
+}
+
+// askedContainers returns the containers of the pod with the probes that patch steps add to them.
+func (c *checker) askedContainers(w *workload) map[string]*v1.Container {
+	asked := map[string]*v1.Container{}
+	for _, container := range w.allContainers() {
+		asked[container.Name] = container
+	}
+	for i, s := range c.scenario.Spec.Steps {
+		if s == nil || s.Patch == nil || !s.Patch.changesProbes() {
+			continue
+		}
+		n := c.spec.Field("steps").Index(i).Field("patch")
+		if n.Bad() || !w.isAny(s.Patch.Pod) || !c.withinValueLimit(w.manifest, n) || !c.withinMergeLimit(w.manifest, n) {
+			continue
+		}
+		patched, err := admission.Merge(w.pod, s.Patch.json())
+		if err != nil {
+			continue // reported elsewhere
+		}
+		admission.Default(patched)
+		for after := range podutil.Containers(&patched.Spec) {
+			if before := asked[after.Name]; before != nil {
+				asked[after.Name] = withProbes(before, after)
+			}
+		}
+	}
+	return asked
+}
+
+// withProbes returns a container with the probes that only another version of the container has.
+func withProbes(c, other *v1.Container) *v1.Container {
+	with := *c
+	with.LivenessProbe = cmp.Or(c.LivenessProbe, other.LivenessProbe)
+	with.ReadinessProbe = cmp.Or(c.ReadinessProbe, other.ReadinessProbe)
+	with.StartupProbe = cmp.Or(c.StartupProbe, other.StartupProbe)
+	return &with
+}
+
+// isAny reports whether a name, which can be a range, matches a pod of the workload.
+func (w *workload) isAny(name string) bool {
+	return slices.ContainsFunc(namesOf(name), func(name string) bool { _, count := w.named(name); return count > 0 })
 }
 
 // resizes reports whether resources or resize policies of containers differ. Resources change through the subresource pods/resize,

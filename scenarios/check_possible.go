@@ -44,7 +44,7 @@ func (c *checker) factsOf(s scope) facts {
 		}
 		for _, spec := range containers {
 			f.noContainer = false
-			f.add(spec)
+			f.add(cmp.Or(w.asked[spec.Name], spec))
 		}
 	}
 	if c.facts == nil {
@@ -222,7 +222,7 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return need(f.preStop, "no container that this matches has a preStop hook")
 	case "DeadlineExceeded":
 		return need(f.deadline, noDeadline)
-	case "ImageChanged":
+	case "ImageChanged", trace.ProbeChanged:
 		return c.needStep(s, "patch")
 	case "Resized", "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")

@@ -14,6 +14,7 @@ type Driver struct {
 	world   World
 	pods    map[string]*PlannedPod // by namespace/name
 	present map[string]bool        // pods that the API server has, by namespace/name
+	ending  map[string]bool        // those that terminate or have terminated, whose probes cannot change
 	written map[string]bool        // pods whose manifest is written, by namespace/name
 	delays  []*SetDelays           // steps in effect, the newest last
 	outages map[string]int         // number of outages in effect, by kind
@@ -46,7 +47,7 @@ type pending struct {
 // Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
 func (p *Plan) Drive(w World) *Driver {
 	d := &Driver{
-		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
 		outages: map[string]int{},
 	}
 	w.Observe(d.observe)
@@ -132,8 +133,13 @@ func (d *Driver) observe(r *trace.Record) {
 	switch r.Kind {
 	case trace.PodAdded:
 		d.present[r.Pod] = true
+	case trace.PodDeleteRequested:
+		d.ending[r.Pod] = true
+	case trace.StatusPatched:
+		d.ending[r.Pod] = d.ending[r.Pod] || r.Status.Phase == "Succeeded" || r.Status.Phase == "Failed"
 	case trace.PodRemoved:
 		delete(d.present, r.Pod)
+		delete(d.ending, r.Pod)
 	}
 	var occurred []*waiting
 	d.waiting = slices.DeleteFunc(d.waiting, func(s *waiting) bool {

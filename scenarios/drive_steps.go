@@ -84,7 +84,7 @@ func (e *Evict) do(d *Driver, _ int) bool {
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
-		if !d.hasObject(pod) {
+		if !d.hasObject(pod) || p.changesProbes() && d.ending[pod.Pod.Namespace+"/"+pod.Pod.Name] {
 			return false
 		}
 		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})

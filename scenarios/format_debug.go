@@ -79,11 +79,8 @@ func (c *checker) ephemeral(w *workload) []*v1.Container {
 		if s == nil || s.Debug == nil {
 			continue
 		}
-		for _, name := range namesOf(s.Debug.Pod) {
-			if _, count := w.named(name); count > 0 {
-				list = append(list, (*v1.Container)(&s.Debug.Container.EphemeralContainerCommon))
-				break
-			}
+		if w.isAny(s.Debug.Pod) {
+			list = append(list, (*v1.Container)(&s.Debug.Container.EphemeralContainerCommon))
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -31,6 +32,11 @@ func (p *PatchPod) json() []byte {
 		panic(err) // the parts are valid JSON
 	}
 	return data
+}
+
+// changesProbes reports whether the patch is about probes of containers, which the API server refuses for pods that terminate.
+func (p *PatchPod) changesProbes() bool {
+	return p.Spec != nil && bytes.Contains(p.json(), []byte("Probe"))
 }
 
 // part is the part of a strategic merge patch that patches a T.

@@ -158,6 +158,16 @@ func probesOf(c *v1.Container) []probeOf {
 	return has
 }
 
+// probeNamed returns the probe of a container with this key, or nil.
+func probeNamed(c *v1.Container, key string) *v1.Probe {
+	for _, p := range probesOf(c) {
+		if p.key == key {
+			return p.probe
+		}
+	}
+	return nil
+}
+
 var probeKeys = []string{"liveness", "readiness", "startup"}
 
 func hasProbe(probes []probeOf, key string) bool {

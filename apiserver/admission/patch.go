@@ -60,8 +60,9 @@ func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	Default(after)
 	DropDisabled(p, &after.Spec)
-	if err := asError(pod, ValidateUpdate(after, before)); err != nil {
+	if err := asError(pod, ValidateUpdate(p, after, before)); err != nil {
 		return nil, err
 	}
 	if !reflect.DeepEqual(&before.Spec, &after.Spec) {

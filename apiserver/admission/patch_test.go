@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/utils/ptr"
 
@@ -56,6 +57,45 @@ func TestPatch(t *testing.T) {
 	}
 	if !reflect.DeepEqual(pod, stored(t)) {
 		t.Errorf("Patch changed its argument to %+v", pod)
+	}
+}
+
+// With the gate MutableContainerProbes, a patch adds, changes and removes the probes of a pod that runs. The new probe gets its defaults.
+func TestPatchProbes(t *testing.T) {
+	p := profile.V1_38_preview
+	p.MutableContainerProbes = true
+	const patch = `{"spec": {"containers": [{"name": "app", "livenessProbe": null, "readinessProbe": {"exec": {"command": ["x"]}}}]}}`
+	running := stored(t)
+	running.Spec.Containers[0].LivenessProbe = &v1.Probe{
+		ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"x"}}}, PeriodSeconds: 5, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
+	}
+	after, err := Patch(p, running, []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := after.Spec.Containers[0]; c.LivenessProbe != nil || c.ReadinessProbe == nil || c.ReadinessProbe.PeriodSeconds != 10 || after.Generation != 4 {
+		t.Errorf("the container is %+v in generation %d", c, after.Generation)
+	}
+	for _, test := range []struct {
+		change func(*profile.Profile, *v1.Pod)
+		patch  string
+		text   string
+	}{
+		{func(p *profile.Profile, _ *v1.Pod) { p.MutableContainerProbes = false }, patch, "livenessProbe: Forbidden: a patch can change a probe only with the feature gate MutableContainerProbes, which is off"},
+		{func(p *profile.Profile, _ *v1.Pod) { *p = profile.Newest() }, patch, "which v1.37.0 does not have"},
+		{func(_ *profile.Profile, pod *v1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }, patch, "readinessProbe: Forbidden: may not be changed while the pod terminates"},
+		{func(_ *profile.Profile, pod *v1.Pod) { pod.Status.Phase = v1.PodFailed }, patch, "may not be changed after the pod has terminated"},
+		{func(_ *profile.Profile, pod *v1.Pod) {
+			pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
+		}, patch, "the probes of a static pod come from its manifest"},
+		{func(*profile.Profile, *v1.Pod) {}, `{"spec": {"containers": [{"name": "app", "livenessProbe": {"periodSeconds": -1}}]}}`, "livenessProbe.periodSeconds: Invalid"},
+		{func(*profile.Profile, *v1.Pod) {}, `{"spec": {"restartPolicy": "Never"}}`, "a patch can change only the images and probes of containers"},
+	} {
+		p, pod := p, running.DeepCopy()
+		test.change(&p, pod)
+		if _, err := Patch(p, pod, []byte(test.patch)); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("error %v; want one with %q", err, test.text)
+		}
 	}
 }
 

@@ -125,7 +125,9 @@ func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
 		c.check(&records[i])
 	}
 	for _, key := range c.order {
-		c.settled(c.pods[key], key, o.End)
+		if !c.pods[key].changed {
+			c.settled(c.pods[key], key, o.End)
+		}
 	}
 	slices.SortStableFunc(c.found, func(a, b Violation) int { return cmp.Compare(a.T, b.T) })
 	return c.found
@@ -164,7 +166,11 @@ func (c *checker) check(r *trace.Record) {
 		}
 	}
 	p := c.pods[r.Pod]
-	if p == nil {
+	if p == nil || p.changed {
+		return
+	}
+	if r.Kind == trace.Event && r.Reason == trace.ProbeChanged {
+		p.changed = true
 		return
 	}
 	c.settled(p, r.Pod, r.T)

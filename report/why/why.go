@@ -48,7 +48,7 @@ type probe struct {
 }
 
 // New returns a Run over records, oldest first, of a run that ended at virtual time end. Explanations take thresholds and
-// container types from the specs in pods, and leave them out for pods that are missing. They name the length of back-offs only
+// container types from the specs in pods, and leave them out for pods that are missing or whose probes change. They name the length of back-offs only
 // if records include internal records. New keeps references to records and pods.
 func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
@@ -92,6 +92,9 @@ func (r *Run) add(rec *trace.Record) {
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.Event:
 		if rec.Container != "" {
 			r.lives[c] = append(r.lives[c], rec)
+		}
+		if rec.Reason == trace.ProbeChanged {
+			delete(r.pods, rec.Pod) // its spec is not that of the whole run
 		}
 	}
 }

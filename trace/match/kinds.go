@@ -53,7 +53,7 @@ var table = []Kind{
 	{trace.ProbeExecuted, []string{"probe", "result", "message", "took"}, one(Container, words{"probe": probes, "result": results})},
 	{trace.StatusPatched, nil, one(Pod, nil)},
 	{trace.Event, []string{"type", "reason", "message"}, []Shape{
-		{Container, words{"type": {"Normal"}, "reason": {"BackOff", "Created", "Killing", "Pulled", "Pulling", "Started"}}},
+		{Container, words{"type": {"Normal"}, "reason": {"BackOff", "ContainerProbeChanged", "Created", "Killing", "Pulled", "Pulling", "Started"}}},
 		{Container, words{"type": {"Warning"}, "reason": {"BackOff", "ErrImageNeverPull", "Failed", "FailedPostStartHook",
 			"FailedPreStopHook", "InspectFailed", "ProbeWarning", "Unhealthy"}}},
 		{Pod, words{"type": {"Normal"}, "reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
