@@ -65,6 +65,7 @@ type options struct {
 	first    uint64
 	runs     int64
 	long     bool
+	changes  bool
 	parallel int
 	versions []string
 }
@@ -99,6 +100,9 @@ Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 int
   # Go on where the first million ended
   go run ./cmd/soak --first 25001 --runs 1000000
 
+  # Change the probes of running pods
+  go run ./cmd/soak --change-probes --runs 100000
+
   # Repeat the runs of one scenario
   go run ./cmd/soak --first 1234 --runs 40`,
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
@@ -107,6 +111,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 int
 	c.Flags().Uint64Var(&o.first, "first", 1, "seed of the first scenario")
 	c.Flags().Int64Var(&o.runs, "runs", 10_000, "number of runs; rounded up to whole scenarios")
 	c.Flags().BoolVar(&o.long, "long", false, "simulate scenarios of up to 20 minutes instead of short ones")
+	c.Flags().BoolVar(&o.changes, "change-probes", false, "change the probes of running pods, with the gate MutableContainerProbes of v1.38-preview")
 	c.Flags().IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "number of scenarios at the same time")
 	c.Flags().StringSliceVar(&o.versions, "kubernetes", profile.Names(), "versions to run in turn; name a preview to include it")
 	return c
@@ -121,6 +126,9 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 		if _, known := profile.Named(v); !known {
 			return fmt.Errorf("--kubernetes: there is no version %q; the versions are %s", v, strings.Join(profile.NamesWithPreviews(), ", "))
 		}
+	}
+	if o.changes {
+		o.versions = []string{"v1.38-preview"} // the only version with the gate
 	}
 	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	began := time.Now()
@@ -153,7 +161,7 @@ type result struct {
 
 // work checks the scenarios in parallel. It closes the channel after the last one.
 func work(ctx context.Context, o options) <-chan result {
-	options := random.Options{Seeds: seedsOfScenario, Short: !o.long}
+	options := random.Options{Seeds: seedsOfScenario, Short: !o.long, WithProbeChanges: o.changes}
 	perScenario := int64(2 * seedsOfScenario)
 	last := o.first + uint64((o.runs+perScenario-1)/perScenario) - 1
 	seeds, results := make(chan uint64), make(chan result)

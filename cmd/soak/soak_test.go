@@ -12,6 +12,7 @@ import (
 func TestSoakFindsNothing(t *testing.T) {
 	for _, args := range [][]string{{"--runs", "200"}, {"--runs", "40", "--long", "--first", "77"},
 		{"--runs", "200", "--kubernetes", "v1.38-preview"},
+		{"--runs", "400", "--change-probes"},
 		{"--runs", "40", "--first", "487"}, // it evicts a pod again while the first eviction waits
 	} {
 		var out bytes.Buffer

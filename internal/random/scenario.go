@@ -33,6 +33,9 @@ type Options struct {
 	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
 	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
 	WithoutRestartAll bool
+	// WithProbeChanges makes the scenario one of v1.38-preview with the gate MutableContainerProbes, and adds steps that change probes of
+	// running pods. The rest of the scenario stays the same.
+	WithProbeChanges bool
 }
 
 // Scenario returns the scenario file of a seed, with zero Options.
@@ -145,6 +148,9 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 	}
 	if g.options.Late {
 		g.addLateFeatures(spec)
+	}
+	if g.options.WithProbeChanges {
+		g.changeProbes(spec)
 	}
 	return n
 }
