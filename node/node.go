@@ -319,7 +319,8 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) erro
 
 // PatchPod applies a strategic merge patch in JSON to the metadata and the spec of a pod through the API now. It returns a
 // NotFound error if the API does not have the pod, a BadRequest error if the patch is unreadable, and an Invalid error if it
-// changes something other than labels, annotations, finalizers, tolerations and images.
+// changes something other than labels, annotations, finalizers, tolerations and images, and probes with the feature gate
+// MutableContainerProbes.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
 	u, err := n.begin(change)
 	if err != nil {
