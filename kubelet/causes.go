@@ -107,7 +107,7 @@ func (k *Kubelet) causeOfStatus(pod *v1.Pod, old, api *v1.PodStatus, otherwise i
 }
 
 // causeOfReady returns the cause of the readiness of a container: its exit, otherwise a probe result, otherwise its
-// start or the start of the kubelet.
+// start or the start of the kubelet. A later change of its probes comes before these.
 func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	last := k.runtime.LastStep(string(pod.UID), c.Name)
 	if c.State.Running == nil {
@@ -120,7 +120,7 @@ func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	case c.Ready:
 		readiness = max(readiness, startup)
 	}
-	return cmp.Or(readiness, startup, max(last, k.started))
+	return max(cmp.Or(readiness, startup, max(last, k.started)), k.changes[containerKey{pod.UID, c.Name}])
 }
 
 // isReady reports whether the pod condition Ready is true.

@@ -27,16 +27,16 @@ func (m *containerBoundManager) applyChanges(p *sim.Proc, t *target) {
 		switch {
 		case was == nil && is == nil:
 		case is == nil:
+			m.probeChanged(t.pod, t.container, t.containerID, probe, probeRemoved)
 			if w != nil {
 				m.stopWorker(w)
 			}
 			m.results.of(probe).Remove(t.containerID)
-			m.probeChanged(t.pod, t.container, probe, probeRemoved)
 		case was == nil:
+			m.probeChanged(t.pod, t.container, t.containerID, probe, probeAdded)
 			if probe == trace.Startup { // the instance has started without the probe
 				m.results.Startup.Seed(t.containerID, results.Success)
 			}
-			m.probeChanged(t.pod, t.container, probe, probeAdded)
 		default:
 			m.applyChange(w, was, is, t, probe)
 		}
@@ -49,7 +49,7 @@ func (m *containerBoundManager) applyChange(w *containerBoundWorker, was, is *v1
 	if !change.any {
 		return
 	}
-	m.probeChanged(t.pod, t.container, probe, probeUpdated)
+	m.probeChanged(t.pod, t.container, t.containerID, probe, probeUpdated)
 	switch {
 	case w == nil:
 	case change.execution:

@@ -87,8 +87,9 @@ func (b *bound) runProbe(p *sim.Proc, c Command) Output {
 	return Output{}
 }
 
-func (b *bound) ContainerEvent(_ *v1.Pod, _, _, reason, message string) {
+func (b *bound) ContainerEvent(_ *v1.Pod, _, _, reason, message string) int64 {
 	b.logf("event %s: %s", reason, strings.TrimSpace(message))
+	return 0
 }
 
 // at calls f in a process at a time.

@@ -57,14 +57,12 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 			changed := false
 			switch w := m.workers[key{pod.UID, c.Name, probe}]; {
 			case w != nil && !podutil.IsStatic(pod):
-				changed = m.update(p, w, pod, c)
+				changed = w.apply(p, pod, c)
+				w.updated.TrySend(struct{}{})
 			case w == nil && specOf(c, probe) != nil:
 				w = newMutableWorker(m, pod, c, probe)
 				if changed = !podutil.IsStatic(pod); changed {
 					w.initialize(p, again)
-				}
-				if again {
-					m.probeChanged(pod, c, probe, probeAdded)
 				}
 				m.workers[w.key()] = w
 				started = append(started, w)
@@ -78,16 +76,6 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 	return statusChanged
 }
 
-// update applies the container's probe to its worker, and reports whether the container got the probe or lost it.
-func (m *mutableManager) update(p *sim.Proc, w *mutableWorker, pod *v1.Pod, c *v1.Container) (changed bool) {
-	action := w.apply(p, pod, c)
-	if action != "" {
-		m.probeChanged(pod, c, w.probeType, action)
-	}
-	w.updated.TrySend(struct{}{})
-	return action == probeAdded || action == probeRemoved
-}
-
 // What an update of a pod does to a probe of a container.
 const (
 	probeAdded   = "added"
@@ -97,8 +85,8 @@ const (
 
 // probeChanged publishes the event about a probe that an update of its pod has changed. The design says what the event tells; its words
 // are chosen here (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
-func (e *environment) probeChanged(pod *v1.Pod, c *v1.Container, probe trace.Probe, action string) {
-	e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+func (e *environment) probeChanged(pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe, action string) {
+	e.changes[containerID] = e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
 }
 
 // IsResultCurrent reports whether an update is about the last result of the container that the stored status shows.

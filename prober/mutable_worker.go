@@ -181,8 +181,11 @@ func (w *mutableWorker) observe(c *containerStatus) {
 // initialize sets the initial result of a new worker. added means that an update of the pod has added the probe; otherwise this is the
 // first sync, which keeps what was before a restart of the kubelet.
 func (w *mutableWorker) initialize(p *sim.Proc, added bool) {
-	next := w.next
-	w.initializeProbe(p, w.observed(), added)
+	next, observed := w.next, w.observed()
+	if added {
+		w.tell(w.pod, w.container, observed, probeAdded)
+	}
+	w.initializeProbe(p, observed, added)
 	w.next = next // a young kubelet keeps its order
 }
 
@@ -226,7 +229,16 @@ func (w *mutableWorker) initializeResult(p *sim.Proc, c *containerStatus) {
 	}
 }
 
-// apply makes the worker run the probe as an update of the pod has it, and returns what the update does, empty for nothing.
+// tell publishes the event about a change of the probe, before what follows from the change.
+func (w *mutableWorker) tell(pod *v1.Pod, c *v1.Container, observed *containerStatus, action string) {
+	id := ""
+	if observed != nil {
+		id = observed.containerID
+	}
+	w.manager.probeChanged(pod, c, id, w.probeType, action)
+}
+
+// apply makes the worker run the probe as an update of the pod has it, and reports whether the update adds or removes the probe.
 //
 //	change of                          the count     the stored result    the next run
 //	periodSeconds                      stays         stays                a new period after the last run
@@ -235,21 +247,23 @@ func (w *mutableWorker) initializeResult(p *sim.Proc, c *containerStatus) {
 //	the handler or timeoutSeconds      begins anew   stays                now; the run in progress is discarded
 //	the probe is added                 begins anew   initial              now
 //	the probe is removed               -             is removed           none
-func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (action string) {
+func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (changed bool) {
 	if w.stopped {
-		return ""
+		return false
 	}
 	observed, spec := w.observed(), specOf(c, w.probeType)
 	switch {
 	case spec == nil && !w.enabled:
-		return ""
+		return false
 	case spec == nil:
+		w.tell(pod, c, observed, probeRemoved)
 		w.disable(observed)
-		return probeRemoved
+		return true
 	case !w.enabled:
+		w.tell(pod, c, observed, probeAdded)
 		w.configure(pod, c)
 		w.enable(p, observed)
-		return probeAdded
+		return true
 	}
 	before := w.spec
 	if observed != nil && observed.containerID != w.containerID {
@@ -257,6 +271,9 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (action
 		w.initializeResult(p, observed)
 	}
 	change := compareProbes(&before, spec)
+	if change.any {
+		w.tell(pod, c, observed, probeUpdated)
+	}
 	if change.execution { // before the new handler decides whether the run is a command
 		w.cancel()
 	}
@@ -271,10 +288,7 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (action
 	case change.period || change.delay && !w.firstRunBegan:
 		w.next = w.nextTurn()
 	}
-	if change.any {
-		return probeUpdated
-	}
-	return ""
+	return false
 }
 
 // disable stops the probe until it is added again. A running container without a startup probe has started.

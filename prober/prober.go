@@ -52,8 +52,8 @@ type CommandRunner interface {
 
 // EventRecorder publishes events about containers.
 type EventRecorder interface {
-	// ContainerEvent publishes an event. The event has the cause of the running process.
-	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string)
+	// ContainerEvent publishes an event and returns the step of its record. The event has the cause of the running process.
+	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) int64
 }
 
 // outcome is the outcome of one probe run.

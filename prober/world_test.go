@@ -165,8 +165,9 @@ func (w *world) RunInContainer(p *sim.Proc, c Command) Output {
 	return Output{}
 }
 
-func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string) {
+func (w *world) ContainerEvent(_ *v1.Pod, container, eventType, reason, message string) int64 {
 	w.log("event %s %s about %s: %s", eventType, reason, container, message)
+	return 0
 }
 
 func (w *world) observe(r *trace.Record) {

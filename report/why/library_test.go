@@ -179,6 +179,8 @@ var questions = []string{
 	"redis-ha-post-start-blocks-the-pod v1.37.0 argocd/argocd-redis-ha-server-0 at 20s",
 	"finalizer-keeps-the-pod v1.37.0 default/worker at 60s",
 	"sigterm-from-outside v1.37.0 default/shop restart app 1",
+	"add-and-remove-readiness/instance v1.38-preview default/shop ready",
+	"remove-liveness-and-add-it-again/pod v1.38-preview default/shop restart app 1",
 }
 
 func ask(t *testing.T, question string) string {

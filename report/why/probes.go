@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -28,13 +29,19 @@ func (r *Run) spec(c subject) *v1.Container {
 	return nil
 }
 
-// probeSpec returns the spec of a probe, or nil if it is unknown.
-func (r *Run) probeSpec(p probe) *v1.Probe {
+// probeSpec returns the spec of a probe at a time, or nil if it is unknown.
+func (r *Run) probeSpec(p probe, at virtual.Time) *v1.Probe {
 	c := r.spec(p.subject)
-	if c == nil {
+	if c == nil || r.probesChanged(p.subject, at) {
 		return nil
 	}
 	return map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe}[p.kind]
+}
+
+// probesChanged reports whether a probe of a container has changed by a time, so that the spec does not tell its probes.
+func (r *Run) probesChanged(c subject, at virtual.Time) bool {
+	change := r.changed[c]
+	return change != nil && change.T <= at
 }
 
 func succeeded(rec *trace.Record) bool {
@@ -84,7 +91,7 @@ func (r *Run) failuresBefore(rec *trace.Record) []*trace.Record {
 // failureDetails says when a probe failed, how often in a row, and with which message.
 func (r *Run) failureDetails(rec *trace.Record) string {
 	threshold := 1
-	spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe})
+	spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T)
 	if spec != nil {
 		threshold = int(spec.FailureThreshold)
 	}
@@ -119,7 +126,7 @@ func (r *Run) timeout(rec *trace.Record, spec *v1.Probe) string {
 func (r *Run) successDetails(rec *trace.Record) string {
 	text := "at " + r.at(rec.T)
 	threshold := 1
-	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}); spec != nil {
+	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T); spec != nil {
 		threshold = int(spec.SuccessThreshold)
 	}
 	if runs, _ := r.streak(rec, threshold); threshold > 1 {
@@ -134,7 +141,7 @@ func (r *Run) successDetails(rec *trace.Record) string {
 // newPeriod says that the readiness probe ran when it did because its period had begun anew at a trigger.
 func (r *Run) newPeriod(run *trace.Record) string {
 	p := probe{subject{run.Pod, run.Container}, run.Probe}
-	spec, began := r.probeSpec(p), run.T.Add(-run.Took)
+	spec, began := r.probeSpec(p, run.T), run.T.Add(-run.Took)
 	if spec == nil {
 		return ""
 	}

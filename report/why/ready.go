@@ -28,6 +28,9 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
+	if m.probesChanged(subject{m.pod, c.Name}, m.t) {
+		return ""
+	}
 	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) + m.openProbe(c, start, trace.Liveness)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
 		return text + m.openProbe(c, start, trace.Startup) + m.brokenProbe(c, start, trace.Startup) + m.startupState(c, start)
@@ -151,7 +154,7 @@ func (m *moment) openProbe(c *v1.Container, start *trace.Record, kind trace.Prob
 		says = "; " + text
 	}
 	text := fmt.Sprintf("; its %s probe has waited for an answer since %s", kind, m.at(request.T))
-	if spec := m.probeSpec(probe{subject{m.pod, c.Name}, kind}); spec != nil {
+	if spec := m.probeSpec(probe{subject{m.pod, c.Name}, kind}, m.t); spec != nil {
 		text += fmt.Sprintf(" (timeoutSeconds %d%s)", spec.TimeoutSeconds, says)
 	}
 	return text

@@ -100,7 +100,7 @@ func (r *Run) ruleOf(run *trace.Record) *trace.Record {
 // countedFailures returns the failures up to a record that count for its failureThreshold, oldest first.
 func (r *Run) countedFailures(rec *trace.Record) []*trace.Record {
 	threshold := 1
-	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}); spec != nil {
+	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T); spec != nil {
 		threshold = int(spec.FailureThreshold)
 	}
 	runs, _ := r.streak(rec, threshold)
