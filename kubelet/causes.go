@@ -44,6 +44,12 @@ func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 	return max(k.podManager.wanted[uid], k.started)
 }
 
+// causeOfChange returns the cause of an action for a container whose specification has changed: the change. It is the cause of the sync if
+// the pod is gone meanwhile.
+func (k *Kubelet) causeOfChange(uid types.UID) int64 {
+	return cmp.Or(k.podManager.wanted[uid], k.sim.Cause())
+}
+
 // causeOfStart returns the cause of the start of a container: the end of the previous instance or of its back-off,
 // otherwise the completion of the init container before it; for an ephemeral container, and otherwise, the change of the pod's specification.
 func (k *Kubelet) causeOfStart(u podUpdate, c *v1.Container, s *podStatus) int64 {

@@ -296,6 +296,9 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 		case configRemove:
 			k.podManager.remove(pod)
 			delete(k.disk.allocated, pod.UID)
+			if !k.profile.InspectReadsResources { // a sync in progress then finds no record, and a resize can seem to be due
+				delete(k.disk.actuated, pod.UID)
+			}
 			if k.sourcesReady() { // deletePod
 				k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
 			}

@@ -44,7 +44,7 @@ type containerKill struct {
 
 // killForImage returns the kill of a container whose image changed. kind names the kind of container in the event.
 func (k *Kubelet) killForImage(rc *fakeruntime.Container, kind string) containerKill {
-	return containerKill{*rc, killImageChanged, kind + " " + rc.Name + " definition changed", k.podManager.wanted[types.UID(rc.PodUID)]}
+	return containerKill{*rc, killImageChanged, kind + " " + rc.Name + " definition changed", k.causeOfChange(types.UID(rc.PodUID))}
 }
 
 // killForProbe returns the kill of a container whose probe failed. kind names the kind of container in the event.

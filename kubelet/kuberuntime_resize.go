@@ -161,7 +161,7 @@ func (k *Kubelet) computePodResizeAction(pod *v1.Pod, c *v1.Container, rc *faker
 	}
 	memory, cpu := !want.sameMemory(has), !want.sameCPU(has)
 	if memory && restarts(v1.ResourceMemory) || cpu && restarts(v1.ResourceCPU) {
-		return &containerKill{*rc, killResized, fmt.Sprintf("Container %s resize requires restart", c.Name), k.podManager.wanted[pod.UID]}
+		return &containerKill{*rc, killResized, fmt.Sprintf("Container %s resize requires restart", c.Name), k.causeOfChange(pod.UID)}
 	}
 	update := containerUpdate{c.Name, rc.ID, want}
 	if memory {

@@ -224,7 +224,9 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return need(f.deadline, noDeadline)
 	case "ImageChanged", trace.ProbeChanged:
 		return c.needStep(s, "patch")
-	case "Resized", "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
+	case "Resized":
+		return c.needStep(s, "resize", "delete") // up to 1.34, a removed pod can seem to be resized
+	case "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")
 	case "Deleted":
 		return c.needStep(s, c.endings(s)...)
