@@ -228,12 +228,24 @@ func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 		if err != nil {
 			return sample{}, errSkip
 		}
-		up = d.duration(up, up+3*longest)
-		down.Instance, c.Instance = 1, 1
-		if which == AfterCrash {
-			c.Rules = []Rule{{Exit: 1, From: up}, down}
+		crash := func(instance int) Rule { return Rule{Instance: instance, Exit: 1, From: d.duration(up, up+3*longest)} }
+		if which == AfterCrash && d.fraction() < 0.5 { // the next start waits for the back-off
+			down.Instance, c.Instance = 2, 2
+			if d.fraction() < 0.5 {
+				down.Instance, c.Instance = 3, 3
+			}
+			for i := range c.Instance {
+				c.Rules = append(c.Rules, crash(i))
+			}
+			c.Rules = append(c.Rules, down)
 			break
 		}
+		down.Instance, c.Instance = 1, 1
+		if which == AfterCrash {
+			c.Rules = []Rule{crash(0), down}
+			break
+		}
+		up = d.duration(up, up+3*longest)
 		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}
 	case AfterStartupKill:
 		c.Instance = 1

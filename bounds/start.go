@@ -112,6 +112,11 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
+	if which == AfterCrash && b.goal != nil && b.Least > b.goal.least+max(b.goal.within, time.Second) { // or the first restart is close enough
+		if b, err = s.afterBackOff(c, n, m, f, b); err != nil {
+			return b, err
+		}
+	}
 	return b.atGoal(), nil
 }
 

@@ -1,7 +1,6 @@
 package bounds
 
 import (
-	"math"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -78,38 +77,45 @@ func nextTick(after, period time.Duration, start fakeruntime.Draw, greatest bool
 }
 
 // afterFailures returns the least limit of a start after a crash without a startup probe. After the failures before the kubelet finds the
-// exit, only the next runs are left until the threshold.
+// exit, only the next runs are left until the threshold. After further crashes, the back-off can end in any phase of the ticks.
 func (s *Subject) afterFailures(n Nodes) time.Duration {
 	p := trace.Liveness
 	shown, _ := s.shown(n, false)
-	most, starts := s.failuresAtExit(n)
-	for _, of := range s.starts() {
-		starts += n.most(of)
+	left, within := s.failures(p)-1, s.failsWithin(n)
+	for failed := time.Duration(1); left > 0 && s.failsOften(p, failed, within); failed++ {
+		left--
 	}
-	least := time.Duration(math.MaxInt64)
-	for failed := range min(s.failures(p), most+1) {
-		first := max(shown, s.delay(p)-time.Second, failed*s.period(p)-starts)
-		least = min(least, first+(s.failures(p)-1-failed)*s.period(p))
-	}
-	return least
+	return max(shown, s.delay(p)-time.Second) + left*s.period(p)
 }
 
-// failuresAtExit returns how many runs of the liveness probe fail before the kubelet finds the exit of its container, and within which time
-// they begin. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this
-// relist, the kubelet acts only after the next one.
-func (s *Subject) failuresAtExit(n Nodes) (most, within time.Duration) {
-	within = s.took(n, trace.Liveness) + n.lists() + 2*time.Second + 3*s.look(n)
-	return within/s.period(trace.Liveness) + 1, within
+// failsOften reports whether a probe can fail a number of times within a time because of an exit. A command cannot run in a container that has
+// exited, which is no failure, so only the run that is going on at the exit fails (Probe in pkg/probe/exec/exec.go at v1.37.0).
+func (s *Subject) failsOften(p trace.Probe, times, within time.Duration) bool {
+	return times == 1 || s.Probe(p).Exec == nil && (times-1)*s.period(p) <= within
+}
+
+// failsWithin returns the longest time from the begin of the first run of the liveness probe that fails because of an exit until the kubelet acts
+// on the exit. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this relist,
+// the kubelet acts only after the next one (podWorkerLoop in pkg/kubelet/pod_workers.go and updateCache in pkg/kubelet/pleg/generic.go at
+// v1.37.0).
+func (s *Subject) failsWithin(n Nodes) time.Duration {
+	return s.failsUnseen(n) + time.Second + n.lists() + s.look(n)
+}
+
+// failsUnseen is like failsWithin, but until a relist shows the exit to the syncs.
+func (s *Subject) failsUnseen(n Nodes) time.Duration {
+	return s.took(n, trace.Liveness) + time.Second + 2*s.look(n)
 }
 
 // carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and
-// starts the next one in one sync. It also does so if the liveness probe fails often enough before the kubelet finds an exit.
+// starts the next one in one sync. It also does so after a crash, if the liveness probe fails often enough before a relist shows the exit: the sync
+// for the last failure then stops the instance.
 func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 	if s.Profile.ChangeContainerStatusOnKubeletRestart || s.Probe(trace.Startup) == nil || s.Probe(trace.Liveness) == nil {
 		return false
 	}
-	most, _ := s.failuresAtExit(n)
-	return which == AfterLivenessKill || which == AfterCrash && s.failures(trace.Liveness) <= most
+	p := trace.Liveness
+	return which == AfterLivenessKill || which == AfterCrash && s.failsOften(p, s.failures(p), s.failsUnseen(n))
 }
 
 // afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first

@@ -34,6 +34,49 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 	return nil
 }
 
+// afterBackOff extends a bound by the least limits of the starts after several crashes. The kubelet waits for the back-off before such a start, so
+// the number of crashes decides in which phase of the ticks the start comes. As many probes as possible fail before: the last exit is just after a
+// tick.
+func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
+	c = c.corner(true, n.dims(answerDelay(s.Probe(s.quickest(&c))))).corner(false, m.delays)
+	p := startPhases{
+		begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c),
+	}
+	atTick := func(c Case) (sample, error) {
+		if err := s.exitAt(&c, leads(c.Instance-1, c.Rules[0].From, horizon), time.Millisecond); err != nil {
+			return sample{}, err
+		}
+		return f(c)
+	}
+	own := none(c).toward(b.goal)
+	for crashes := 2; crashes <= mostCrashes; crashes++ {
+		var err error
+		if own, err = p.evenly(s.crashing(c, crashes), 6, atTick, own); err != nil {
+			return b, err
+		}
+	}
+	own, err := p.onward(false, 5*tolerance, atTick, own)
+	return b.Or(own), err
+}
+
+// mostCrashes is the number of crashes after which afterBackOff has tried most phases of the ticks.
+const mostCrashes = 5
+
+// crashing returns the case of a start after a crash with a number of crashes. The last one can be earlier by as long as the ticks need to repeat.
+func (s *Subject) crashing(c Case, crashes int) Case {
+	asked := *c.question
+	asked.expect = s.stopping(crashes)
+	crash, down := c.Rules[0], c.Rules[1]
+	c.Rules = nil
+	for crash.Instance = range crashes {
+		c.Rules = append(c.Rules, crash)
+	}
+	c.Instance, c.question, down.Instance = crashes, &asked, crashes
+	c.Rules[crashes-1].From += s.ticksRepeat(&c)
+	c.Rules = append(c.Rules, down)
+	return c
+}
+
 // quickest returns the probe with the least threshold among those that decide.
 func (s *Subject) quickest(c *Case) trace.Probe {
 	return slices.MinFunc(s.deciding(c), func(a, b trace.Probe) int {

@@ -235,15 +235,20 @@ func noStartupProbe(s *subject, r *result) []finding {
 		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest))}, ""}}
 }
 
-// shortRestart finds restarts that have much less time than the first start.
+// shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
+// greater problem than a short start.
 func shortRestart(s *subject, r *result) []finding {
 	first := r.bound(Start)
 	for _, v := range r.rows[Restart] {
 		shown := v.LeastShown()
-		if shown > first.Least*2/3 {
+		again := v.AtLeast.Instance > 1
+		if shown > first.Least*2/3 || again && len(noStartupProbe(s, r)) > 0 { // the lack of a startup probe is the finding
 			continue
 		}
 		severity, least := Warning, FormatDown(Seconds(shown))
+		if again {
+			severity, least = Note, least+" if the container has crashed before"
+		}
 		if order := v.AtLeast.Order(); order != "" { // seldom on a real node
 			severity, least = Note, least+" if "+order
 		}

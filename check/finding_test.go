@@ -67,6 +67,7 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}`},
+		{name: "crashes before a probe", want: "short-restart:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}`},
 		{name: "a long preStop hook", want: "short-grace:9", container: `
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
