@@ -162,7 +162,7 @@ func (r *readying) atOnce() (least, greatest time.Duration) {
 	resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.shown.Max + 2*r.wait}
 	least = firstFrom(r.seconds.Min, r.period, resets) + (r.successes-1)*r.period
 	if earliest := max(r.shown.Min, r.seconds.Min); earliest <= resets.Max || r.resyncs {
-		least = min(least, earliest+r.afterSyncs(earliest))
+		least = min(least, earliest+r.untilLastAfterStart(earliest))
 	}
 	if r.seconds.Min <= r.shown.Max+r.period { // the first tick after a wasted trigger leads to the initial result
 		least = min(least, max(r.seconds.Min, r.shown.Min+r.period)+r.triggered(1, 0))
@@ -171,37 +171,6 @@ func (r *readying) atOnce() (least, greatest time.Duration) {
 		return least, r.shown.Max + r.period
 	}
 	return least, lastFrom(r.seconds.Max, r.period, resets)
-}
-
-// apart reports whether no tick of the probe comes between two syncs of which the second waits for the first relist after the first.
-func (r *readying) apart() bool { return r.period > r.wait && r.took.Max <= r.wait }
-
-// afterSyncs returns the least time from a run of the probe that comes some time after the start to the last one that it needs, if later ones
-// follow the syncs after the one that shows the start.
-func (r *readying) afterSyncs(run time.Duration) time.Duration {
-	switch {
-	case !r.apart() && run <= r.shown.Min && r.successes > 2: // the syncs wait for two relists, or a tick comes in between
-		return max(r.triggered(2, 0), time.Second)
-	case !r.apart() && run <= r.shown.Min:
-		return r.triggered(2, r.next)
-	case !r.apart() && run <= r.shown.Max+2*r.wait:
-		return r.triggered(2, 0)
-	case run <= r.shown.Max: // the second of the next two syncs waits for a relist after that for which the first one waits
-		return min(r.triggered(1, r.next), r.triggered(2, r.next+time.Second))
-	case run <= r.shown.Max+r.wait:
-		return r.triggered(1, time.Second)
-	case r.resyncs:
-		return r.triggered(1, 0)
-	}
-	return (r.successes - 1) * r.period
-}
-
-// triggered returns the least time from the first run of the probe to the last one that it needs, if up to some of the later ones follow a sync.
-// From a sync that leads to the first run, it takes some time to the last of these.
-func (r *readying) triggered(syncs, last time.Duration) time.Duration {
-	later := r.successes - 1
-	syncs = min(syncs, later)
-	return (later-syncs)*r.period + max(syncs*r.took.Min, min(last, syncs*r.period))
 }
 
 // firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of times.
@@ -224,7 +193,7 @@ func lastFrom(moment, period time.Duration, begin fakeruntime.Draw) time.Duratio
 
 // later returns the same times as atOnce, from a moment that is not before the first run of the readiness probe.
 func (r *readying) later() (least, greatest time.Duration) {
-	least = r.afterSyncs(r.seconds.Min)
+	least = r.untilLastAfterStart(r.seconds.Min)
 	if r.resyncs || r.seconds.Min <= r.shown.Max+r.period { // the first tick after a wasted trigger leads to the initial result
 		least = min(least, r.triggered(1, 0))
 	}

@@ -101,7 +101,7 @@ func (s *Subject) laterRuns(n Nodes, r *readying) []startupRun {
 		run.sinceShown, run.sinceLook, run.sinceOtherLook = first.sinceShown+failed*period, first.sinceLook+failed*period, first.sinceOtherLook+failed*period
 		run.triggersLook = run.sinceOtherLook+first.took.Max-first.took.Min+failed*(step-period) < -r.wait
 		r.startup = &run
-		if syncs, _ := r.syncsAfter(); syncs == r.resync() && run.succeeds.Min-step > r.seconds.Max {
+		if syncs, _ := r.syncsAfterSuccess(); syncs == r.resync() && run.succeeds.Min-step > r.seconds.Max {
 			run.succeeds.Max, run.nextTick = first.succeeds.Max+(failures-1)*step, 0
 			return append(list, run)
 		}
@@ -115,7 +115,7 @@ func (s *Subject) laterRuns(n Nodes, r *readying) []startupRun {
 func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 	u := r.startup
 	done := u.succeeds
-	syncs, within := r.syncsAfter()
+	syncs, within := r.syncsAfterSuccess()
 	resets := fakeruntime.Draw{Min: max(done.Min, r.shown.Min+r.next), Max: done.Max + within}
 	least = firstFrom(r.seconds.Min, r.period, resets) + (r.successes-1)*r.period
 	if r.seconds.Min > resets.Max {
@@ -123,7 +123,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 	}
 	earliest, triggered := max(resets.Min, r.seconds.Min), r.triggered(syncs, 0)
 	if r.seconds.Min <= done.Min {
-		triggered = r.untilLastTriggered()
+		triggered = r.untilLastAfterSuccess()
 	}
 	least = min(least, earliest+triggered)
 	greatest = done.Max + r.untilTriggered()
@@ -148,7 +148,7 @@ func (r *readying) untilLast() time.Duration {
 // still be on its way when the readiness probe succeeds. If the probe succeeds after that, the status of the sync can be: the status manager
 // reads the pod for it and has nothing to write (syncPod in pkg/kubelet/status/status_manager.go at v1.37.0).
 func (r *readying) untilTriggered() time.Duration {
-	if syncs, _ := r.syncsAfter(); syncs == 0 {
+	if syncs, _ := r.syncsAfterSuccess(); syncs == 0 {
 		behind := max(0, r.write.Max-r.took.Max)
 		if r.took.Max > r.write.Min {
 			behind = max(behind, min(r.get, r.write.Max+r.get-r.took.Max))
@@ -158,79 +158,11 @@ func (r *readying) untilTriggered() time.Duration {
 	return min(r.wait, r.period)
 }
 
-// syncsAfter returns how many runs after the first one can follow syncs that come after the success of the startup probe, and within which time
-// these syncs come.
-//
-// The sync for the success comes first, or a tick if that sync waits for a relist after another sync. The start leads to other syncs: for the
-// event of the relist and for the initial results of the probes. That of the readiness probe comes at its first tick that sees the start.
-func (r *readying) syncsAfter() (syncs, within time.Duration) {
-	u := r.startup
-	others := 3 * r.wait // two syncs that wait for a relist, and that for the success
-	switch since := min(u.sinceShown, u.sinceLook); {
-	case since <= others:
-		return 3, 3 * r.wait
-	case since-u.sinceOtherLook <= others && u.sinceOtherLook <= 3*r.wait:
-		return 2, 2*r.wait + r.lists.Max
-	case u.sinceOtherLook <= r.lists.Max:
-		return 2, r.wait + r.lists.Max
-	case u.sinceOtherLook <= r.lists.Max+r.wait, r.resyncs:
-		return 1, r.wait + r.lists.Max
-	}
-	return 0, r.lists.Max
-}
-
-// resync returns how many runs can follow a sync of the pod without an event.
-func (r *readying) resync() time.Duration {
-	if r.resyncs {
-		return 1
-	}
-	return 0
-}
-
-// untilLastTriggered returns the least time from the success of the startup probe to the last run of the readiness probe, if later ones follow
-// syncs. The first run follows the sync for the success, or comes at a tick before it. Each sync after that one waits for a relist, and the next
-// relist but one begins a second after it.
-func (r *readying) untilLastTriggered() time.Duration {
-	syncs, _ := r.syncsAfter()
-	later := r.successes - 1
-	if !r.apart() {
-		least := r.triggered(syncs, 0)
-		if syncs > 0 && later > 0 {
-			least = max(least, r.lists.Min)
-		}
-		if syncs > 2 && later > 1 {
-			least = max(least, time.Second+max(0, later-3)*r.period-r.startup.took.Min)
-		}
-		return least
-	}
-	least := later * r.period
-	for n := range min(max(syncs-1, r.resync()), later) + 1 {
-		least = min(least, r.triggered(n, r.relists(n)))
-	}
-	if tick := r.startup.nextTick; tick <= r.wait+r.lists.Max {
-		for n := range min(syncs, later) + 1 {
-			least = min(least, tick+r.triggered(n, r.relists(n-1)))
-		}
-	}
-	return least
-}
-
-// relists returns the least time in which a number of relists come, for each of which a sync waits.
-func (r *readying) relists(n time.Duration) time.Duration {
-	switch {
-	case n < 1:
-		return 0
-	case n == 1:
-		return r.lists.Min
-	}
-	return (n-1)*time.Second + r.lists.Min
-}
-
 // laterAfterStartup returns the same times as atOnceAfterStartup, from a moment that is not before the first run of the startup probe.
 func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	u := r.startup
-	syncs, within := r.syncsAfter()
-	least = u.took.Min + r.untilLastTriggered()
+	syncs, within := r.syncsAfterSuccess()
+	least = u.took.Min + r.untilLastAfterSuccess()
 	switch wait := r.seconds.Min - u.succeeds.Max; {
 	case wait > within: // the first run is at a tick after these syncs
 		first := firstFrom(wait, r.period, fakeruntime.Draw{Max: within})

@@ -1,0 +1,153 @@
+package bounds
+
+import "time"
+
+// The readiness probe runs at its ticks, and after each sync of a container that has started and is not ready. So the last run that it needs
+// comes the sooner, the more of its runs follow syncs. A sync that comes just after another one waits for a relist that begins after that one, and
+// one relist begins a second after another:
+//
+//	sync            sync                          sync
+//	  │    r.next     │           a second          │
+//	  ├──────────────►├────────────────────────────►│
+//	first run       later run                     later run
+//
+// A tick can come between two of these syncs, unless they are apart. The run at the tick then takes the place of one that follows a sync.
+
+// apart reports whether no tick of the probe comes between two syncs of which the second waits for the first relist after the first.
+func (r *readying) apart() bool { return r.period > r.wait && r.took.Max <= r.wait }
+
+// triggered returns the least time from the first run of the probe to the last one that it needs, if up to some of the later ones follow a sync.
+// From a sync that leads to the first run, it takes some time to the last of these.
+func (r *readying) triggered(syncs, last time.Duration) time.Duration {
+	later := r.successes - 1
+	syncs = min(syncs, later)
+	return (later-syncs)*r.period + max(syncs*r.took.Min, min(last, syncs*r.period))
+}
+
+// untilLastAfterStart returns the least time from the first run of the probe to the last one that it needs, for a container without a startup
+// probe. The first run comes some time after the start. Two syncs follow the one that shows the start: for the event of the relist, and for the
+// initial result of the probe.
+//
+//	the first run comes                    later runs that follow a sync              the last of them comes after
+//	with the sync that shows the start     that of the next sync                      r.next
+//	                                       or those of both syncs                     r.next and a second
+//	up to a wait later                     that of the second one                     a second
+//	after these syncs                      that of a sync without an event, if any    0
+func (r *readying) untilLastAfterStart(first time.Duration) time.Duration {
+	switch {
+	case !r.apart() && first <= r.shown.Max+2*r.wait:
+		return r.untilLastAmongTicks(first)
+	case first <= r.shown.Max:
+		return min(r.triggered(1, r.next), r.triggered(2, r.next+time.Second))
+	case first <= r.shown.Max+r.wait:
+		return r.triggered(1, time.Second)
+	}
+	return r.triggered(r.resync(), 0)
+}
+
+// untilLastAmongTicks is untilLastAfterStart if ticks can come between the syncs.
+//
+//	the first run comes                             later runs    the last of them comes after
+//	with the first sync that can show the start     1             r.next, or at a tick
+//	                                                2 or more     two relists, or a relist and a tick: a second
+//	later                                           2 or more     0
+func (r *readying) untilLastAmongTicks(first time.Duration) time.Duration {
+	switch {
+	case first > r.shown.Min:
+		return r.triggered(2, 0)
+	case r.successes > 2:
+		return max(r.triggered(2, 0), time.Second)
+	}
+	return r.triggered(2, r.next)
+}
+
+// resync returns how many runs can follow a sync of the pod without an event.
+func (r *readying) resync() time.Duration {
+	if r.resyncs {
+		return 1
+	}
+	return 0
+}
+
+// syncsAfterSuccess returns how many runs after the first one can follow syncs that come after the success of the startup probe, and within which
+// time these syncs come.
+//
+//	start shown ─┐
+//	             ├─► first look of the startup probe ─┐
+//	             └─► first look of the readiness probe ─┴─► success of the startup probe
+//
+// Each of these leads to a sync: for the event of the relist, for the initial results of both probes, and for the success. A tick of the readiness
+// probe can take the place of the last one. A sync waits for a relist if another sync has come just before. Each line is for what no line above
+// it is for:
+//
+//	before the success                                                      syncs    they come within
+//	the start is shown, or the startup probe looks, at most 3 waits         3        3 waits
+//	the readiness probe looks at most 3 waits, 3 waits after that           2        2 waits and the lists
+//	the readiness probe looks at most the lists, or it looks later          2        a wait and the lists
+//	it looks at most a wait and the lists, or a sync needs no event         1        a wait and the lists
+//	all of this is longer ago                                               0        the lists
+func (r *readying) syncsAfterSuccess() (syncs, within time.Duration) {
+	lists, waits := r.lists.Max, 3*r.wait // two syncs that wait for a relist, and that for the success
+	shown, looked := min(r.startup.sinceShown, r.startup.sinceLook), r.startup.sinceOtherLook
+	switch {
+	case shown <= waits:
+		return 3, 3 * r.wait
+	case looked <= waits && shown-looked <= waits:
+		return 2, 2*r.wait + lists
+	case looked <= lists:
+		return 2, r.wait + lists
+	case looked <= lists+r.wait, r.resyncs:
+		return 1, r.wait + lists
+	}
+	return 0, lists
+}
+
+// untilLastAfterSuccess returns the least time from the success of the startup probe to the last run of the readiness probe that it needs, if later
+// runs follow the syncs of syncsAfterSuccess:
+//
+//	success ──► sync for the success ──► sync ──► sync        each one waits for a relist
+//	              first run              later    later
+//	   └─► tick   later                  later    later       a tick comes before the sync for the success
+//	       first run
+func (r *readying) untilLastAfterSuccess() time.Duration {
+	syncs, _ := r.syncsAfterSuccess()
+	later := r.successes - 1
+	if !r.apart() {
+		return r.untilLastAmongTicksAfterSuccess(syncs)
+	}
+	least := later * r.period
+	for runs := range min(max(syncs-1, r.resync()), later) + 1 {
+		least = min(least, r.triggered(runs, r.relists(runs)))
+	}
+	if tick := r.startup.nextTick; tick <= r.wait+r.lists.Max {
+		for runs := range min(syncs, later) + 1 {
+			least = min(least, tick+r.triggered(runs, r.relists(runs-1)))
+		}
+	}
+	return least
+}
+
+// untilLastAmongTicksAfterSuccess is untilLastAfterSuccess if ticks can come between the syncs. The second sync waits for the lists of a relist, and
+// the third one for a relist that begins a second later.
+func (r *readying) untilLastAmongTicksAfterSuccess(syncs time.Duration) time.Duration {
+	later := r.successes - 1
+	least := r.triggered(syncs, 0)
+	if syncs > 0 && later > 0 {
+		least = max(least, r.lists.Min)
+	}
+	if syncs > 2 && later > 1 {
+		least = max(least, time.Second+max(0, later-3)*r.period-r.startup.took.Min)
+	}
+	return least
+}
+
+// relists returns the least time in which a number of relists come, for each of which a sync waits.
+func (r *readying) relists(n time.Duration) time.Duration {
+	switch {
+	case n < 1:
+		return 0
+	case n == 1:
+		return r.lists.Min
+	}
+	return (n-1)*time.Second + r.lists.Min
+}
