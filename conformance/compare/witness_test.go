@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +98,33 @@ func TestWitnessesOfReadiness(t *testing.T) {
 	}
 	if t.Logf("%d witnesses", ran); ran < 100 {
 		t.Error("want at least 100")
+	}
+}
+
+// TestWitnessesOfBackOff checks on the real kubelet that a start after a back-off can have much less time than the first start, since failures
+// before the crash count.
+func TestWitnessesOfBackOff(t *testing.T) {
+	p, _ := profile.Named(release.Version)
+	nodes, _ := fakeruntime.DelaySet("typical")
+	pod := podOf(1)
+	pod.Spec.Containers[0].StartupProbe, pod.Spec.Containers[0].ReadinessProbe = nil, nil
+	pod.Spec.Containers[0].LivenessProbe.PeriodSeconds, pod.Spec.Containers[0].LivenessProbe.FailureThreshold = 20, 3
+	s, err := bounds.NewSubject(pod, "app", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Start(bounds.Nodes{Delays: nodes}, bounds.AfterCrash)
+	if err != nil || b.AtLeast.Instance < 2 || b.LeastShown() > 30*time.Second {
+		t.Fatalf("a start after %d crashes may take %v, error %v; want less than 30s after two or more", b.AtLeast.Instance, b.LeastShown(), err)
+	}
+	witnesses, err := s.Witnesses("back-off", b.AtLeast)
+	if err != nil || len(witnesses) != 2 {
+		t.Fatalf("%d witnesses, error %v", len(witnesses), err)
+	}
+	for _, w := range witnesses {
+		if err := runWitness(t, w); err != nil {
+			t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+		}
 	}
 }
 
