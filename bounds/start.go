@@ -112,7 +112,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
-	if which == AfterCrash && b.goal != nil && b.Least > b.goal.least+max(b.goal.within, time.Second) { // or the first restart is close enough
+	if which == AfterCrash && b.goal != nil {
 		if b, err = s.afterBackOff(c, n, m, f, b); err != nil {
 			return b, err
 		}
