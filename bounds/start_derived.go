@@ -8,10 +8,11 @@ import (
 )
 
 // derivesStart reports whether the rules of startLimits hold for the container. After a hook, or in a sync that goes on to start other containers,
-// the start is shown later. A probe that belongs to the instance begins its ticks with it, so nothing but initialDelaySeconds decides.
+// the start is shown later. A probe that belongs to the instance begins its ticks with it, so nothing but initialDelaySeconds decides. With
+// MutableContainerProbes, a worker has no ticks.
 func (s *Subject) derivesStart(which StartCase) bool {
 	first := which == FirstInstance || which == YoungKubelet
-	return !s.hooked() && !s.Profile.ContainerScopedProbes && (!first || s.alone())
+	return !s.hooked() && !s.Profile.ContainerScopedProbes && !s.Profile.MutableContainerProbes && (!first || s.alone())
 }
 
 // startLimits returns limits of a start, which follow from the rules of the kubelet.
