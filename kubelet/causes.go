@@ -112,8 +112,8 @@ func (k *Kubelet) causeOfStatus(pod *v1.Pod, old, api *v1.PodStatus, otherwise i
 	return otherwise
 }
 
-// causeOfReady returns the cause of the readiness of a container: its exit, otherwise a probe result, otherwise its
-// start or the start of the kubelet. A later change of its probes comes before these.
+// causeOfReady returns the cause of the readiness of a container: its exit, otherwise a probe result or a change of
+// a probe, otherwise its start or the start of the kubelet.
 func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	last := k.runtime.LastStep(string(pod.UID), c.Name)
 	if c.State.Running == nil {
@@ -126,7 +126,7 @@ func (k *Kubelet) causeOfReady(pod *v1.Pod, c *v1.ContainerStatus) int64 {
 	case c.Ready:
 		readiness = max(readiness, startup)
 	}
-	return max(cmp.Or(readiness, startup, max(last, k.started)), k.changes[containerKey{pod.UID, c.Name}])
+	return cmp.Or(readiness, startup, max(last, k.started))
 }
 
 // isReady reports whether the pod condition Ready is true.

@@ -104,7 +104,6 @@ type Kubelet struct {
 	results    prober.Results
 	runtimeState
 	reasons     map[containerKey]startReason
-	changes     map[containerKey]int64 // steps of the events about the last changes of probes of containers that run
 	deletor     *deletor
 	garbage     garbage
 	logs        *sim.Chan[struct{}] // full while the logs of a container are being removed
@@ -142,7 +141,7 @@ func New(o Options) *Kubelet {
 		config:     sim.NewChan[configUpdate](o.Sim, "pod config", configCapacity),
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
-		reasons:    map[containerKey]startReason{}, changes: map[containerKey]int64{}, runtimeState: newRuntimeState(),
+		reasons:    map[containerKey]startReason{}, runtimeState: newRuntimeState(),
 		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
 		pulls:  map[string]int{},
 		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
@@ -752,10 +751,11 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 
 // ContainerEvent records an event about a container of a pod. Like all events it has the cause of the running process.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) int64 {
-	step := k.event(pod, container, eventType, reason, message)
-	if reason == trace.ProbeChanged {
-		k.changes[containerKey{pod.UID, container}] = step
+	if reason != trace.ProbeChanged {
+		return k.event(pod, container, eventType, reason, message)
 	}
+	var step int64
+	k.sim.Because(k.causeOfChange(pod.UID), func() { step = k.event(pod, container, eventType, reason, message) })
 	return step
 }
 

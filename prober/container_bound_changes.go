@@ -4,58 +4,81 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/prober/results"
-	"probesim.dev/sim"
 	"probesim.dev/trace"
 )
+
+// change is the change of a probe of a container since the last sync of its pod.
+type change struct {
+	probe  trace.Probe
+	action string
+	probeChange
+}
+
+// changesOf returns the changes of the probes of a container, and notes the container for the next sync.
+func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes []change) {
+	before, known := m.specs[slot{pod.UID, c.Name}]
+	m.note(pod, c)
+	if !known {
+		return nil
+	}
+	for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
+		was, is := specOf(before, probe), specOf(c, probe)
+		switch {
+		case was == nil && is == nil:
+		case is == nil:
+			changes = append(changes, change{probe: probe, action: probeRemoved})
+		case was == nil:
+			changes = append(changes, change{probe: probe, action: probeAdded})
+		default:
+			if of := compareProbes(was, is); of.any {
+				changes = append(changes, change{probe, probeUpdated, of})
+			}
+		}
+	}
+	return changes
+}
+
+// note remembers a container whose probes can change.
+func (m *containerBoundManager) note(pod *v1.Pod, c *v1.Container) {
+	if m.profile.MutableContainerProbes {
+		m.specs[slot{pod.UID, c.Name}] = c
+	}
+}
+
+// tell publishes the events about changes, before what follows from the changes. containerID is empty if the container does not run.
+func (m *containerBoundManager) tell(changes []change, pod *v1.Pod, c *v1.Container, containerID string) {
+	for _, of := range changes {
+		m.probeChanged(pod, c, containerID, of.probe, of.action)
+	}
+}
 
 // applyChanges makes the workers of an instance run the probes of its container as an update of the pod has them.
 //
 // The gates ContainerScopedProbes and MutableContainerProbes come from pull requests that do not know each other. What follows from both
 // is the table of the design, for the workers of one instance (keps/sig-node/6318-mutable-container-probes/README.md in
 // kubernetes/enhancements#6323, not compared).
-func (m *containerBoundManager) applyChanges(p *sim.Proc, t *target) {
-	before, known := m.specs[t.slot()]
-	if !known {
-		return
-	}
-	for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
-		w := m.workers[t.key(probe)]
-		if w != nil {
+func (m *containerBoundManager) applyChanges(changes []change, t *target) {
+	for _, probe := range allProbes {
+		if w := m.workers[t.key(probe)]; w != nil {
 			w.target.pod, w.target.container = t.pod, t.container
 		}
-		was, is := specOf(before, probe), specOf(t.container, probe)
+	}
+	for _, of := range changes {
+		w := m.workers[t.key(of.probe)]
 		switch {
-		case was == nil && is == nil:
-		case is == nil:
-			m.probeChanged(t.pod, t.container, t.containerID, probe, probeRemoved)
+		case of.action == probeRemoved:
 			if w != nil {
 				m.stopWorker(w)
 			}
-			m.results.of(probe).Remove(t.containerID)
-		case was == nil:
-			m.probeChanged(t.pod, t.container, t.containerID, probe, probeAdded)
-			if probe == trace.Startup { // the instance has started without the probe
-				m.results.Startup.Seed(t.containerID, results.Success)
-			}
+			m.results.of(of.probe).Remove(t.containerID)
+		case of.action == probeAdded && of.probe == trace.Startup: // the instance has started without the probe
+			m.results.Startup.Seed(t.containerID, results.Success)
+		case w == nil: // the probe runs no more in this instance, or not yet
+		case of.execution:
+			m.replace(w)
 		default:
-			m.applyChange(w, was, is, t, probe)
+			w.reschedule(of.probeChange)
 		}
-	}
-}
-
-// applyChange applies the change of a probe to its worker, nil if the probe has no worker now. Its result stays.
-func (m *containerBoundManager) applyChange(w *containerBoundWorker, was, is *v1.Probe, t *target, probe trace.Probe) {
-	change := compareProbes(was, is)
-	if !change.any {
-		return
-	}
-	m.probeChanged(t.pod, t.container, t.containerID, probe, probeUpdated)
-	switch {
-	case w == nil:
-	case change.execution:
-		m.replace(w)
-	default:
-		w.reschedule(change)
 	}
 }
 
@@ -65,7 +88,7 @@ func (m *containerBoundManager) replace(w *containerBoundWorker) {
 	m.stopWorker(w)
 	m.replaced++
 	after := newContainerBoundWorker(m, w.probeType, w.target)
-	after.takesOver, after.atOnce = m.replaced, w.running || w.lastEnd != nil
+	after.takesOver, after.atOnce, after.first = m.replaced, w.running || w.lastEnd != nil, w.first
 	m.workers[after.key()] = after
 	after.proc = m.sim.Go(after.processName(), after.run)
 }

@@ -1,6 +1,7 @@
 package prober
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -22,9 +23,9 @@ type containerBoundManager struct {
 	environment
 	workers    map[key]*containerBoundWorker
 	containers map[slot]string        // the ID of the known instance of each container
-	specs      map[slot]*v1.Container // with MutableContainerProbes: the container of each known instance at the last sync
+	specs      map[slot]*v1.Container // with MutableContainerProbes: each container at the last sync
 
-	replaced int // workers that took over from another one
+	replaced int // number of workers that took over from another one
 
 	// mu is held by one process at a time. A holder waits when it stores an initial result and the channel of the results is full.
 	mu *sim.Chan[struct{}]
@@ -78,17 +79,20 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 				continue
 			}
 			i := slices.IndexFunc(running, func(r Instance) bool { return r.Name == c.Name })
+			changes := m.changesOf(pod, c)
 			if i < 0 {
+				m.tell(changes, pod, c, "")
 				m.forget(slot{pod.UID, c.Name})
 				continue
 			}
 			r := running[i]
 			// The runtime's time has no monotonic reading, so a step of the wall clock changes the age.
 			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration { return m.now().Sub(r.StartedAt) }}
+			m.tell(changes, pod, c, r.ContainerID)
 			if m.containers[t.slot()] != r.ContainerID {
 				m.adopt(t)
 			} else {
-				m.applyChanges(p, t)
+				m.applyChanges(changes, t)
 			}
 			m.startWorkers(p, t)
 		}
@@ -124,6 +128,7 @@ func (m *containerBoundManager) StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Cont
 	start := p.Now()
 	age := func() time.Duration { return m.sim.Now().Sub(start) }
 	m.locked(p, func() {
+		m.note(pod, c)
 		m.startWorkers(p, &target{pod: pod, container: c, podIP: podIP, containerID: containerID, age: age})
 	})
 }
@@ -139,9 +144,6 @@ func (m *containerBoundManager) startWorkers(p *sim.Proc, t *target) {
 		}
 	}
 	m.containers[t.slot()] = t.containerID
-	if m.profile.MutableContainerProbes {
-		m.specs[t.slot()] = t.container
-	}
 	if r, ok := m.results.Startup.Get(t.containerID); t.container.StartupProbe != nil && (!ok || r != results.Success) {
 		m.startWorker(p, trace.Startup, t)
 		return
@@ -209,6 +211,7 @@ func (m *containerBoundManager) CleanupPods(p *sim.Proc, keep func(types.UID) bo
 	m.locked(p, func() {
 		m.stopWorkers(func(w *containerBoundWorker) bool { return !keep(w.podUID) })
 		m.forgetContainers(func(s slot, _ string) bool { return !keep(s.podUID) })
+		maps.DeleteFunc(m.specs, func(s slot, _ *v1.Container) bool { return !keep(s.podUID) })
 	})
 }
 
@@ -258,7 +261,6 @@ func (m *containerBoundManager) forgetContainers(match func(slot, string) bool) 
 		if match(s, id) {
 			m.removeResults(id)
 			delete(m.containers, s)
-			delete(m.specs, s)
 		}
 	}
 }

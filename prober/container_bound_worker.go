@@ -19,9 +19,9 @@ type containerBoundWorker struct {
 	execution
 
 	proc      *sim.Proc
-	takesOver int           // the number of this worker among those that take over from another one, 0 for the others
-	atOnce    bool          // run first without a delay
-	jitter    time.Duration // of the first run
+	takesOver int  // the number of this worker among those that take over from another one, 0 for the others
+	atOnce    bool // run first without a delay
+	first     *firstRun
 	waiting   bool          // for the first run
 	postponed bool          // the delay has changed meanwhile
 	running   bool          // the probe
@@ -52,8 +52,11 @@ func (w *containerBoundWorker) processName() string {
 // run starts the worker's process: it waits for the first run, and then probes at each tick, which count from there.
 func (w *containerBoundWorker) run(p *sim.Proc) {
 	p.SetCause(0) // the runs are not a consequence of the sync that created the worker
-	if w.target.adopted && !w.atOnce {
-		w.jitter = time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period()))
+	if w.first == nil {
+		w.first = &firstRun{from: p.Now(), age: w.target.age()}
+		if w.target.adopted {
+			w.first.jitter = time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period()))
+		}
 	}
 	w.wait(p)
 	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
@@ -61,13 +64,21 @@ func (w *containerBoundWorker) run(p *sim.Proc) {
 	w.onTick(p)
 }
 
-// firstProbeDelay returns what is left of the initial delay. The worker of an adopted instance adds a random part of the period, so
-// that a restarted kubelet spreads its probes over time.
+// firstRun decides when a probe runs first: when what was left of the initial delay has passed since from. The worker of an adopted instance
+// adds a random part of the period, so that a restarted kubelet spreads its probes over time.
+type firstRun struct {
+	from   virtual.Time
+	age    time.Duration // of the instance, at from
+	jitter time.Duration
+}
+
+// firstProbeDelay returns the time until the first run.
 func (w *containerBoundWorker) firstProbeDelay() time.Duration {
 	if w.atOnce {
 		return 0
 	}
-	return max(time.Duration(w.spec.InitialDelaySeconds)*time.Second-w.target.age(), 0) + w.jitter
+	delay := max(time.Duration(w.spec.InitialDelaySeconds)*time.Second-w.first.age, 0) + w.first.jitter
+	return w.first.from.Add(delay).Sub(w.sim.Now())
 }
 
 // wait waits until the first run, or until the worker is stopped.

@@ -2,6 +2,7 @@ package prober
 
 import (
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,13 +20,13 @@ import (
 type mutableManager struct {
 	podBound
 	workers     map[key]*mutableWorker
-	reconciled  map[types.UID]bool // pods that had a sync
-	terminating map[types.UID]bool // pods that get no more workers
+	reconciled  map[types.UID]*v1.Pod // as of their last sync
+	terminating map[types.UID]bool    // pods that get no more workers
 	probeIDs    int64
 }
 
 func newMutableManager(o Options) *mutableManager {
-	m := &mutableManager{workers: map[key]*mutableWorker{}, reconciled: map[types.UID]bool{}, terminating: map[types.UID]bool{}}
+	m := &mutableManager{workers: map[key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{}, terminating: map[types.UID]bool{}}
 	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
 		if w, ok := m.workers[k]; ok && w.enabled {
 			return &w.podBoundWorker
@@ -41,7 +42,7 @@ func (m *mutableManager) nextProbeID() int64 {
 }
 
 // ReconcilePod makes the workers of a pod match its probes. A pod that terminates or has terminated keeps the workers that it has. The
-// probes of static pods do not change: another manifest is another pod.
+// probes of static pods do not change: a changed manifest makes another pod.
 func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 	if pod.DeletionTimestamp != nil || status.IsTerminal(pod.Status.Phase) || m.terminating[pod.UID] {
 		return false
@@ -49,8 +50,8 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 	if s, ok := m.status.Snapshot(pod.UID); ok && status.IsTerminal(s.Status.Phase) {
 		return false
 	}
-	again := m.reconciled[pod.UID]
-	m.reconciled[pod.UID] = true
+	before := m.reconciled[pod.UID]
+	m.reconciled[pod.UID] = pod
 	var started []*mutableWorker
 	for c := range probeableContainers(pod) {
 		for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
@@ -61,10 +62,10 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 				w.updated.TrySend(struct{}{})
 			case w == nil && specOf(c, probe) != nil:
 				w = newMutableWorker(m, pod, c, probe)
-				if changed = !podutil.IsStatic(pod); changed {
-					w.initialize(p, again)
-				}
 				m.workers[w.key()] = w
+				if changed = !podutil.IsStatic(pod); changed {
+					w.initialize(p, before)
+				}
 				started = append(started, w)
 			}
 			statusChanged = statusChanged || changed && probe != trace.Liveness
@@ -86,7 +87,10 @@ const (
 // probeChanged publishes the event about a probe that an update of its pod has changed. The design says what the event tells; its words
 // are chosen here (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
 func (e *environment) probeChanged(pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe, action string) {
-	e.changes[containerID] = e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+	step := e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+	if containerID != "" {
+		e.results.of(probe).NoteChange(containerID, step)
+	}
 }
 
 // IsResultCurrent reports whether an update is about the last result of the container that the stored status shows.
@@ -133,13 +137,9 @@ func (m *mutableManager) CleanupPods(p *sim.Proc, keep func(types.UID) bool) {
 			stopped = append(stopped, w)
 		}
 	}
-	for _, pods := range []map[types.UID]bool{m.terminating, m.reconciled} {
-		for uid := range pods {
-			if !keep(uid) && !active[uid] {
-				delete(pods, uid)
-			}
-		}
-	}
+	gone := func(uid types.UID) bool { return !keep(uid) && !active[uid] }
+	maps.DeleteFunc(m.terminating, func(uid types.UID, _ bool) bool { return gone(uid) })
+	maps.DeleteFunc(m.reconciled, func(uid types.UID, _ *v1.Pod) bool { return gone(uid) })
 	inOrder(stopped, func(w *mutableWorker) *execution { return &w.execution })
 	for _, w := range stopped {
 		w.stopNow()

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
@@ -178,15 +179,20 @@ func (w *mutableWorker) observe(c *containerStatus) {
 	w.startedAt = c.startedAt
 }
 
-// initialize sets the initial result of a new worker. added means that an update of the pod has added the probe; otherwise this is the
-// first sync, which keeps what was before a restart of the kubelet.
-func (w *mutableWorker) initialize(p *sim.Proc, added bool) {
+// initialize sets the initial result of a new worker. before is the pod at its last sync; it is nil at the first one, which keeps what was
+// before a restart of the kubelet. A worker can also be new because the one before has ended with its container.
+func (w *mutableWorker) initialize(p *sim.Proc, before *v1.Pod) {
 	next, observed := w.next, w.observed()
-	if added {
+	if before != nil && !hadProbe(before, w.name, w.probeType) {
 		w.tell(w.pod, w.container, observed, probeAdded)
 	}
-	w.initializeProbe(p, observed, added)
+	w.initializeProbe(p, observed, before != nil)
 	w.next = next // a young kubelet keeps its order
+}
+
+func hadProbe(pod *v1.Pod, container string, probe trace.Probe) bool {
+	c := podutil.Find(pod, container)
+	return c != nil && specOf(c, probe) != nil
 }
 
 // initializeProbe sets the initial result of a probe of a container that exists. A started container does not run its startup probe
@@ -235,6 +241,7 @@ func (w *mutableWorker) tell(pod *v1.Pod, c *v1.Container, observed *containerSt
 	if observed != nil {
 		id = observed.containerID
 	}
+	w.recorder.eligibleCause = 0
 	w.manager.probeChanged(pod, c, id, w.probeType, action)
 }
 
@@ -400,7 +407,7 @@ func (w *mutableWorker) prepare(p *sim.Proc) (runs, keepGoing bool) {
 	if w.needsInitialization {
 		w.initializeResult(p, c)
 	}
-	w.turnAt(p.Now().Add(w.period()))
+	w.turnAt(p.Now().Add(w.period())) // also after the turn at once of a new container
 	switch {
 	case w.onHold:
 		w.recorder.skipped(p, "on hold until the status shows a new container")

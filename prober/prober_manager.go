@@ -125,19 +125,13 @@ type environment struct {
 	events   EventRecorder
 	results  Results
 	instance func(containerID string) int
-	stepOf   func(containerID string) int64
-	changes  map[string]int64 // steps of the events about the last changes of probes, by container ID
-}
-
-// step returns the step of the trace record of a container's last change, of its probes too.
-func (e *environment) step(containerID string) int64 {
-	return max(e.stepOf(containerID), e.changes[containerID])
+	step     func(containerID string) int64
 }
 
 func newEnvironment(o Options) environment {
 	return environment{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, stepOf: o.Step, changes: map[string]int64{},
+		runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *recorder) ineligible(p *sim.Proc, reason string) {
 // startRun stores the cause of the container's eligibility, before the run can change it.
 func (r *recorder) startRun() {
 	if r.eligibleCause == 0 {
-		r.eligibleCause = r.env.causeOfEligibility(r.containerID)
+		r.eligibleCause = max(r.env.causeOfEligibility(r.containerID), r.env.results.of(r.probe).Changed(r.containerID))
 	}
 }
 
@@ -78,7 +78,7 @@ func (r *recorder) resultCause() int64 {
 	if r.runCause != 0 {
 		return r.runCause
 	}
-	return r.env.step(r.containerID)
+	return max(r.env.step(r.containerID), r.env.results.of(r.probe).Changed(r.containerID))
 }
 
 // endTurn forgets the probe run.

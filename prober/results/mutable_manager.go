@@ -7,7 +7,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// mutable is what a Manager has in addition if the probes of running pods can change (from the source of kubernetes/kubernetes#142096
+// mutable is the part of a Manager that exists if the probes of running pods can change (from the source of kubernetes/kubernetes#142096
 // at 7862f4b, not compared: pkg/kubelet/prober/results/mutable_manager.go).
 //
 // Set never waits. While the channel is full, the manager keeps the newest update of each container. An update can be out of date when
@@ -36,7 +36,6 @@ func (m *Manager) publish(p *sim.Proc, u Update, cause int64) {
 	m.cache[u.ContainerID] = entry{u.Result, cause, u}
 	m.mutable.forget(u.ContainerID)
 	m.mutable.pending = append(m.mutable.pending, pending{u, cause})
-	p.Preempt("result stored, not sent")
 	m.send(p)
 }
 

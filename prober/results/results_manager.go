@@ -32,8 +32,8 @@ type Update struct {
 	PodUID      types.UID
 	Result      Result
 
-	// Container is the name of the container. ProbeID tells apart the probes that a container of a running pod has one after the
-	// other. Only a manager for mutable probes has them, and numbers its results with version.
+	// Container is the name of the container. If the probes of running pods can change, ProbeID tells apart the probes that a
+	// container has one after the other, and version numbers the results.
 	Container string
 	ProbeID   int64
 	version   int64
@@ -62,6 +62,7 @@ type Manager struct {
 	cache   map[string]entry
 	updates *sim.Chan[Update]
 	mutable *mutable // nil: the probes of a running pod do not change
+	changes map[string]int64
 }
 
 // NewManager returns a Manager without results.
@@ -80,8 +81,22 @@ func (m *Manager) Get(containerID string) (Result, bool) {
 	return e.result, ok
 }
 
-// Cause returns the step of the trace record that led to the present result of a container, 0 if there is no result.
-func (m *Manager) Cause(containerID string) int64 { return m.cache[containerID].cause }
+// Cause returns the step of the trace record that led to the present result of a container, or to a later change of its probe. It returns
+// 0 if there is neither.
+func (m *Manager) Cause(containerID string) int64 {
+	return max(m.cache[containerID].cause, m.changes[containerID])
+}
+
+// NoteChange notes the step of the trace record about a change of the probe of a container that runs.
+func (m *Manager) NoteChange(containerID string, step int64) {
+	if m.changes == nil {
+		m.changes = map[string]int64{}
+	}
+	m.changes[containerID] = step
+}
+
+// Changed returns the step of the last NoteChange about a container, 0 if there was none.
+func (m *Manager) Changed(containerID string) int64 { return m.changes[containerID] }
 
 // Set stores a result of a container. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
 // A sync of the pod can read the new result before the sync loop receives the update.
