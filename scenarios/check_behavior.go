@@ -41,7 +41,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		case twice:
 			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
 		default:
-			b := &behavior{checker: c, workload: w, spec: spec, container: cmp.Or(w.asked[spec.Name], container)}
+			b := &behavior{checker: c, workload: w, spec: spec, container: cmp.Or(w.withAdded[spec.Name], container)}
 			w.containers[spec.Name] = b.compile(item)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 )
 
 // kubeletConditions are the conditions that the kubelet sets. A patch must not change them: the simulator does
@@ -21,8 +22,7 @@ var kubeletConditions = []v1.PodConditionType{
 	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
 }
 
-// check applies the patch to the pods in their initial state. It does not consider what other patches change
-// before.
+// check applies the patch to the pods in their initial state. Of what other patches change before, it considers only probes.
 func (p *PatchPod) check(c *checker, n *strict.Node) {
 	p.text = n.Text()
 	c.checkTarget(p.Pod, n)
@@ -44,7 +44,8 @@ func (p *PatchPod) check(c *checker, n *strict.Node) {
 }
 
 func (p *PatchPod) checkPod(c *checker, w *workload, n *strict.Node) {
-	patched, err := admission.Merge(w.pod, p.json())
+	before := cmp.Or(w.before[p], w.pod)
+	patched, err := admission.Merge(before, p.json())
 	if err != nil {
 		n.Errorf("cannot be applied: %s", err)
 		return
@@ -53,29 +54,25 @@ func (p *PatchPod) checkPod(c *checker, w *workload, n *strict.Node) {
 		n.Find("spec.ephemeralContainers").Errorf("a patch cannot add ephemeral containers: write a debug step")
 		return
 	}
-	if resizes(patched, w.pod) {
+	if resizes(patched, before) {
 		n.Field("spec").Errorf("a patch cannot change the resources of containers: write a resize step")
 		return
 	}
-	admission.Default(patched)
-	said := map[string]bool{}
-	for _, version := range c.profiles() {
-		for _, e := range admission.ValidateUpdate(version, patched, w.pod) {
-			at := n
-			if written, _ := findInPod(n, patched, e.Field); written.Written() {
-				at = written
-			}
-			if !said[e.Field] {
-				at.Errorf("%s", e.ErrorBody())
-			}
-			said[e.Field] = true
-		}
+	if w.spec.Static && p.changesProbes() {
+		n.Field("spec").Errorf("a patch cannot change the probes of a static pod: write a setManifest step")
+		return
 	}
-	p.checkProbes(w, patched, n)
+	admission.Default(patched)
+	if p.rejected(c, patched, before, n) {
+		return
+	}
 	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
 			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
 		}
+	}
+	if p.changesProbes() {
+		p.checkProbes(w, patched, n)
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.pod.Finalizers, f) }
 	if slices.ContainsFunc(patched.Finalizers, isNew) {
@@ -83,52 +80,106 @@ func (p *PatchPod) checkPod(c *checker, w *workload, n *strict.Node) {
 	}
 }
 
-// checkProbes reports probes for which the programs of the scenario are not made: rules answer one kind of handler, and endpoints are
-// those of the first handler.
-func (p *PatchPod) checkProbes(w *workload, patched *v1.Pod, n *strict.Node) {
-	for c := range podutil.Containers(&patched.Spec) {
-		asked := w.asked[c.Name]
-		if asked == nil {
-			continue
+// rejected reports what the API server rejects in the versions of the scenario, and whether there is something.
+func (p *PatchPod) rejected(c *checker, patched, before *v1.Pod, n *strict.Node) bool {
+	said := map[string]bool{}
+	for _, version := range c.profiles() {
+		errs := admission.ValidateUpdate(version, patched, before)
+		if p.changesProbes() {
+			errs = append(errs, admission.ValidateGated(version, patched)...)
 		}
-		for _, probe := range probesOf(c) {
-			first := probeNamed(asked, probe.key)
-			switch {
-			case handlerOf(probe.probe) != handlerOf(first):
-				n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.field, c.Name)
-			case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.probe.ProbeHandler, first.ProbeHandler):
-				n.Field("spec").Errorf("a step cannot change where the %s of %s asks yet, because its behavior has endpoints", probe.field, c.Name)
+		for _, e := range errs {
+			switch written, _ := findInPod(n, patched, e.Field); {
+			case said[e.Field]:
+			case written.Written():
+				written.Errorf("%s", e.ErrorBody())
+			case p.changesProbes():
+				n.Errorf("%s: %s", e.Field, e.ErrorBody())
+			default:
+				n.Errorf("%s", e.ErrorBody())
 			}
+			said[e.Field] = true
+		}
+	}
+	return len(said) > 0
+}
+
+// checkProbes reports probes that are not supported, and probes for which the programs of the scenario are not made: rules answer one kind of
+// handler, and endpoints are those of the first handler.
+func (p *PatchPod) checkProbes(w *workload, patched *v1.Pod, n *strict.Node) {
+	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
+	check := func(prefix string, list []v1.Container) {
+		for i := range list {
+			c := &list[i]
+			checkContainerSupported(c, prefix+c.Name+".", refuse)
+			if first := w.withAdded[c.Name]; first != nil {
+				w.checkHandlers(c, first, n)
+			}
+		}
+	}
+	check("spec.initContainers.", patched.Spec.InitContainers)
+	check("spec.containers.", patched.Spec.Containers)
+}
+
+// checkHandlers reports handlers of probes that differ from the first ones.
+func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
+	for _, probe := range probesOf(c) {
+		was := probeNamed(first, probe.key)
+		switch {
+		case handlerOf(probe.probe) != handlerOf(was):
+			n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.field, c.Name)
+		case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.probe.ProbeHandler, was.ProbeHandler):
+			n.Field("spec").Errorf("a step cannot change the endpoint of the %s of %s yet, because its behavior has endpoints", probe.field, c.Name)
 		}
 	}
 }
 
-// askedContainers returns the containers of the pod with the probes that patch steps add to them.
-func (c *checker) askedContainers(w *workload) map[string]*v1.Container {
-	asked := map[string]*v1.Container{}
+// addProbes notes the probes that patches add to the containers of a workload, and the pod before each patch. It takes the patches in the order in
+// which they are written.
+func (c *checker) addProbes(w *workload) {
+	w.withAdded, w.before = map[string]*v1.Container{}, map[*PatchPod]*v1.Pod{}
 	for _, container := range w.allContainers() {
-		asked[container.Name] = container
+		w.withAdded[container.Name] = container
 	}
+	pod := w.pod
 	for i, s := range c.scenario.Spec.Steps {
-		if s == nil || s.Patch == nil || !s.Patch.changesProbes() {
+		if s == nil || s.Patch == nil || !s.Patch.changesProbes() || !w.isAny(s.Patch.Pod) {
 			continue
 		}
 		n := c.spec.Field("steps").Index(i).Field("patch")
-		if n.Bad() || !w.isAny(s.Patch.Pod) || !c.withinValueLimit(w.manifest, n) || !c.withinMergeLimit(w.manifest, n) {
+		if n.Bad() || !c.withinValueLimit(w.manifest, n) || !c.withinMergeLimit(w.manifest, n) {
 			continue
 		}
-		patched, err := admission.Merge(w.pod, s.Patch.json())
+		w.before[s.Patch] = pod
+		patched, err := admission.Merge(pod, s.Patch.json())
 		if err != nil {
 			continue // reported elsewhere
 		}
 		admission.Default(patched)
+		next, valid := w.pod.DeepCopy(), len(admission.ValidateUpdate(mutableProbes, patched, pod)) == 0
 		for after := range podutil.Containers(&patched.Spec) {
-			if before := asked[after.Name]; before != nil {
-				asked[after.Name] = withProbes(before, after)
+			if container := podutil.Find(next, after.Name); container != nil {
+				first := withProbes(w.withAdded[after.Name], after)
+				w.withAdded[after.Name], valid = first, valid && sameHandlers(after, first)
+				container.LivenessProbe, container.ReadinessProbe, container.StartupProbe = after.LivenessProbe, after.ReadinessProbe, after.StartupProbe
 			}
 		}
+		if valid { // otherwise its errors are reported once
+			pod = next
+		}
 	}
-	return asked
+}
+
+// mutableProbes is a version in which patches can change probes.
+var mutableProbes = func() profile.Profile {
+	p := profile.V1_38_preview
+	p.MutableContainerProbes = true
+	return p
+}()
+
+// sameHandlers reports whether the probes of a container have the kinds of handlers of the first ones.
+func sameHandlers(c, first *v1.Container) bool {
+	return !slices.ContainsFunc(probesOf(c), func(p probeOf) bool { return handlerOf(p.probe) != handlerOf(probeNamed(first, p.key)) })
 }
 
 // withProbes returns a container with the probes that only another version of the container has.

@@ -98,7 +98,8 @@ func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
 	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
 	w.makePod()
 	c.checkReplicas(w, n)
-	w.ephemeral, w.asked = c.ephemeral(w), c.askedContainers(w)
+	w.ephemeral = c.ephemeral(w)
+	c.addProbes(w)
 	c.checkStatic(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)

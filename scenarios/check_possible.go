@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -44,7 +45,7 @@ func (c *checker) factsOf(s scope) facts {
 		}
 		for _, spec := range containers {
 			f.noContainer = false
-			f.add(cmp.Or(w.asked[spec.Name], spec))
+			f.add(cmp.Or(w.withAdded[spec.Name], spec))
 		}
 	}
 	if c.facts == nil {
@@ -189,6 +190,11 @@ func (c *checker) needOfKind(kind trace.Kind, s scope) string {
 	return ""
 }
 
+// changesProbes reports whether a step changes a probe.
+func (c *checker) changesProbes() bool {
+	return slices.ContainsFunc(c.scenario.Spec.Steps, func(s *Step) bool { return s == nil || s.Patch != nil && s.Patch.changesProbes() })
+}
+
 // endings returns the actions that end pods in a scope.
 func (c *checker) endings(s scope) []string {
 	if slices.ContainsFunc(c.scenario.matching(s.pod), func(w *workload) bool { return w.spec.Static }) {
@@ -222,10 +228,15 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return need(f.preStop, "no container that this matches has a preStop hook")
 	case "DeadlineExceeded":
 		return need(f.deadline, noDeadline)
-	case "ImageChanged", trace.ProbeChanged:
+	case "ImageChanged":
 		return c.needStep(s, "patch")
+	case trace.ProbeChanged:
+		return need(c.changesProbes(), "no step changes a probe")
 	case "Resized":
-		return c.needStep(s, "resize", "delete") // up to 1.34, a removed pod can seem to be resized
+		if slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return !p.InspectReadsResources }) {
+			return c.needStep(s, "resize", "delete") // a removed pod can seem to be resized
+		}
+		return c.needStep(s, "resize")
 	case "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")
 	case "Deleted":

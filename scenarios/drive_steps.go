@@ -84,7 +84,7 @@ func (e *Evict) do(d *Driver, _ int) bool {
 
 func (p *PatchPod) do(d *Driver, _ int) bool {
 	return d.eachPod(p.Pod, func(pod *PlannedPod) bool {
-		if !d.hasObject(pod) || p.changesProbes() && d.ending[pod.Pod.Namespace+"/"+pod.Pod.Name] {
+		if !d.hasObject(pod) || d.refuses(p, pod) {
 			return false
 		}
 		d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Pod.Namespace + "/" + pod.Pod.Name, Reason: p.name(), Message: p.text})
@@ -223,6 +223,12 @@ func (d *Driver) eachPod(name string, do func(*PlannedPod) bool) bool {
 		}
 	}
 	return done
+}
+
+// refuses reports whether the API server refuses a patch because it changes probes of a pod that terminates or has terminated.
+func (d *Driver) refuses(p *PatchPod, pod *PlannedPod) bool {
+	known, _ := d.plan.Profile()
+	return known.MutableContainerProbes && d.ending[pod.Pod.Namespace+"/"+pod.Pod.Name] && p.changesProbes()
 }
 
 // hasObject reports whether the API server has a pod, or the mirror pod of a static pod.

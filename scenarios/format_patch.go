@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -36,7 +36,23 @@ func (p *PatchPod) json() []byte {
 
 // changesProbes reports whether the patch is about probes of containers, which the API server refuses for pods that terminate.
 func (p *PatchPod) changesProbes() bool {
-	return p.Spec != nil && bytes.Contains(p.json(), []byte("Probe"))
+	if p.Spec == nil {
+		return false
+	}
+	var patch struct {
+		Spec struct{ InitContainers, Containers []map[string]json.RawMessage }
+	}
+	if json.Unmarshal(p.json(), &patch) != nil {
+		return false
+	}
+	for _, c := range slices.Concat(patch.Spec.InitContainers, patch.Spec.Containers) {
+		for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+			if _, has := c[probe]; has {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // part is the part of a strategic merge patch that patches a T.

@@ -27,7 +27,8 @@ type workload struct {
 	replicasUnread bool // the number of replicas could not be read
 	containers     map[string]fakeruntime.ContainerConfig
 	ephemeral      []*v1.Container          // ephemeral containers that steps add
-	asked          map[string]*v1.Container // containers by name, with the probes that steps add
+	withAdded      map[string]*v1.Container // containers by name, with the probes that steps add
+	before         map[*PatchPod]*v1.Pod    // the pod before each patch of probes, with the changes of earlier ones
 	debugged       []*Debug                 // the steps that have been checked
 	byName         map[string]*v1.Container // containers of the pod, and those that steps add; nil until container needs it
 	index          int                      // in the workloads of the scenario

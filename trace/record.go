@@ -12,6 +12,7 @@
 package trace
 
 import (
+	"strings"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -58,6 +59,20 @@ const (
 
 // StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
+
+// ChangesProbes reports whether a record is that of a patch which can change probes of a pod. What the kubelet makes of it has events with the
+// reason ProbeChanged, but a kubelet that does not run at the time makes none.
+func (r *Record) ChangesProbes() bool {
+	if r.Kind != Step || r.Reason != "patch" {
+		return false
+	}
+	for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		if strings.Contains(r.Message, probe) {
+			return true
+		}
+	}
+	return false
+}
 
 // ProbeChanged is the Reason of the Event record about a probe of a running pod that an update of the pod has added, changed or removed.
 const ProbeChanged = "ContainerProbeChanged"

@@ -169,7 +169,7 @@ func (c *checker) check(r *trace.Record) {
 	if p == nil || p.changed {
 		return
 	}
-	if r.Kind == trace.Event && r.Reason == trace.ProbeChanged {
+	if r.ChangesProbes() {
 		p.changed = true
 		return
 	}

@@ -62,7 +62,7 @@ type pod struct {
 	late       bool  // it has exceeded its deadline
 	evicted    int64 // the step at which the kubelet last stopped a container to evict it
 	unstopped  bool  // a stop of the pod has failed
-	changed    bool  // an update has changed its probes: nothing of it is checked from then on
+	changed    bool  // a patch may have changed its probes: nothing of it is checked from then on
 	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
 	synced map[virtual.Time]bool
 }

@@ -103,7 +103,7 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 func (r *Run) readinessAfterStart(start *trace.Record, ready bool) string {
 	c := r.spec(subject{start.Pod, start.Container})
 	switch {
-	case c == nil || r.probesChanged(subject{start.Pod, start.Container}, start.T):
+	case c == nil || r.probesChanged(start.Pod, start.T):
 	case c.ReadinessProbe == nil && c.StartupProbe == nil:
 		return " and has no startup or readiness probe"
 	case !ready && c.StartupProbe != nil:

@@ -32,15 +32,15 @@ func (r *Run) spec(c subject) *v1.Container {
 // probeSpec returns the spec of a probe at a time, or nil if it is unknown.
 func (r *Run) probeSpec(p probe, at virtual.Time) *v1.Probe {
 	c := r.spec(p.subject)
-	if c == nil || r.probesChanged(p.subject, at) {
+	if c == nil || r.probesChanged(p.pod, at) {
 		return nil
 	}
 	return map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe}[p.kind]
 }
 
-// probesChanged reports whether a probe of a container has changed by a time, so that the spec does not tell its probes.
-func (r *Run) probesChanged(c subject, at virtual.Time) bool {
-	change := r.changed[c]
+// probesChanged reports whether a patch can have changed a probe of a pod by a time, so that the spec does not tell the probes.
+func (r *Run) probesChanged(pod string, at virtual.Time) bool {
+	change := r.changed[pod]
 	return change != nil && change.T <= at
 }
 

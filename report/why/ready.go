@@ -28,7 +28,7 @@ func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
-	if m.probesChanged(subject{m.pod, c.Name}, m.t) {
+	if m.probesChanged(m.pod, m.t) {
 		return ""
 	}
 	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) + m.openProbe(c, start, trace.Liveness)

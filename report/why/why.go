@@ -35,7 +35,7 @@ type Run struct {
 	asked   map[probe][]*trace.Record   // requests of a probe to its program; only internal records say
 	exits   map[subject][]*trace.Record // exits of a container that a rule decided; only internal records say
 	resets  map[probe][]*trace.Record   // triggers of a readiness probe; only internal records say
-	changed map[subject]*trace.Record   // the first change of a probe of a container that runs
+	changed map[string]*trace.Record    // the first patch of a pod that can change its probes
 	end     virtual.Time
 }
 
@@ -49,14 +49,14 @@ type probe struct {
 }
 
 // New returns a Run over records, oldest first, of a run that ended at virtual time end. Explanations take thresholds and
-// container types from the specs in pods, and leave them out for pods that are missing. They leave out the settings of the probes of
-// a container once one of them has changed. They name the length of back-offs only
-// if records include internal records. New keeps references to records and pods.
+// container types from the specs in pods, and leave them out for pods that are missing. They leave out the settings of the probes of a
+// pod once a patch can have changed one of them. They name the length of back-offs only if records include internal records. New keeps
+// references to records and pods.
 func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
 		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]*trace.Record{},
-		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, changed: map[subject]*trace.Record{}, end: end,
+		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, changed: map[string]*trace.Record{}, end: end,
 	}
 	for _, pod := range pods {
 		r.pods[pod.Namespace+"/"+pod.Name] = pod
@@ -95,8 +95,9 @@ func (r *Run) add(rec *trace.Record) {
 		if rec.Container != "" {
 			r.lives[c] = append(r.lives[c], rec)
 		}
-		if rec.Reason == trace.ProbeChanged && r.changed[c] == nil {
-			r.changed[c] = rec
+	case trace.Step:
+		if rec.ChangesProbes() && r.changed[rec.Pod] == nil {
+			r.changed[rec.Pod] = rec
 		}
 	}
 }
