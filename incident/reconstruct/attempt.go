@@ -1,6 +1,7 @@
 package reconstruct
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,28 +74,73 @@ func (s *search) attemptAt(zero time.Time, load func(*attempt) error) (*attempt,
 	return a, nil
 }
 
-// load loads the scenario of an attempt. Expectations that it knows from an earlier attempt are not loaded again, which would take most
-// of the time of a search.
+// load loads the scenario of an attempt. The manifest, and expectations that it knows from an earlier attempt, are not loaded again, which
+// would take most of the time of a search.
 func (s *search) load(a *attempt) error {
 	m := s.model
-	a.claims = m.claims(a.zero)
-	key := expectations(a.claims)
-	expect, known := s.expect[key]
-	if known {
-		a.text = m.brief(a.zero)
-		loaded, err := scenarios.LoadBytes("incident.yaml", a.text, nil)
-		if err != nil {
+	c := s.claimsAt(a.zero)
+	expect, known := s.expect[c.key]
+	if !known {
+		if err := s.loadText(a); err != nil {
 			return err
 		}
-		loaded[0].Spec.Expect = expect
-		a.plan = loaded[0].Plan(m.version, nil)
+		s.expect[expectations(a.claims)] = a.plan.Scenario.Spec.Expect
 		return nil
 	}
-	if err := s.loadText(a); err != nil {
+	a.claims = slices.Clone(c.list)
+	a.text = m.brief(a.zero)
+	loaded, err := s.loadBrief(a.text)
+	if err != nil {
 		return err
 	}
-	s.expect[expectations(a.claims)] = a.plan.Scenario.Spec.Expect
+	loaded[0].Spec.Expect = expect
+	a.plan = loaded[0].Plan(m.version, nil)
 	return nil
+}
+
+// loadBrief loads a scenario without its manifest.
+func (s *search) loadBrief(text []byte) ([]*scenarios.Scenario, error) {
+	if s.manifests == nil {
+		manifests, err := scenarios.ReadManifests("incident.yaml", []byte(s.model.manifestLines()))
+		if err != nil {
+			return nil, err
+		}
+		s.manifests = manifests
+	}
+	loaded, err := s.manifests.LoadBytes("incident.yaml", text)
+	if err != nil {
+		s.manifests = nil
+	}
+	return loaded, err
+}
+
+// claimed has the claims of a run, and their expectations as one text.
+type claimed struct {
+	list   []Claim
+	beyond []Claim
+	key    string
+}
+
+// claimsOf is what the claims of a run depend on besides the recording.
+type claimsOf struct {
+	zero, first   time.Time
+	since, longer time.Duration
+	retries       bool
+	rejected      int
+}
+
+// claimsAt returns the claims of a run whose t=0 is zero.
+func (s *search) claimsAt(zero time.Time) claimed {
+	m := s.model
+	of := claimsOf{zero, m.first.At, m.since, m.longer, m.retries, len(m.rejected)}
+	c, known := s.claims[of]
+	if !known {
+		c.list = m.claims(zero)
+		c.beyond, c.key = m.beyond, expectations(c.list)
+		s.claims[of] = c
+	}
+	m.beyond = c.beyond
+	return c
 }
 
 // loadText loads the whole file of an attempt.

@@ -31,8 +31,10 @@ type search struct {
 	progress func(percent int)
 	delay    time.Duration // from the addition of the pod to the first start, in the last run
 
-	expect map[string][]*scenarios.Expect // loaded expectations, by their text
-	scores map[string]int                 // of the attempts so far
+	manifests *scenarios.Manifests           // that of the model
+	claims    map[claimsOf]claimed           // of the attempts so far
+	expect    map[string][]*scenarios.Expect // loaded expectations, by their text
+	scores    map[string]int                 // of the attempts so far
 
 	rejected []detoured
 	found    []finalist // after each climb

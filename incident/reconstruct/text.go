@@ -23,8 +23,16 @@ func (m *model) name() string {
 // text returns the scenario file of an attempt.
 func (m *model) text(a *attempt) []byte { return m.write(a.zero, a.claims, false) }
 
-// brief returns the scenario file without comments and expectations.
+// brief returns the scenario file without the manifest, comments and expectations.
 func (m *model) brief(zero time.Time) []byte { return m.write(zero, nil, true) }
+
+// manifestLines returns the manifest as a document in a scenario file.
+func (m *model) manifestLines() string {
+	if m.manifestOf != m.object {
+		m.manifestText, m.manifestOf = printable.Lines(document(m.object)), m.object
+	}
+	return m.manifestText
+}
 
 func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 	var b strings.Builder
@@ -47,11 +55,10 @@ func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 	for _, text := range m.assumed {
 		comment("", "Assumed: "+text+".")
 	}
-	if m.manifestOf != m.object {
-		m.manifestText, m.manifestOf = printable.Lines(document(m.object)), m.object
+	if !brief {
+		b.WriteString(m.manifestLines())
+		line("---")
 	}
-	b.WriteString(m.manifestText)
-	line("---")
 	line("apiVersion: %s", scenarios.APIVersion)
 	line("kind: Scenario")
 	line("metadata: {name: %s}", m.name())
