@@ -19,7 +19,7 @@ type event struct {
 	InvolvedObject, Regarding reference
 	Reason, Message, Note     string
 	Type                      string
-	Source, DeprecatedSource  struct{ Component, Host string }
+	Source, DeprecatedSource  eventSource
 	ReportingComponent        string
 	ReportingController       string
 	FirstTimestamp            stamp
@@ -33,6 +33,9 @@ type event struct {
 		LastObservedTime stamp
 	}
 }
+
+// eventSource is who sent an event: the kubelet names its node.
+type eventSource struct{ Component, Host string }
 
 // reference is the object of an event.
 type reference struct{ Kind, Namespace, Name, UID, FieldPath string }
@@ -111,6 +114,11 @@ func (r *reader) event(o *object, change string) {
 	default:
 		if f.Pod = r.pod(about.Namespace, about.Name, about.UID, o.at); f.Pod == nil {
 			return
+		}
+		for _, source := range []eventSource{e.Source, e.DeprecatedSource} {
+			if source.Component == "kubelet" && f.Pod.Node == "" {
+				f.Pod.Node = source.Host
+			}
 		}
 	}
 	r.eventTimes(f, &e)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -62,9 +64,8 @@ func tryNode(s *search, _ *part) []choice {
 // reboots returns choices in which the node rebooted before the kubelet found that the sandbox of the pod was gone: after the event before
 // that, and some seconds before, which the kubelet needs to start.
 func (s *search) reboots(f *incident.Fact) []choice {
-	m := s.model
 	var last time.Time
-	for _, e := range m.pod.Facts {
+	for _, e := range s.model.onNode() {
 		for _, at := range []incident.Moment{e.When, e.Last} {
 			if e.Kind == incident.Event && at.Known() && at.End().Before(f.When.At) {
 				last = later(last, at.At)
@@ -79,6 +80,20 @@ func (s *search) reboots(f *incident.Fact) []choice {
 			if down := to - at - start; at > 0 && down > 0 {
 				list = append(list, choice{name: "reboot", steps: []string{fmt.Sprintf("at: %s, rebootNode: {downtime: %s}", value.Format(round(at)), value.Format(round(down)))}})
 			}
+		}
+	}
+	return list
+}
+
+// onNode returns the facts about all pods that the recording has on the node of the pod: they share its kubelet and its container runtime.
+func (m *model) onNode() []*incident.Fact {
+	if m.pod.Node == "" {
+		return m.pod.Facts
+	}
+	var list []*incident.Fact
+	for _, p := range m.rec.Pods {
+		if p.Node == m.pod.Node {
+			list = append(list, p.Facts...)
 		}
 	}
 	return list
@@ -185,15 +200,26 @@ func tryKubelet(s *search, _ *part) []choice {
 }
 
 // forgotten returns the range of times in which the kubelet forgot its events: after the last time of each object that a later one
-// with the same message replaced, and before the first time of those. It is zero if there are none, or if they contradict each other.
+// with the same message replaced, and before the first time of those. It is zero if there are none, or if they contradict each other. All pods
+// of the node tell it, or if these contradict each other, the pod alone.
 func (m *model) forgotten() (after, before time.Time) {
-	type event struct{ container, reason, message string }
+	if after, before = forgottenIn(m.onNode()); after.IsZero() {
+		return forgottenIn(m.pod.Facts)
+	}
+	return after, before
+}
+
+func forgottenIn(facts []*incident.Fact) (after, before time.Time) {
+	type event struct {
+		pod                        *incident.Pod
+		container, reason, message string
+	}
 	last := map[event]*incident.Fact{}
-	for _, f := range m.pod.Facts {
+	for _, f := range facts {
 		if f.Kind != incident.Event || f.Source != incident.FromEvent || !f.When.Known() {
 			continue
 		}
-		key := event{f.Container, f.Reason, f.Message}
+		key := event{f.Pod, f.Container, f.Reason, f.Message}
 		if old := last[key]; old != nil {
 			if old.Last.At.After(after) {
 				after = old.Last.At
@@ -210,31 +236,27 @@ func (m *model) forgotten() (after, before time.Time) {
 	return after, before
 }
 
+// noRuntime are the words of errors because the kubelet could not reach the container runtime.
+var noRuntime = phrases{"dial unix ", "containerd.sock", "crio.sock"}
+
 // runtimeGone reports whether a message says that the kubelet could not reach the container runtime.
-func runtimeGone(message string) bool {
-	return strings.Contains(message, "dial unix ") || strings.Contains(message, "containerd.sock") || strings.Contains(message, "crio.sock")
-}
+func runtimeGone(message string) bool { return noRuntime.in(message) }
 
-// containerGone reports whether a message says that a command could not run because its container had ended: the words of containerd's CRI
-// plugin, of containerd's tasks, of runc and of Docker.
+// noContainer are the words of commands that could not run because their container had ended: those of containerd's CRI plugin, of
+// containerd's tasks, of runc and of Docker.
+var noContainer = phrases{"container is in CONTAINER_EXITED state", "no running task found", "cannot exec in a stopped", "cannot exec a container that has stopped", "is not running"}
+
+// containerGone reports whether a message says that a command could not run because its container had ended.
 func containerGone(message string) bool {
-	if incident.ParseUnhealthy(message).Result != trace.Error {
-		return false
-	}
-	for _, words := range []string{"container is in CONTAINER_EXITED state", "no running task found", "cannot exec in a stopped", "cannot exec a container that has stopped", "is not running"} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
+	return incident.ParseUnhealthy(message).Result == trace.Error && noContainer.in(message)
 }
 
-// tryRuntime stops the container runtime while commands fail because the kubelet cannot reach it.
+// tryRuntime stops the container runtime while commands fail because the kubelet cannot reach it, in this pod or another one of the node.
 func tryRuntime(s *search, _ *part) []choice {
 	m := s.model
 	var first, last incident.Moment
 	tick := time.Second
-	for _, f := range m.pod.Facts {
+	for _, f := range m.onNode() {
 		if f.Kind != incident.Event || !f.When.Known() || !runtimeGone(f.Message) {
 			continue
 		}
@@ -244,7 +266,7 @@ func tryRuntime(s *search, _ *part) []choice {
 		if f.Last.At.After(last.At) {
 			last = f.Last
 		}
-		if c, u := m.spec(f.Container), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" && incident.ProbeOf(c, u.Probe) != nil {
+		if c, u := containerIn(f), incident.ParseUnhealthy(f.Message); c != nil && u.Probe != "" && incident.ProbeOf(c, u.Probe) != nil {
 			tick = max(tick, period(incident.ProbeOf(c, u.Probe)))
 		}
 	}
@@ -253,6 +275,9 @@ func tryRuntime(s *search, _ *part) []choice {
 		return list
 	}
 	from, to := first.Best().Sub(s.best.zero), last.Best().Sub(s.best.zero)
+	if to < 0 {
+		return list
+	}
 	for _, before := range []time.Duration{tick / 2, 100 * time.Millisecond, tick * 9 / 10} {
 		for _, after := range []time.Duration{tick / 2, time.Second, tick * 9 / 10} {
 			at := max(round(from-before), time.Millisecond)
@@ -260,6 +285,21 @@ func tryRuntime(s *search, _ *part) []choice {
 		}
 	}
 	return list
+}
+
+// containerIn returns the container of the pod object that a fact is about, or nil.
+func containerIn(f *incident.Fact) *v1.Container {
+	if f.Pod == nil || f.Pod.Object == nil {
+		return nil
+	}
+	for _, list := range [][]v1.Container{f.Pod.Object.Spec.InitContainers, f.Pod.Object.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == f.Container {
+				return &list[i]
+			}
+		}
+	}
+	return nil
 }
 
 // tryPatch changes the images of containers when the kubelet killed them because their definition had changed.
