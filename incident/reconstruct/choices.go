@@ -139,6 +139,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 			}
 		}
 	}
+	if s.desperate {
+		list = append(list, overruns(p, outages, probe)...)
+	}
 	if slow := s.slowFailures(c, probe, outages); slow != nil {
 		answers = definitionsOf(slow)
 		add("slow windows", absolute(slow, probe, tick))

@@ -51,7 +51,7 @@ const (
 	burst  = 25
 )
 
-// absent claims that probes without a recorded failure did not fail.
+// absent claims that probes without a recorded failure did not fail, and that containers of which the recording has nothing did not start.
 func (c *claimer) absent() {
 	var any *incident.Fact
 	for _, f := range c.pod.Facts {
@@ -62,7 +62,15 @@ func (c *claimer) absent() {
 			return
 		}
 	}
-	if any == nil || c.warnings() >= burst || c.end > expiry {
+	if any == nil || c.end > expiry {
+		return
+	}
+	for _, spec := range c.containers() {
+		if c.hasEvent("Started") && !c.noisy("Normal") && !slices.ContainsFunc(c.pod.Facts, func(f *incident.Fact) bool { return f.Container == spec.Name }) {
+			c.claim(any, "no start of "+spec.Name, fmt.Sprintf("never: ..%s, container: %s, record: {kind: Event, reason: Started}", c.at(), spec.Name))
+		}
+	}
+	if c.warnings() >= burst {
 		return
 	}
 	for _, list := range [][]v1.Container{c.object.Spec.InitContainers, c.object.Spec.Containers} {
@@ -277,11 +285,12 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 	case u.Probe != "" && incident.ProbeOf(c.spec(f.Container), u.Probe) == nil:
 		return "", nil
 	case u.Probe != "" && (f.Reason == "Unhealthy" || f.Reason == "ProbeWarning"):
-		text := fmt.Sprintf("%srecord: {kind: Event, reason: %s, message: %s}", of, f.Reason, strconv.Quote(pattern(f.Message, u)))
+		told := c.tellsErrors(f.Container, u.Probe)
+		text := fmt.Sprintf("%srecord: {kind: Event, reason: %s, message: %s}", of, f.Reason, strconv.Quote(pattern(f.Message, u, told)))
 		var all []*incident.Fact
 		for _, o := range c.pod.Facts {
 			if o.Kind == incident.Event && o.Reason == f.Reason && o.Container == f.Container && o.When.Known() {
-				if v := incident.ParseUnhealthy(o.Message); v.Probe == u.Probe && pattern(o.Message, v) == pattern(f.Message, u) {
+				if v := incident.ParseUnhealthy(o.Message); v.Probe == u.Probe && pattern(o.Message, v, told) == pattern(f.Message, u, told) {
 					all = append(all, o)
 				}
 			}
@@ -303,10 +312,15 @@ func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
 	return "", nil
 }
 
-// pattern returns what an expectation matches instead of a message, whose addresses and words differ from those of a run.
-func pattern(message string, u incident.Unhealthy) string {
+// pattern returns what an expectation matches instead of a message, whose addresses and words differ from those of a run. If the causes of all
+// errors of the probe are told, it matches errors with this cause only.
+func pattern(message string, u incident.Unhealthy, told bool) string {
 	probe := strings.ToUpper(string(u.Probe[:1])) + string(u.Probe[1:])
 	switch {
+	case u.Result == "error" && told && runtimeGone(message):
+		return "/^" + probe + " probe errored.*" + noRuntime.pattern() + "/"
+	case told && containerGone(message):
+		return "/^" + probe + " probe errored.*" + noContainer.pattern() + "/"
 	case u.Result != "failure":
 		return "/^" + probe + " probe (errored|warning)/"
 	case kindOf(u.Output) != "":
@@ -325,6 +339,16 @@ type phrases []string
 func (p phrases) in(output string) bool {
 	return slices.ContainsFunc(p, func(phrase string) bool { return strings.Contains(output, phrase) })
 }
+
+// tellsErrors reports whether the messages of all errors of a probe tell that its container or the container runtime was gone.
+func (m *model) tellsErrors(container string, probe trace.Probe) bool {
+	return !slices.ContainsFunc(m.failures(container, probe), func(f *incident.Fact) bool {
+		return incident.ParseUnhealthy(f.Message).Result == trace.Error && !runtimeGone(f.Message) && !containerGone(f.Message)
+	})
+}
+
+// pattern returns a regular expression for texts with one of the phrases.
+func (p phrases) pattern() string { return "(" + strings.Join(p, "|") + ")" }
 
 var (
 	refused = phrases{"connection refused"}

@@ -2,6 +2,7 @@ package reconstruct
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/incident"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -27,38 +29,93 @@ func (s *search) editsOfDeaths(t *script, gaps []gap) []edit {
 		list = append(list, s.editsOfAges(t)...)
 		middle := g.from + (g.to-g.from)/2
 		for i, l := range t.lives {
-			if l.start > g.to || l.start+l.took < g.from-longestDeath {
+			stopped := l.signal > 0 && l.start+l.signal < g.to
+			if l.start > g.to || l.start+l.took < g.from-longestDeath && !stopped {
 				continue
 			}
 			end := func(at time.Duration, pending *asked) {
-				if at <= l.start {
-					return
-				}
-				for _, code := range codesOf(l) {
-					list = append(list, func(m *model) {
-						n := t.clone()
-						n.lives[i].exits, n.lives[i].took, n.lives[i].code = true, at-l.start, code
-						if pending != nil {
-							n.ask(u.Probe, *pending)
-						}
-						m.take(n)
-					})
+				switch {
+				case at <= l.start:
+				case stopped && at > l.start+l.signal:
+					list = append(list, s.stopsAt(t, l, at, pending, u.Probe, f)...)
+				default:
+					for _, code := range codesOf(l) {
+						list = append(list, func(m *model) {
+							n := t.clone()
+							n.lives[i].exits, n.lives[i].took, n.lives[i].code = true, at-l.start, code
+							if pending != nil {
+								n.ask(u.Probe, *pending)
+							}
+							m.take(n)
+						})
+					}
 				}
 			}
-			request, known := t.requestBefore(u.Probe, min(g.to, middle+period(incident.ProbeOf(t.c, u.Probe))/2))
-			if !known || request < g.from-longestRequest(incident.ProbeOf(t.c, u.Probe)) {
+			p := incident.ProbeOf(t.c, u.Probe)
+			request, known := t.requestBefore(u.Probe, min(g.to, middle+period(p)/2))
+			if !known || request < g.from-longestRequest(p) && !stopped {
 				continue
 			}
+			under := &asked{number: l.number, at: request, word: s.pendingWord(t, u.Probe), says: f.Place.String() + ": the container ended before it answered"}
 			switch {
+			case gone && s.model.cutBefore(f): // the end of the container ended a command, and a sync of the pod ran the probe again
+				if before, known := t.requestBefore(u.Probe, middle-near); known {
+					under.at = before
+					end(middle, under)
+				}
 			case gone:
 				for _, before := range []time.Duration{3 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond} {
 					end(request-before, nil)
 					end(middle-before, nil) // a sync of the pod ran the probe
 				}
 			case request < middle:
-				end(middle, &asked{number: l.number, at: request, word: s.pendingWord(t, u.Probe), says: f.Place.String() + ": the container ended before it answered"})
+				end(middle, under)
 			}
 		}
+	}
+	return list
+}
+
+// cutBefore reports whether the same probe as that of a failure failed in another way just before, as a command does that the end of its
+// container ends.
+func (m *model) cutBefore(f *incident.Fact) bool {
+	u := incident.ParseUnhealthy(f.Message)
+	return slices.ContainsFunc(m.failures(f.Container, u.Probe), func(o *incident.Fact) bool {
+		before := f.When.At.Sub(o.When.At)
+		return o != f && incident.ParseUnhealthy(o.Message).Result == trace.Failure && before >= 0 && before < near+o.When.Within
+	})
+}
+
+// stopsAt returns edits after which an instance that the kubelet stops ends at a time, and one of the other containers lasts longer: the
+// probes of a pod go on as long as one of its containers runs.
+func (s *search) stopsAt(t *script, l lived, at time.Duration, pending *asked, probe trace.Probe, f *incident.Fact) []edit {
+	code := 0
+	for _, e := range s.model.pod.Facts {
+		if e.Kind == incident.Terminated && e.Container == t.c.Name && s.model.numberOf(e) == l.number {
+			code = int(max(min(e.ExitCode, 255), 0))
+		}
+	}
+	stop := rule{fmt.Sprintf("instance: %d, afterSigterm: %s, exit: %d", l.number, value.Format(round(at-l.start-l.signal)), code), f.Place.String() + ": it had just ended then"}
+	others := []string{""}
+	for _, c := range s.model.containers() {
+		if c.Name != t.c.Name && s.model.part(c.Name, "stop") != nil {
+			others = append(others, c.Name)
+		}
+	}
+	var list []edit
+	for _, other := range others {
+		list = append(list, func(m *model) {
+			n := t.clone()
+			if pending != nil {
+				n.ask(probe, *pending)
+			}
+			m.take(n)
+			p := m.part(t.c.Name, "stop")
+			p.rules = append(slices.Clone(p.rules), stop)
+			if o := m.part(other, "stop"); o != nil && other != "" {
+				o.rules = append(slices.Clone(o.rules), rule{ignoresSignal.text, f.Place.String() + ": the pod still had a container then"})
+			}
+		})
 	}
 	return list
 }

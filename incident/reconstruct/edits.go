@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -32,6 +33,7 @@ func (s *search) edits() []edit {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
 	}
+	list = append(list, s.editsOfInits()...)
 	list = append(append(append(list, s.editsOfStart(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
 	for _, c := range containers {
 		for _, probe := range probesOf(c) {
@@ -49,6 +51,24 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour && s.possible(-by) {
 				list = append(list, func(m *model) { m.sandbox = longer })
 			}
+		}
+	}
+	return list
+}
+
+// editsOfInits returns edits after which init containers end by themselves as by default, and the relists in which the kubelet notices their
+// ends are at another part of a second: what follows an end depends on both.
+func (s *search) editsOfInits() []edit {
+	var list []edit
+	for _, c := range s.model.object.Spec.InitContainers {
+		p := s.model.part(c.Name, "exits")
+		if podutil.IsRestartableInitContainer(&c) || len(p.rules) == 0 {
+			continue
+		}
+		for tenth := range 10 {
+			list = append(list, func(m *model) {
+				m.part(c.Name, "exits").rules, m.uptime = nil, relistAt(tenth)
+			})
 		}
 	}
 	return list
@@ -148,8 +168,10 @@ func (s *search) editsOfLives(t *script, gaps []gap) []edit {
 	list = append(list, s.editsOfDeaths(t, gaps)...)
 	var shifts, moments []time.Duration
 	for _, g := range gaps {
-		if by, known := g.shift(); known {
-			shifts = append(shifts, by)
+		for _, by := range g.shifts() {
+			if !slices.Contains(shifts, by) {
+				shifts = append(shifts, by)
+			}
 		}
 		moments = append(moments, g.from+(g.to-g.from)/2)
 	}
@@ -211,7 +233,15 @@ func (s *search) editsOfWindows(t *script, probe trace.Probe, gaps []gap) []edit
 	p := incident.ProbeOf(t.c, probe)
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	for _, g := range gaps {
-		if !g.concerns(t.c.Name, probe) {
+		concerned := g.concerns(t.c.Name, probe)
+		if concerned || probe == trace.Startup && isInit(s.model.object, t.c) { // the next container starts when this one has started
+			for _, by := range g.shifts() {
+				if by.Abs() < timeout {
+					list = append(list, slower(t, probe, by, g.claim.Fact.Place.String()+": what follows this answer is as late"))
+				}
+			}
+		}
+		if !concerned {
 			continue
 		}
 		from := g.from - time.Second
@@ -227,22 +257,24 @@ func (s *search) editsOfWindows(t *script, probe trace.Probe, gaps []gap) []edit
 				}
 			}))
 		}
-		if by, known := g.shift(); known && by > slowAfter && by < timeout {
-			says := g.claim.Fact.Place.String() + ": what follows this answer is as late"
-			list = append(list, slower(t, probe, by, says))
-		}
 	}
 	return list
 }
 
-// slower returns an edit after which a probe gets its answers later. The other probes of the container run later after a startup probe that
-// is slower.
+// slower returns an edit after which a probe gets its answers later, or sooner if by is negative. The other probes of the container run as
+// much later after a startup probe that is slower.
 func slower(t *script, probe trace.Probe, by time.Duration, says string) edit {
 	return func(m *model) {
 		n := t.clone()
-		for i, a := range n.series[probe] {
-			if a.word == "" {
-				n.series[probe][i].word, n.series[probe][i].says = "ok in "+value.Format(round(by)), says
+		all := n.series[probe]
+		for i, a := range all {
+			took, slow := tookOf(a.word)
+			switch took = round(took + by); {
+			case a.word != "" && !slow:
+			case took > slowAfter:
+				all[i].word, all[i].says = "ok in "+value.Format(took), says
+			default:
+				all[i].word, all[i].says = "", ""
 			}
 		}
 		for _, other := range probesOf(t.c) {
@@ -254,6 +286,16 @@ func slower(t *script, probe trace.Probe, by time.Duration, says string) edit {
 		}
 		m.take(n)
 	}
+}
+
+// tookOf returns how long the program needs for an answer that is ok, if that is slow.
+func tookOf(word string) (took time.Duration, slow bool) {
+	text, slow := strings.CutPrefix(word, "ok in ")
+	if !slow || word == late {
+		return 0, false
+	}
+	took, err := value.ParseDuration(text)
+	return took, err == nil
 }
 
 // editsOfRuns returns edits that change what single runs of a probe get, or the rest of the runs of an instance.

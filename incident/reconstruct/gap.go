@@ -52,6 +52,26 @@ func (g *gap) shift() (time.Duration, bool) {
 	return best, found && best != 0
 }
 
+// edge is how far within the window of a gap the smallest of its shifts leads.
+const edge = 20 * time.Millisecond
+
+// shifts returns by how much later the nearest record should be: so that it is in the middle of the window, and so that it is just in the
+// window, because other facts can have left it little room.
+func (g *gap) shifts() []time.Duration {
+	by, known := g.shift()
+	if !known {
+		return nil
+	}
+	list := []time.Duration{round(by)}
+	if least := by.Abs() - (g.to-g.from)/2 + edge; least > 0 && least < by.Abs() {
+		if by < 0 {
+			least = -least
+		}
+		list = append(list, round(least))
+	}
+	return list
+}
+
 func (g *gap) about(container string) bool {
 	return g.claim.Fact.Container == container || strings.Contains(g.claim.expect, "container: "+container+",")
 }

@@ -21,6 +21,17 @@ func (a *attempt) missing() int {
 	return sum
 }
 
+// explainedUntil returns the time until which an attempt explains all facts: the earliest end of the window of a fact that it does not.
+func (a *attempt) explainedUntil() time.Duration {
+	until := a.plan.Duration
+	for i := range a.claims {
+		if r := &a.run.Results[i]; r.Outcome != expect.Held {
+			until = min(until, r.Expect.Window().Max)
+		}
+	}
+	return until
+}
+
 // nearness returns how close a run is to an expectation that it does not meet, from 0 to 900.
 func (a *attempt) nearness(e *scenarios.Expect) int {
 	w := e.Window()

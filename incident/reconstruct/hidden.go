@@ -41,6 +41,9 @@ func (s *search) editsOfSteps(gaps []gap, scripts map[string]*script) []edit {
 					change(to)
 				}
 			}
+			for _, to := range endedSteps(step, gaps) {
+				change(to)
+			}
 			if p.what != "gates" {
 				change()
 			}
@@ -63,8 +66,10 @@ func shiftsOf(gaps []gap) []time.Duration {
 		}
 	}
 	for _, g := range gaps {
-		if by, known := g.shift(); known && len(shifts) < 12 {
-			add(by)
+		for _, by := range g.shifts() {
+			if len(shifts) < 16 {
+				add(by)
+			}
 		}
 	}
 	for _, by := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second} {
@@ -111,6 +116,30 @@ func movedSteps(step string, by time.Duration) []string {
 	}
 	if lasts-by > 0 && later != "" {
 		list = append(list, later+lasting(lasts-by))
+	}
+	return list
+}
+
+// endedSteps returns a step with an effect that ends shortly before a fact that is later than in the best run so far.
+func endedSteps(step string, gaps []gap) []string {
+	when, length := stepTime.FindStringSubmatch(step), stepLength.FindStringSubmatchIndex(step)
+	if when == nil || length == nil {
+		return nil
+	}
+	at, err := value.ParseDuration(when[1])
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, g := range gaps[:min(len(gaps), mostOutages)] {
+		if _, late := g.late(); !late {
+			continue
+		}
+		for _, before := range []time.Duration{hiddenBefore, 500 * time.Millisecond, time.Second, noticed} {
+			if lasts := g.from + (g.to-g.from)/2 - before - at; lasts > 0 {
+				list = append(list, step[:length[4]]+value.Format(round(lasts))+step[length[5]:])
+			}
+		}
 	}
 	return list
 }

@@ -212,6 +212,40 @@ func lasting(probe trace.Probe) (word, definition string) {
 	return name + " in 1h", fmt.Sprintf("name: %s, code: 1, ignoreTimeout: true", name)
 }
 
+// overrun returns the name and the definition of the answer of a command that fails in a way after its timeout, because the runtime does not
+// end it.
+func overrun(probe trace.Probe, o *outage) (name, definition string) {
+	name, definition = string(probe)+"Overrun", ", code: 1"
+	if number, named := strings.CutPrefix(o.word, string(probe)); named && o.answer != "" {
+		name += number
+		_, definition, _ = strings.Cut(o.answer, "name: "+o.word)
+	}
+	return name, "name: " + name + definition + ", ignoreTimeout: true"
+}
+
+// overruns returns behaviors in which each run of a command takes so long that the recorded failures follow each other, each as soon as the one
+// before has ended: longer than the period of the probe, because the runtime does not end it at its timeout.
+func overruns(p *v1.Probe, outages []outage, probe trace.Probe) []choice {
+	var list []choice
+	for i := range outages {
+		o := &outages[i]
+		if p.Exec == nil || o.count < 2 || o.word == "hang" {
+			continue
+		}
+		took := round((o.last - o.first) / time.Duration(o.count-1))
+		if took < period(p)+time.Second {
+			continue
+		}
+		name, definition := overrun(probe, o)
+		does := fmt.Sprintf("%s: %s in %s", probe, name, value.Format(took))
+		list = append(list, choice{name: "overruns", answers: []string{definition}, rules: []rule{{does, o.says}}})
+		if begins := o.first - took - period(p)/2; begins > 0 {
+			list = append(list, choice{name: "overruns", answers: []string{definition}, rules: []rule{{"at: " + value.Format(round(begins)) + ", " + does, o.says}}})
+		}
+	}
+	return list
+}
+
 // slowFailures returns the failures of a probe as those of requests that an earlier run of the probe in the best run so far sent: the
 // program answered late, or ended before it answered. It returns nil if all are at the times of runs.
 func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outage) []outage {
@@ -246,6 +280,9 @@ func (s *search) slowFailures(c *v1.Container, probe trace.Probe, outages []outa
 			o.word, o.answer = "hang", ""
 		case took < timeout && !strings.Contains(o.word, " in "):
 			o.word += " in " + value.Format(round(took))
+		case s.desperate && p.Exec != nil && took >= timeout && !strings.Contains(o.word, " in "):
+			name, definition := overrun(probe, o)
+			o.word, o.answer = name+" in "+value.Format(round(took)), definition
 		default:
 			continue
 		}

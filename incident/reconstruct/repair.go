@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"probesim.dev/scenarios/simulate"
 )
@@ -147,19 +148,32 @@ func (s *search) mend() error {
 	}
 }
 
-// pairs is the number of edits from which a repair goes on although they do not help alone, and pairRuns is the number of runs for each.
+// pairs is the number of edits from which a repair goes on although they do not help alone: those that come closest, and farther of those
+// that explain all facts until a later time than before. pairRuns is the number of runs for each.
 const (
 	pairs    = 8
+	farther  = 4
 	pairRuns = 120
 )
 
 // worthwhile is the share of what is missing, as a divisor, that an edit must bring for a repair to go on without a look at the others.
 const worthwhile = 20
 
-// tried is an edit that did not help, and how much was missing after it.
+// tried is an edit that did not help, how much was missing after it, and until when all facts were explained.
 type tried struct {
 	edit    edit
 	missing int
+	until   time.Duration
+}
+
+// closest returns the edits from which a repair goes on after a time until which all facts were explained. What follows a fact depends on
+// it, so an edit that explains an earlier fact can lead further although it loses later ones.
+func closest(list []tried, until time.Duration) []tried {
+	slices.SortStableFunc(list, func(a, b tried) int { return cmp.Compare(a.missing, b.missing) })
+	first := list[:min(len(list), pairs)]
+	rest := slices.DeleteFunc(slices.Clone(list[len(first):]), func(t tried) bool { return t.until <= until })
+	slices.SortStableFunc(rest, func(a, b tried) int { return cmp.Compare(b.until, a.until) })
+	return append(slices.Clone(first), rest[:min(len(rest), farther)]...)
 }
 
 // descend takes each edit that helps, until none does. It returns those that come closest then.
@@ -176,7 +190,7 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 			if s.left <= until || s.exhausted() {
 				break
 			}
-			missing, err := s.edited(e, seen)
+			a, err := s.edited(e, seen)
 			if err != nil {
 				return nil, err
 			}
@@ -190,8 +204,8 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 					break
 				}
 			}
-			if missing >= 0 {
-				close = append(close, tried{e, missing})
+			if a != nil {
+				close = append(close, tried{e, a.missing(), a.explainedUntil()})
 			}
 		}
 		if better = best != nil; better {
@@ -202,37 +216,36 @@ func (s *search) descend(seen map[string]bool, runs int) ([]tried, error) {
 			return close, nil
 		}
 		if !better || s.complete() {
-			slices.SortStableFunc(close, func(a, b tried) int { return cmp.Compare(a.missing, b.missing) })
-			return close[:min(len(close), pairs)], nil
+			return closest(close, s.best.explainedUntil()), nil
 		}
 	}
 }
 
-// edited makes an edit, and keeps it if less is missing then. It returns how much is, or -1 if it had made this edit before.
-func (s *search) edited(e edit, seen map[string]bool) (int, error) {
+// edited makes an edit, and keeps it if less is missing then. It returns the attempt, or nil if it had made this edit before or the result
+// cannot run.
+func (s *search) edited(e edit, seen map[string]bool) (*attempt, error) {
 	before := s.model.snapshot()
 	e(s.model)
 	key := fmt.Sprint(string(s.model.brief(s.model.zero(s.delay))), s.model.since)
 	if seen[key] {
 		s.model.restore(before)
-		return -1, nil
+		return nil, nil
 	}
 	seen[key] = true
 	a, err := s.attempt()
 	if errors.Is(err, simulate.ErrInterrupted) {
-		return 0, err
+		return nil, err
 	}
 	if err != nil {
 		s.model.restore(before)
-		return -1, nil
+		return nil, nil
 	}
-	missing := a.missing()
-	if missing < s.best.missing() {
+	if a.missing() < s.best.missing() {
 		s.best = a
 	} else {
 		s.model.restore(before)
 	}
-	return missing, nil
+	return a, nil
 }
 
 // exhausted reports whether the search has done all the work that it may do.

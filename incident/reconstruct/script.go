@@ -54,6 +54,10 @@ func (s *search) script(c *v1.Container) *script {
 		if incident.ProbeOf(c, probe).Exec != nil {
 			_, definition := lasting(probe)
 			t.definitions[probe] = append(t.definitions[probe], definition)
+			for i := range kinds[probe] {
+				_, definition := overrun(probe, &kinds[probe][i])
+				t.definitions[probe] = append(t.definitions[probe], definition)
+			}
 		}
 	}
 	for i := range records {
@@ -122,14 +126,19 @@ func (s *search) asked(c *v1.Container, r *trace.Record, kinds []outage) asked {
 		}
 		return x
 	}
-	for _, o := range kinds {
+	p := incident.ProbeOf(c, r.Probe)
+	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
+	for i, o := range kinds {
 		if o.matches(r) {
 			x.word, x.says = o.word, o.says
+			if p.Exec != nil && r.Took >= timeout && o.word != "hang" && !s.diedAt(c, r.T.Offset()) {
+				name, _ := overrun(r.Probe, &kinds[i])
+				x.word = name + " in " + value.Format(round(r.Took))
+				return x
+			}
 			break
 		}
 	}
-	p := incident.ProbeOf(c, r.Probe)
-	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	switch {
 	case x.word == "":
 		x.failed = true
