@@ -11,7 +11,6 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -33,7 +32,6 @@ func (s *search) edits() []edit {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
 	}
-	list = append(list, s.editsOfInits()...)
 	list = append(append(append(list, s.editsOfStart(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
 	for _, c := range containers {
 		for _, probe := range probesOf(c) {
@@ -51,24 +49,6 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 			if longer := s.model.sandbox - by; longer > 0 && longer < time.Hour && s.possible(-by) {
 				list = append(list, func(m *model) { m.sandbox = longer })
 			}
-		}
-	}
-	return list
-}
-
-// editsOfInits returns edits after which init containers end by themselves as by default, and the relists in which the kubelet notices their
-// ends are at another part of a second: what follows an end depends on both.
-func (s *search) editsOfInits() []edit {
-	var list []edit
-	for _, c := range s.model.object.Spec.InitContainers {
-		p := s.model.part(c.Name, "exits")
-		if podutil.IsRestartableInitContainer(&c) || len(p.rules) == 0 {
-			continue
-		}
-		for tenth := range 10 {
-			list = append(list, func(m *model) {
-				m.part(c.Name, "exits").rules, m.uptime = nil, relistAt(tenth)
-			})
 		}
 	}
 	return list

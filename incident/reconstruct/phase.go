@@ -256,7 +256,7 @@ func tryPhase(s *search, _ *part) []choice {
 		}
 	}
 	for tenth := range 10 {
-		list = append(list, choice{name: "uptime", uptime: relistAt(tenth)})
+		list = append(list, choice{name: "uptime", uptime: 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond})
 	}
 	for _, f := range m.pod.Facts {
 		if f.Kind == incident.Created || f.Kind == incident.Event && f.Reason == "Scheduled" {
@@ -270,11 +270,6 @@ func tryPhase(s *search, _ *part) []choice {
 		}
 	}
 	return list
-}
-
-// relistAt returns the uptime of a kubelet that relists in one of the tenths of a second.
-func relistAt(tenth int) time.Duration {
-	return 150*time.Second + time.Duration(tenth)*100*time.Millisecond + 37*time.Millisecond
 }
 
 // relists moves the relists of the kubelet, in which it notices exits, so that a container that starts after one has its exact time.

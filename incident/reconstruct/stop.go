@@ -112,14 +112,14 @@ func (s *search) stopsBetween(c *v1.Container) []stopTime {
 // mostStops is the number of times to stop that stopsBetween returns at most.
 const mostStops = 4
 
-// outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop its pod. It may have dropped
-// the event about this container.
+// outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop its pod.
 func (m *model) outlasts(container string) bool {
 	stopped, running := false, false
 	for _, f := range m.pod.Facts {
-		ends := f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
-		stopped = stopped || ends && (f.Container == container || m.noisy("Normal"))
-		running = running || f.Kind == incident.Running && f.Container == container
+		if f.Container == container {
+			stopped = stopped || f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
+			running = running || f.Kind == incident.Running
+		}
 	}
 	return stopped && running
 }
