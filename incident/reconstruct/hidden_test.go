@@ -1,10 +1,15 @@
 package reconstruct
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/trace"
 )
 
 // TestHidden checks reconstructions of what leaves no fact of its own, so that only the times and the numbers of other facts tell it.
@@ -52,6 +57,10 @@ func TestHidden(t *testing.T) {
 			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{instance: 0, liveness: ok in 22s}, {instance: 0, after: 25.34s, exit: 1}]}]}]`, 0, "liveness: "},
 		{"a container that the runtime lost before a request", `restartPolicy: Never, containers: [{name: app, image: "web:1", livenessProbe: {grpc: {port: 5000}, periodSeconds: 2, failureThreshold: 100}}]`,
 			`duration: 30s, pods: [{name: web}], steps: [{at: 18.1s, kill: {pod: web, container: app, remove: true}}]`, 0, "remove: true"},
+		{"a command that the end of its stopped container ends, and other containers that never started", `initContainers: [{name: mesh, image: "mesh:1", restartPolicy: Always, ` + hook + `, ` +
+			`readinessProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 1}}], containers: [{name: app, image: "web:1"}]`,
+			`duration: 90s, pods: [{name: web, containers: [{name: mesh, answers: [{name: busy, code: 1, ignoreTimeout: true}], behavior: [{after: 6s, readiness: busy in 5m}, {postStart: ok in 25s}, {afterSigterm: 4.1s, exit: 1}]}]}], ` +
+				`steps: [{at: 6.05s, delete: {}}]`, 0, "ignoreTimeout: true"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
@@ -61,6 +70,123 @@ func TestHidden(t *testing.T) {
 				t.Errorf("there is no %q in\n%s", test.want, r.Text)
 			}
 		})
+	}
+}
+
+// TestRuntimeOfNode reconstructs a pod without commands in its probes, whose restarts an outage of the container runtime delays. Only another pod
+// of the node tells about the outage.
+func TestRuntimeOfNode(t *testing.T) {
+	rec := simulatedText(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: app, image: "web:1"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b}
+spec: {containers: [{name: app, image: "web:1", readinessProbe: {exec: {command: [up]}, periodSeconds: 5}}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 7m
+  pods: [{name: a, containers: [{name: app, behavior: [{after: 18s, exit: 1}]}]}, {name: b}]
+  steps: [{at: 2m, runtimeDown: {for: 2m}}]
+`, 0)
+	r := reconstructed(t, rec)
+	if steps := r.Steps(); r.Pod.Name != "a" || !slices.ContainsFunc(steps, func(s string) bool { return strings.Contains(s, "runtimeDown") }) {
+		t.Errorf("the steps of pod %s are %q", r.Pod.Name, steps)
+	}
+	r.Pod.Node = "another"
+	other, err := Pod(context.Background(), rec, r.Pod, Options{Runs: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := tryRuntime(&search{model: other.model, best: &attempt{zero: other.Zero}}, nil); len(list) != 1 {
+		t.Errorf("a pod of another node tells about the runtime: %v", list)
+	}
+}
+
+// TestOverruns checks the lengths of commands that each fail long after their timeout, so that the next one runs as soon as the one before has
+// ended.
+func TestOverruns(t *testing.T) {
+	exec := &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{}}, PeriodSeconds: 10}
+	stuck := outage{word: "startup1", answer: `name: startup1, code: 1, body: "stuck"`, count: 3, first: 80 * time.Second, last: 190 * time.Second}
+	often, other := stuck, stuck
+	often.count = 12
+	other.word, other.answer, other.first, other.last = "1", "", 55*time.Second, 165*time.Second
+	for _, test := range []struct {
+		probe *v1.Probe
+		o     outage
+		rules []string
+		named string
+	}{
+		{exec, stuck, []string{"startup: startupOverrun1 in 55s", "at: 20s, startup: startupOverrun1 in 55s"}, `name: startupOverrun1, code: 1, body: "stuck", ignoreTimeout: true`},
+		{exec, other, []string{"startup: startupOverrun in 55s"}, "name: startupOverrun, code: 1, ignoreTimeout: true"},
+		{exec, often, nil, ""}, // in each period
+		{&v1.Probe{PeriodSeconds: 10}, stuck, nil, ""},
+	} {
+		var rules []string
+		for _, c := range overruns(test.probe, []outage{test.o}, trace.Startup) {
+			rules = append(rules, c.rules[0].text)
+			if !slices.Equal(c.answers, []string{test.named}) {
+				t.Errorf("the answers are %q, want %q", c.answers, test.named)
+			}
+		}
+		if !slices.Equal(rules, test.rules) {
+			t.Errorf("overruns(%v) = %q, want %q", test.o, rules, test.rules)
+		}
+	}
+}
+
+func TestEndedSteps(t *testing.T) {
+	late := gap{from: 29 * time.Second, to: 31 * time.Second, times: []time.Duration{20 * time.Second}}
+	for _, test := range []struct {
+		step string
+		gap  gap
+		want []string
+	}{
+		{"at: 5s, runtimeDown: {for: 10s}", late, []string{"at: 5s, runtimeDown: {for: 24.97s}", "at: 5s, runtimeDown: {for: 24.5s}", "at: 5s, runtimeDown: {for: 24s}", "at: 5s, runtimeDown: {for: 19.8s}"}},
+		{"at: 35s, runtimeDown: {for: 10s}", late, nil},
+		{"at: 5s, evict: {pod: web}", late, nil},
+		{"at: 5s, runtimeDown: {for: 10s}", gap{from: 29 * time.Second, to: 31 * time.Second, times: []time.Duration{40 * time.Second}}, nil}, // too late, not too early
+	} {
+		if got := endedSteps(test.step, []gap{test.gap}); !slices.Equal(got, test.want) {
+			t.Errorf("endedSteps(%q) = %q, want %q", test.step, got, test.want)
+		}
+	}
+}
+
+func TestShifts(t *testing.T) {
+	for _, test := range []struct {
+		at   time.Duration
+		want []time.Duration
+	}{
+		{20 * time.Second, []time.Duration{10 * time.Second, 9020 * time.Millisecond}},
+		{32 * time.Second, []time.Duration{-2 * time.Second, -1020 * time.Millisecond}},
+		{30500 * time.Millisecond, []time.Duration{-500 * time.Millisecond}}, // in the window
+	} {
+		g := gap{from: 29 * time.Second, to: 31 * time.Second, times: []time.Duration{test.at}}
+		if got := g.shifts(); !slices.Equal(got, test.want) {
+			t.Errorf("shifts from %s are %v, want %v", test.at, got, test.want)
+		}
+	}
+}
+
+// TestClosest checks the edits from which a repair goes on: those that come closest, and those that explain all facts until a later time.
+func TestClosest(t *testing.T) {
+	var list []tried
+	for i := range 20 {
+		list = append(list, tried{missing: 100 + i, until: time.Duration(i) * time.Second})
+	}
+	var missing []int
+	for _, c := range closest(list, 16*time.Second) {
+		missing = append(missing, c.missing)
+	}
+	if want := []int{100, 101, 102, 103, 104, 105, 106, 107, 119, 118, 117}; !slices.Equal(missing, want) {
+		t.Errorf("got %v, want %v", missing, want)
 	}
 }
 

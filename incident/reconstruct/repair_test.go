@@ -3,6 +3,11 @@ package reconstruct
 import (
 	"strings"
 	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/trace"
 )
 
 // TestRepair checks reconstructions that no simple behavior explains: what single instances do differs, or only the time of another fact
@@ -28,5 +33,29 @@ func TestRepair(t *testing.T) {
 				t.Errorf("there is no %q in\n%s", test.want, r.Text)
 			}
 		})
+	}
+}
+
+// TestSlower checks the answers of a startup probe that is slower or faster than in a run: those that took long, and those that did not.
+func TestSlower(t *testing.T) {
+	c := &v1.Container{Name: "app", StartupProbe: &v1.Probe{PeriodSeconds: 10}}
+	for _, test := range []struct {
+		word string
+		by   time.Duration
+		want string // nothing: an immediate answer
+	}{
+		{"", 700 * time.Millisecond, "startup: ok in 700ms"},
+		{"ok in 2s", 700 * time.Millisecond, "startup: ok in 2.7s"},
+		{"ok in 2s", -700 * time.Millisecond, "startup: ok in 1.3s"},
+		{"ok in 2s", -2 * time.Second, ""},
+		{"fail", time.Second, "startup: fail"},
+	} {
+		script := &script{c: c, lives: []lived{{took: time.Minute}}, series: map[trace.Probe][]asked{trace.Startup: {{at: 5 * time.Second, word: test.word}}}}
+		m := &model{parts: []*part{{container: "app", what: string(trace.Startup)}}}
+		slower(script, trace.Startup, test.by, "")(m)
+		rules := m.parts[0].rules
+		if got := len(rules) > 0; got != (test.want != "") || got && !strings.HasSuffix(rules[0].text, test.want) {
+			t.Errorf("%q, later by %s: got %q, want %q", test.word, test.by, rules, test.want)
+		}
 	}
 }
