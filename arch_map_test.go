@@ -23,6 +23,8 @@ var orderless = map[string]string{
 	"prober.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
 	"prober.(*containerBoundManager).forgetContainers": "only deletes",
 	"prober.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
+	"prober.(*mutableManager).CleanupPods":             "sorts the workers before it stops them",
+	"prober.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
 	"sim/limit.(*Meter).check":                         "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions":         "only deletes",
 }
