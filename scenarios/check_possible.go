@@ -190,11 +190,6 @@ func (c *checker) needOfKind(kind trace.Kind, s scope) string {
 	return ""
 }
 
-// changesProbes reports whether a step changes a probe.
-func (c *checker) changesProbes() bool {
-	return slices.ContainsFunc(c.scenario.Spec.Steps, func(s *Step) bool { return s == nil || s.Patch != nil && s.Patch.changesProbes() })
-}
-
 // endings returns the actions that end pods in a scope.
 func (c *checker) endings(s scope) []string {
 	if slices.ContainsFunc(c.scenario.matching(s.pod), func(w *workload) bool { return w.spec.Static }) {
@@ -231,7 +226,7 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	case "ImageChanged":
 		return c.needStep(s, "patch")
 	case trace.ProbeChanged:
-		return need(c.changesProbes(), "no step changes a probe")
+		return need(c.spec.Field("steps").Unread() || c.scenario.ChangesProbes(), "no step changes a probe")
 	case "Resized":
 		if slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return !p.InspectReadsResources }) {
 			return c.needStep(s, "resize", "delete") // a removed pod can seem to be resized

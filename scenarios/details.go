@@ -1,6 +1,10 @@
 package scenarios
 
-import "probesim.dev/trace/match"
+import (
+	"slices"
+
+	"probesim.dev/trace/match"
+)
 
 // NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with details (trace.Recorder).
 func (s *Scenario) NeedsDetails() bool {
@@ -44,4 +48,9 @@ func inDetail(fields match.Fields) bool {
 		}
 	}
 	return false
+}
+
+// ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature gate MutableContainerProbes.
+func (s *Scenario) ChangesProbes() bool {
+	return slices.ContainsFunc(s.Spec.Steps, func(step *Step) bool { return step != nil && step.Patch != nil && step.Patch.changesProbes() })
 }
