@@ -21,7 +21,7 @@ func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes
 	if !known {
 		return nil
 	}
-	for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
+	for _, probe := range startOrder {
 		was, is := specOf(before, probe), specOf(c, probe)
 		switch {
 		case was == nil && is == nil:

@@ -25,6 +25,9 @@ type mutableManager struct {
 	probeIDs    int64
 }
 
+// startOrder is the order in which the workers of a container are started (AddPod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+var startOrder = []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness}
+
 func newMutableManager(o Options) *mutableManager {
 	m := &mutableManager{workers: map[key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{}, terminating: map[types.UID]bool{}}
 	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
@@ -54,7 +57,7 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 	m.reconciled[pod.UID] = pod
 	var started []*mutableWorker
 	for c := range probeableContainers(pod) {
-		for _, probe := range []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness} {
+		for _, probe := range startOrder {
 			changed := false
 			switch w := m.workers[key{pod.UID, c.Name, probe}]; {
 			case w != nil && !podutil.IsStatic(pod):
@@ -106,16 +109,16 @@ func (m *mutableManager) IsResultCurrent(p *sim.Proc, u results.Update, probe tr
 
 // StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate, those of sidecars too, and cancels
 // their runs.
-func (m *mutableManager) StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod) {
-	m.stopPod(p, pod, trace.Startup, trace.Liveness)
+func (m *mutableManager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
+	m.stopPod(pod, trace.Startup, trace.Liveness)
 }
 
 // RemovePod stops all workers of a pod.
-func (m *mutableManager) RemovePod(p *sim.Proc, pod *v1.Pod) {
-	m.stopPod(p, pod, trace.Startup, trace.Readiness, trace.Liveness)
+func (m *mutableManager) RemovePod(_ *sim.Proc, pod *v1.Pod) {
+	m.stopPod(pod, startOrder...)
 }
 
-func (m *mutableManager) stopPod(p *sim.Proc, pod *v1.Pod, probes ...trace.Probe) {
+func (m *mutableManager) stopPod(pod *v1.Pod, probes ...trace.Probe) {
 	m.terminating[pod.UID] = true
 	for c := range probeableContainers(pod) {
 		for _, probe := range probes {
@@ -127,7 +130,7 @@ func (m *mutableManager) stopPod(p *sim.Proc, pod *v1.Pod, probes ...trace.Probe
 }
 
 // CleanupPods stops the workers of pods for which keep returns false, and forgets such pods when they have no more workers.
-func (m *mutableManager) CleanupPods(p *sim.Proc, keep func(types.UID) bool) {
+func (m *mutableManager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	active := map[types.UID]bool{}
 	var stopped []*mutableWorker
 	for k, w := range m.workers {

@@ -111,7 +111,9 @@ func (p *PatchPod) checkProbes(w *workload, patched *v1.Pod, n *strict.Node) {
 	check := func(prefix string, list []v1.Container) {
 		for i := range list {
 			c := &list[i]
-			checkContainerSupported(c, prefix+c.Name+".", refuse)
+			for _, probe := range probesOf(c) {
+				checkHTTPGetSupported(probe.probe.HTTPGet, prefix+c.Name+"."+probe.field, refuse)
+			}
 			if first := w.withAdded[c.Name]; first != nil {
 				w.checkHandlers(c, first, n)
 			}

@@ -46,8 +46,8 @@ func (p *PatchPod) changesProbes() bool {
 		return false
 	}
 	for _, c := range slices.Concat(patch.Spec.InitContainers, patch.Spec.Containers) {
-		for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
-			if _, has := c[probe]; has {
+		for _, key := range probeKeys {
+			if _, has := c[key+"Probe"]; has {
 				return true
 			}
 		}
