@@ -86,6 +86,9 @@ func tryProbe(s *search, part *part, c *v1.Container, probe trace.Probe) []choic
 	if late := s.failsLater(c, probe); late != nil {
 		add("windows and later", append(absolute(outages, probe, tick), *late))
 	}
+	if killed := s.failsBeforeKills(c, probe); killed != nil {
+		add("windows and kills", append(killed, absolute(outages, probe, tick)...))
+	}
 	if killed := s.failsAtAge(c, probe); killed != nil {
 		add("windows and age", append(absolute(outages, probe, tick), *killed))
 		add("slow start and age", append(slowStart(s, c, outages, probe, tick), *killed))

@@ -95,6 +95,33 @@ func (s *search) failsLater(c *v1.Container, probe trace.Probe) *rule {
 	return nil
 }
 
+// failsBeforeKills returns rules with which a probe fails as often before each of its recorded kills as that needs, although the kubelet may
+// have dropped the events about these failures. It returns nil if nothing tells of such failures.
+func (s *search) failsBeforeKills(c *v1.Container, probe trace.Probe) []rule {
+	cause, kills := causes[probe]
+	if !kills || !s.model.noisy("Warning") {
+		return nil
+	}
+	p := incident.ProbeOf(c, probe)
+	tick := period(p)
+	var rules []rule
+	for _, f := range s.model.pod.Facts {
+		if f.Kind != incident.Event || f.Reason != "Killing" || f.Container != c.Name || incident.ParseKilling(f.Message) != cause || !f.When.Known() {
+			continue
+		}
+		moments := []incident.Moment{f.When}
+		if f.Count > 1 && f.Last.Known() {
+			moments = append(moments, f.Last)
+		}
+		for _, at := range moments {
+			last := at.At.Add(at.Within/2).Sub(s.best.zero) - 10*time.Millisecond
+			first := last - time.Duration(max(p.FailureThreshold, 1)-1)*tick
+			rules = append(rules, window(first, last, probe, "fail", tick, f.Place.String()+": it was killed. The kubelet may have dropped the events about the failures."))
+		}
+	}
+	return rules
+}
+
 // failsAtAge returns a rule with which each instance fails a probe from the age on at which the probe has it killed when the last instance
 // that ended did, although the kubelet may have dropped the events about these failures. It returns nil if nothing tells of such failures.
 func (s *search) failsAtAge(c *v1.Container, probe trace.Probe) *rule {
