@@ -185,7 +185,7 @@ func (m *model) onlyStart(container string) *incident.Fact {
 			continue
 		}
 		switch {
-		case f.Kind == incident.Terminated, f.Kind == incident.Event && (f.Reason == "Killing" || f.Reason == "BackOff"):
+		case f.Kind == incident.Terminated, f.Kind == incident.Event && f.Reason == "Killing", crashBackOff(f):
 			return nil
 		case f.Kind != incident.Event || !steps[f.Reason]:
 		case f.Count > 1:

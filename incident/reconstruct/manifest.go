@@ -40,8 +40,9 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m.findEnd()
 	m.findStart()
 	m.findPull()
+	m.findImages()
 	m.findDeletion()
-	m.parts = []*part{{what: "node", try: tryNode}}
+	m.parts = append(m.parts, &part{what: "node", try: tryNode})
 	deletion := &part{what: "deletion", try: tryDeletion}
 	if !m.deleted.IsZero() {
 		m.parts = append(m.parts, deletion)
@@ -200,6 +201,10 @@ func (m *model) findStart() {
 			m.first, m.starter, m.anchor = incident.Moment{At: f.When.At.Add(f.When.Within / 2)}, f.Container, f.Reason
 		}
 	}
+	if pull := m.vainPull(); pull != nil && (!m.first.Known() || pull.When.At.Before(m.first.At)) {
+		m.first, m.starter, m.anchor = incident.Moment{At: pull.When.At.Add(pull.When.Within / 2)}, pull.Container, pull.Reason
+		m.earliest, m.doubt = pull.When.At, pull.When.Within
+	}
 	if !m.first.Known() && !m.rec.Start.IsZero() {
 		m.guessStart()
 	}
@@ -242,58 +247,6 @@ func (m *model) beforeFirst(f *incident.Fact) time.Duration {
 	}
 	p := incident.ProbeOf(c, probe)
 	return min(time.Duration(p.InitialDelaySeconds)*time.Second+3*period(p), time.Hour)
-}
-
-// findPull takes the time of image pulls from their messages.
-func (m *model) findPull() {
-	var sum time.Duration
-	n := 0
-	for _, f := range m.pod.Facts {
-		if f.Kind != incident.Event || f.Reason != "Pulled" {
-			continue
-		}
-		if _, rest, ok := strings.Cut(f.Message, " in "); ok && strings.HasPrefix(f.Message, "Successfully pulled") {
-			words := strings.Fields(rest)
-			if len(words) > 0 {
-				if d, err := time.ParseDuration(strings.TrimRight(words[0], ".")); err == nil && d > 0 && d < time.Hour {
-					sum += d
-					n++
-				}
-			}
-		}
-	}
-	if m.pull = m.firstPull(); m.pull == 0 && n > 0 { // the message does not tell how long a pull waited for those of other pods
-		m.pull = (sum / time.Duration(n)).Round(time.Millisecond)
-	}
-	for i := range m.object.Spec.Containers {
-		c := &m.object.Spec.Containers[i]
-		pulls := slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
-			return f.Kind == incident.Event && f.Reason == "Pulling" && f.Container == c.Name
-		})
-		if pulls && c.ImagePullPolicy == "" && c.Image == "unknown" {
-			c.ImagePullPolicy = v1.PullAlways
-		}
-	}
-}
-
-// firstPull returns the time between the events about the first pull of an image, or 0 if they are not exact.
-func (m *model) firstPull() time.Duration {
-	var pulling, pulled incident.Moment
-	for _, f := range m.pod.Facts {
-		if f.Kind != incident.Event || f.When.Within > time.Millisecond || !f.When.Known() {
-			continue
-		}
-		switch {
-		case f.Reason == "Pulling" && !pulling.Known():
-			pulling = f.When
-		case f.Reason == "Pulled" && pulling.Known() && !pulled.Known():
-			pulled = f.When
-		}
-	}
-	if !pulled.Known() {
-		return 0
-	}
-	return pulled.At.Sub(pulling.At).Round(time.Millisecond)
 }
 
 // findDeletion adds a step if the pod was deleted.
