@@ -41,7 +41,7 @@ func (s *search) editsOfSteps(gaps []gap, scripts map[string]*script) []edit {
 					change(to)
 				}
 			}
-			for _, to := range endedSteps(step, gaps) {
+			for _, to := range fittedSteps(step, gaps) {
 				change(to)
 			}
 			if p.what != "gates" {
@@ -120,8 +120,9 @@ func movedSteps(step string, by time.Duration) []string {
 	return list
 }
 
-// endedSteps returns a step with an effect that ends shortly before a fact that is later than in the best run so far.
-func endedSteps(step string, gaps []gap) []string {
+// fittedSteps returns a step with an effect that ends shortly before a fact that is later than in the best run so far, or begins shortly
+// after the record before that fact, or both.
+func fittedSteps(step string, gaps []gap) []string {
 	when, length := stepTime.FindStringSubmatch(step), stepLength.FindStringSubmatchIndex(step)
 	if when == nil || length == nil {
 		return nil
@@ -130,14 +131,31 @@ func endedSteps(step string, gaps []gap) []string {
 	if err != nil {
 		return nil
 	}
+	lasts, err := value.ParseDuration(step[length[4]:length[5]])
+	if err != nil {
+		return nil
+	}
 	var list []string
 	for _, g := range gaps[:min(len(gaps), mostOutages)] {
-		if _, late := g.late(); !late {
+		late, known := g.late()
+		if !known {
 			continue
 		}
+		fact := g.from + (g.to-g.from)/2
+		begins, ends := []time.Duration{at}, []time.Duration{at + lasts}
+		for _, after := range []time.Duration{hiddenBefore, time.Second} {
+			if begin := fact - late + after; begin > at {
+				begins = append(begins, begin)
+			}
+		}
 		for _, before := range []time.Duration{hiddenBefore, 500 * time.Millisecond, time.Second, noticed} {
-			if lasts := g.from + (g.to-g.from)/2 - before - at; lasts > 0 {
-				list = append(list, step[:length[4]]+value.Format(round(lasts))+step[length[5]:])
+			ends = append(ends, fact-before)
+		}
+		for i, begin := range begins {
+			for k, end := range ends {
+				if end > begin && i+k > 0 {
+					list = append(list, fmt.Sprintf("at: %s, %s%s%s", value.Format(round(begin)), step[len(when[0]):length[4]], value.Format(round(end-begin)), step[length[5]:]))
+				}
 			}
 		}
 	}

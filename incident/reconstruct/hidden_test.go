@@ -141,20 +141,28 @@ func TestOverruns(t *testing.T) {
 	}
 }
 
-func TestEndedSteps(t *testing.T) {
+func TestFittedSteps(t *testing.T) {
 	late := gap{from: 29 * time.Second, to: 31 * time.Second, times: []time.Duration{20 * time.Second}}
 	for _, test := range []struct {
 		step string
 		gap  gap
 		want []string
 	}{
-		{"at: 5s, runtimeDown: {for: 10s}", late, []string{"at: 5s, runtimeDown: {for: 24.97s}", "at: 5s, runtimeDown: {for: 24.5s}", "at: 5s, runtimeDown: {for: 24s}", "at: 5s, runtimeDown: {for: 19.8s}"}},
+		{"at: 5s, runtimeDown: {for: 10s}", late, []string{
+			"at: 5s, runtimeDown: {for: 24.97s}", "at: 5s, runtimeDown: {for: 24.5s}", "at: 5s, runtimeDown: {for: 24s}", "at: 5s, runtimeDown: {for: 19.8s}",
+			"at: 20.03s, runtimeDown: {for: 9.94s}", "at: 20.03s, runtimeDown: {for: 9.47s}", "at: 20.03s, runtimeDown: {for: 8.97s}", "at: 20.03s, runtimeDown: {for: 4.77s}",
+			"at: 21s, runtimeDown: {for: 8.97s}", "at: 21s, runtimeDown: {for: 8.5s}", "at: 21s, runtimeDown: {for: 8s}", "at: 21s, runtimeDown: {for: 3.8s}",
+		}},
+		{"at: 5s, apiDown: {for: 20s}", gap{from: 10 * time.Second, to: 10 * time.Second, times: []time.Duration{9 * time.Second}}, []string{
+			"at: 5s, apiDown: {for: 4.97s}", "at: 5s, apiDown: {for: 4.5s}", "at: 5s, apiDown: {for: 4s}",
+			"at: 9.03s, apiDown: {for: 15.97s}", "at: 9.03s, apiDown: {for: 940ms}", "at: 9.03s, apiDown: {for: 470ms}", "at: 10s, apiDown: {for: 15s}",
+		}},
 		{"at: 35s, runtimeDown: {for: 10s}", late, nil},
 		{"at: 5s, evict: {pod: web}", late, nil},
 		{"at: 5s, runtimeDown: {for: 10s}", gap{from: 29 * time.Second, to: 31 * time.Second, times: []time.Duration{40 * time.Second}}, nil}, // too late, not too early
 	} {
-		if got := endedSteps(test.step, []gap{test.gap}); !slices.Equal(got, test.want) {
-			t.Errorf("endedSteps(%q) = %q, want %q", test.step, got, test.want)
+		if got := fittedSteps(test.step, []gap{test.gap}); !slices.Equal(got, test.want) {
+			t.Errorf("fittedSteps(%q) = %q, want %q", test.step, got, test.want)
 		}
 	}
 }

@@ -249,22 +249,24 @@ func (m *model) beforeFirst(f *incident.Fact) time.Duration {
 	return min(time.Duration(p.InitialDelaySeconds)*time.Second+3*period(p), time.Hour)
 }
 
-// findDeletion adds a step if the pod was deleted.
+// findDeletion adds a step if the pod was deleted. The kubelet can be busy with the pod when somebody deletes it, so a recorded time of the
+// request counts if it is before the first stop. A stop in the same second is known more exactly. A later time is that of another request, or
+// of the removal.
 func (m *model) findDeletion() {
+	var stopped time.Time
+	var request incident.Moment
 	for _, f := range m.pod.Facts {
-		stops := f.Kind == incident.Deleted || f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
-		if !stops || !f.When.Known() {
-			continue
+		switch {
+		case !f.When.Known():
+		case f.Kind == incident.Deleted && !request.Known():
+			request = f.When
+		case f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion && (stopped.IsZero() || f.When.Within == 0):
+			stopped = f.When.Best().Add(-5 * time.Millisecond)
 		}
-		at := f.When.Best()
-		if f.Kind == incident.Deleted {
-			at = at.Add(f.When.Within / 2)
-		} else {
-			at = at.Add(-5 * time.Millisecond)
-		}
-		if m.requested.IsZero() || f.Kind == incident.Event && f.When.Within == 0 {
-			m.requested = at
-		}
+	}
+	m.requested = stopped
+	if request.Known() && (stopped.IsZero() || stopped.After(request.End())) {
+		m.requested = request.At.Add(request.Within / 2)
 	}
 	// A pod that still exists, and is not being deleted, ended for another reason.
 	facts := func(kind incident.Kind) bool {

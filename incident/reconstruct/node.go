@@ -381,6 +381,10 @@ func (m *model) definitionChanged(container string, at time.Time) bool {
 	})
 }
 
+// untilRelist are times from the request to delete a pod to its stop. The worker of a pod that it has just synced waits until the next relist
+// has seen what the sync changed (podWorkerLoop in pkg/kubelet/pod_workers.go, v1.37.0).
+var untilRelist = []time.Duration{700 * time.Millisecond, 1300 * time.Millisecond, 1900 * time.Millisecond}
+
 // tryDeletion deletes the pod, or not: the kubelet also stops pods that reach their deadline, and sidecars after the other containers.
 func tryDeletion(s *search, _ *part) []choice {
 	m := s.model
@@ -388,6 +392,9 @@ func tryDeletion(s *search, _ *part) []choice {
 		return nil
 	}
 	list := []choice{{name: "none", deleted: &time.Time{}}, {name: "deleted", deleted: &m.requested}}
+	for _, before := range untilRelist {
+		list = append(list, choice{name: "deleted", rare: true, deleted: ptr(m.requested.Add(-before))})
+	}
 	graces := []int{0, 2, 5, 10}
 	for _, f := range m.pod.Facts { // a container that was killed used up the grace period
 		if took := f.Last.End().Sub(m.requested); f.Kind == incident.Terminated && f.ExitCode == 137 && f.Last.Known() && took > 0 && took < 24*time.Hour {

@@ -55,6 +55,7 @@ func (s *search) run() error {
 		return err
 	}
 	s.best = first
+	s.waitForSandbox()
 	for _, p := range m.parts { // the times between the first events of a container tell how long the runtime needs
 		if create, start, known := s.latencies(p, p.container); p.what == "delay" && known {
 			p.create, p.startup = create, start

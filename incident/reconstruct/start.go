@@ -47,6 +47,23 @@ func tryDelay(s *search, p *part, c *v1.Container) []choice {
 	return nil
 }
 
+// waitForSandbox lets the sandbox take as long as the first container waited for it after the start time of the pod. The kubelet sets that
+// time when it first stores a status of the pod (updateStatusInternal in pkg/kubelet/status/status_manager.go, v1.37.0), and a runtime that is
+// away creates no sandbox.
+func (s *search) waitForSandbox() {
+	m := s.model
+	start := m.pod.StartTime()
+	if m.anchor != "" || !start.Known() || m.doubt > 0 || m.starter != m.containers()[0].Name || m.startMissing(m.starter) {
+		return
+	}
+	if late := s.best.zero.Sub(start.End()); late > 0 && late < longestSandbox {
+		m.sandbox += late + start.Within/2
+	}
+}
+
+// longestSandbox is the longest time that a pod waits for its sandbox. After more, the first start is that of a later instance.
+const longestSandbox = 10 * time.Minute
+
 // startMissing reports whether the recording lacks the first start of a container: a probe failed or killed it before the first start that
 // it has.
 func (m *model) startMissing(container string) bool {

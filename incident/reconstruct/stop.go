@@ -112,16 +112,21 @@ func (s *search) stopsBetween(c *v1.Container) []stopTime {
 // mostStops is the number of times to stop that stopsBetween returns at most.
 const mostStops = 4
 
-// outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop its pod.
+// outlasts reports whether a container still ran at the end of the recording, although the kubelet had begun to stop this instance, or its
+// pod. The kubelet can have dropped the event about a container whose pod it stops; those of the others tell it, too.
 func (m *model) outlasts(container string) bool {
-	stopped, running := false, false
+	var running *incident.Fact
 	for _, f := range m.pod.Facts {
-		if f.Container == container {
-			stopped = stopped || f.Kind == incident.Event && f.Reason == "Killing" && incident.ParseKilling(f.Message) == incident.ByDeletion
-			running = running || f.Kind == incident.Running
+		if f.Kind == incident.Running && f.Container == container {
+			running = f
 		}
 	}
-	return stopped && running
+	return running != nil && slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
+		if f.Kind != incident.Event || f.Reason != "Killing" {
+			return false
+		}
+		return incident.ParseKilling(f.Message) == incident.ByDeletion || f.Container == container && running.When.Known() && f.Last.Known() && f.Last.At.After(running.When.End())
+	})
 }
 
 // endsOfRequests returns how long after the stop signal failures of liveness and startup probes are recorded. The kubelet starts no such

@@ -31,6 +31,24 @@ const (
 // one.
 var rulesField, hasRules = reflect.TypeFor[v1.Container]().FieldByName("RestartPolicyRules")
 
+// ruleFields has the places of the fields of a rule. The kubelet reads the rules often, and a search by name is slow.
+var ruleFields = findRuleFields()
+
+func findRuleFields() (places struct{ action, exitCodes, operator, values []int }) {
+	if !hasRules {
+		return places
+	}
+	place := func(of reflect.Type, name string) []int {
+		f, _ := of.FieldByName(name)
+		return f.Index
+	}
+	rule := rulesField.Type.Elem()
+	places.action, places.exitCodes = place(rule, "Action"), place(rule, "ExitCodes")
+	codes := rule.FieldByIndex(places.exitCodes).Type.Elem()
+	places.operator, places.values = place(codes, "Operator"), place(codes, "Values")
+	return places
+}
+
 func rulesOf(c *v1.Container) reflect.Value {
 	return reflect.ValueOf(c).Elem().FieldByIndex(rulesField.Index)
 }
@@ -41,15 +59,17 @@ func RestartPolicyRules(c *v1.Container) []RestartRule {
 		return nil
 	}
 	rules := rulesOf(c)
-	var list []RestartRule
-	for i := range rules.Len() {
-		rule := RestartRule{Action: rules.Index(i).FieldByName("Action").String()}
-		if codes := rules.Index(i).FieldByName("ExitCodes"); !codes.IsNil() {
-			rule.ExitCodes = &ExitCodes{
-				Operator: codes.Elem().FieldByName("Operator").String(), Values: codes.Elem().FieldByName("Values").Interface().([]int32),
+	if rules.Len() == 0 {
+		return nil
+	}
+	list := make([]RestartRule, rules.Len())
+	for i := range list {
+		list[i].Action = rules.Index(i).FieldByIndex(ruleFields.action).String()
+		if codes := rules.Index(i).FieldByIndex(ruleFields.exitCodes); !codes.IsNil() {
+			list[i].ExitCodes = &ExitCodes{
+				Operator: codes.Elem().FieldByIndex(ruleFields.operator).String(), Values: codes.Elem().FieldByIndex(ruleFields.values).Interface().([]int32),
 			}
 		}
-		list = append(list, rule)
 	}
 	return list
 }

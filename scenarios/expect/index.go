@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
@@ -15,6 +16,27 @@ type index struct {
 	pods    map[string]*podIndex
 	node    map[trace.Kind][]int
 	details bool // the statuses have their details
+	found   map[wanted][]int
+}
+
+// wanted identifies the records that moments finds: expectations are often about the same records.
+type wanted struct {
+	key, container string
+	instances      value.IntRange
+	numbered       bool
+	kind           trace.Kind
+	fields         string
+}
+
+func wantedBy(m *match.Moment, key string) wanted {
+	w := wanted{key: key, container: m.Container, kind: m.Record.Kind}
+	if m.Instance != nil {
+		w.instances, w.numbered = *m.Instance, true
+	}
+	for _, f := range m.Record.Fields {
+		w.fields += f.Name + ": " + f.Match.String() + "\n"
+	}
+	return w
 }
 
 type podIndex struct {
@@ -31,7 +53,7 @@ type state struct {
 }
 
 func newIndex(records []trace.Record) *index {
-	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}, details: true}
+	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}, details: true, found: map[wanted][]int{}}
 	var now match.State
 	for i := range records {
 		r := &records[i]
@@ -87,12 +109,22 @@ func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	return states[i].status
 }
 
-// moments returns the records of a pod and of the node that match m, in order.
+// moments returns the records of a pod and of the node that match m, in order. Do not modify the result.
 func (ix *index) moments(m *match.Moment, key string) []int {
-	candidates := ix.pod(key).statuses
-	if m.Record != nil {
-		candidates = merge(ix.pod(key).kinds[m.Record.Kind], ix.node[m.Record.Kind])
+	if m.Record == nil {
+		return ix.observed(m, ix.pod(key).statuses)
 	}
+	w := wantedBy(m, key)
+	found, known := ix.found[w]
+	if !known {
+		found = ix.observed(m, merge(ix.pod(key).kinds[m.Record.Kind], ix.node[m.Record.Kind]))
+		ix.found[w] = found
+	}
+	return found
+}
+
+// observed returns those of some records that match m.
+func (ix *index) observed(m *match.Moment, candidates []int) []int {
 	watcher := m.NewWatcher(nil)
 	var found []int
 	for _, i := range candidates {
