@@ -184,7 +184,7 @@ var ofContainer = regexp.MustCompile(`^(?:Created|Started|Stopping) container:? 
 
 // ofAContainer has the reasons of events about containers, among those whose messages may not name the container.
 var ofAContainer = map[string]bool{"Unhealthy": true, "ProbeWarning": true, "Pulled": true, "Pulling": true, "Created": true, "Started": true,
-	"Killing": true, "BackOff": true}
+	"Killing": true, "BackOff": true, "Failed": true}
 
 // nameContainer finds the container of an event in a text without field paths: its message names it, or the pod has only one.
 func (r *reader) nameContainer(f *Fact) {

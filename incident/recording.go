@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -232,10 +233,10 @@ func (p *Pod) addContainer(name string) bool {
 	return true
 }
 
-// Troubled reports whether a fact about the pod tells of a failure: a warning about a container, a restart, a failed probe, or a
-// container that waits or ended with an exit code other than 0.
+// Troubled reports whether a fact about the pod tells of a failure: a warning about a container, a restart, a failed probe, a
+// container that waits or ended with an exit code other than 0, or a running pod that is not ready any more.
 func (p *Pod) Troubled() bool {
-	return slices.ContainsFunc(p.Facts, func(f *Fact) bool {
+	return p.turnedUnready() || slices.ContainsFunc(p.Facts, func(f *Fact) bool {
 		switch f.Kind {
 		case Event:
 			return f.Type == "Warning" && f.Container != "" || f.Reason == "Killing" && ParseKilling(f.Message) != ByDeletion
@@ -250,4 +251,20 @@ func (p *Pod) Troubled() bool {
 		}
 		return false
 	})
+}
+
+// turnedUnready reports whether rows of kubectl get pods show a running pod first with all containers ready, and then not.
+func (p *Pod) turnedUnready() bool {
+	wasReady := false
+	for _, f := range p.Facts {
+		if f.Kind != Row || f.Reason != "Running" {
+			continue
+		}
+		ready, all, _ := strings.Cut(f.Value, "/")
+		if wasReady && ready != all {
+			return true
+		}
+		wasReady = wasReady || ready == all
+	}
+	return false
 }

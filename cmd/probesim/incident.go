@@ -142,14 +142,38 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	if err := o.write(cmd, rec, found); err != nil {
 		return writeError(err)
 	}
-	if interrupted != nil || o.scenario == "" {
+	if interrupted != nil || o.scenario == "" && o.output != "scenario" {
 		return interrupted
+	}
+	if err := noScenario(rec, found); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if o.scenario == "" {
+		return nil
 	}
 	if err := writeFile(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	fmt.Fprintf(safeText(cmd.ErrOrStderr()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), quote(o.scenario))
 	return nil
+}
+
+// notTroubled says why no pod is reconstructed.
+const notTroubled = "no pod shows trouble; use --pod to reconstruct one anyway"
+
+// noScenario returns the reason why there is no scenario, or nil if there is one.
+func noScenario(rec *incident.Recording, found []*reconstruction) error {
+	if len(found) == 0 {
+		return errors.New("there is no scenario: " + notTroubled)
+	}
+	var why []error
+	for _, r := range found {
+		if r.result != nil {
+			return nil
+		}
+		why = append(why, fmt.Errorf("there is no scenario of %s: %s", rec.Label(r.pod), r.problem))
+	}
+	return errors.Join(why...)
 }
 
 // warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
@@ -178,6 +202,10 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 		return incidentPage(w, rec, rec.RunOf(o.drawn(rec)), found)
 	case "scenario":
 		_, err := w.Write(scenariosOf(found))
+		return err
+	}
+	if o.output == "text" && len(found) == 0 {
+		_, err := fmt.Fprintf(w, "\n%s%s.\n", strings.ToUpper(notTroubled[:1]), notTroubled[1:])
 		return err
 	}
 	for _, r := range found {

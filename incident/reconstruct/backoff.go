@@ -58,7 +58,7 @@ func (m *model) fastRestarts(c *v1.Container) (pause time.Duration, fast, report
 		}
 	}
 	for _, f := range m.pod.Facts { // the next start after the first back-off, which the kubelet reports when the second instance has ended
-		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || f.AtLeast {
+		if !crashBackOff(f) || f.Container != c.Name || !f.When.Known() || f.AtLeast {
 			continue
 		}
 		for _, next := range starts {
@@ -137,5 +137,5 @@ func (m *model) retryDoubt(container string, at time.Time) time.Duration {
 
 // backsOff reports whether a fact tells of a crash-loop back-off.
 func backsOff(f *incident.Fact) bool {
-	return f.Kind == incident.Event && f.Reason == "BackOff" || f.Kind == incident.Waiting && f.Reason == "CrashLoopBackOff"
+	return crashBackOff(f) || f.Kind == incident.Waiting && f.Reason == "CrashLoopBackOff"
 }

@@ -77,7 +77,7 @@ func (s *search) whichExit(c *v1.Container) []string {
 func (s *search) backOffAge(c *v1.Container) (age interval, says string) {
 	starts := s.starts(c.Name)
 	for _, f := range s.model.pod.Facts {
-		if f.Kind == incident.Event && f.Reason == "BackOff" && f.Container == c.Name && f.When.Known() && !f.AtLeast && len(starts) > 0 {
+		if crashBackOff(f) && f.Container == c.Name && f.When.Known() && !f.AtLeast && len(starts) > 0 {
 			both := f.When.Best().Sub(s.best.zero) - starts[0].Offset()
 			return interval{max(both-3*time.Second, 0) / 2, both / 2}, fmt.Sprintf("%s: the first back-off follows the second exit.", f.Place)
 		}

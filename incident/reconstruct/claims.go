@@ -207,7 +207,7 @@ func (c *claimer) latest(f *incident.Fact) bool {
 }
 
 // sums are the reasons of events that differ in their words from version to version: all of a container count together.
-var sums = map[string]bool{"Pulling": true, "Pulled": true, "Created": true, "Started": true, "BackOff": true}
+var sums = map[string]bool{"Pulling": true, "Pulled": true, "Created": true, "Started": true}
 
 func (c *claimer) event(f *incident.Fact) {
 	says := fmt.Sprintf("%s: %s", f.Reason, firstLine(f.Message))
@@ -218,7 +218,7 @@ func (c *claimer) event(f *incident.Fact) {
 	case combined(f):
 		c.outside(f, says, "the kubelet combined events with different messages")
 		return
-	case outsiders[f.Reason] != "":
+	case outsiders[f.Reason] != "" && !noImage(f):
 		c.outside(f, says, outsiders[f.Reason])
 		return
 	case f.Reason == "Pulling" && c.has(f.Container) && c.spec(f.Container).ImagePullPolicy != v1.PullAlways:
@@ -237,7 +237,7 @@ func (c *claimer) event(f *incident.Fact) {
 		return
 	}
 	c.done[matcher] = true
-	c.series(all, says, matcher, f.Reason == "BackOff")
+	c.series(all, says, matcher, f.Reason == "BackOff" || noImage(f) || f.Reason == "Pulling" && c.lacksImage(f.Container))
 }
 
 // ofPods are the reasons of events about whole pods that a run has, too.
@@ -253,61 +253,47 @@ var outsiders = map[string]string{
 	"Preempted": "the scheduler is not simulated", "FailedKillPod": "the runtime failed, which the recording does not explain further",
 	"FailedCreatePodSandBox": "the runtime or the network failed, which the recording does not explain further",
 	"SandboxChanged":         "the sandbox of the pod ended, which the recording does not explain further",
-	"FailedSync":             "it repeats what another event says", "ErrImagePull": "image registries are not simulated", "ImagePullBackOff": "image registries are not simulated",
-	"InspectFailed": "image registries are not simulated", "Failed": "the container could not start, for a reason outside of probes", "FailedPreStopHook": "the recording does not tell what the hook does",
+	"FailedSync":             "it repeats what another event says",
+	"InspectFailed":          "image registries are not simulated", "Failed": "the container could not start, for a reason outside of probes", "FailedPreStopHook": "the recording does not tell what the hook does",
 	"FailedPostStartHook": "the recording does not tell what the hook does",
 }
 
 // matcher returns the fields of an expectation about events like f, and all facts about such events.
 func (c *claimer) matcher(f *incident.Fact) (string, []*incident.Fact) {
-	of := ""
+	alike := func(holds func(o *incident.Fact) bool) []*incident.Fact {
+		return c.factsWhere(func(o *incident.Fact) bool {
+			return o.Kind == incident.Event && o.Reason == f.Reason && o.Container == f.Container && o.When.Known() && holds(o)
+		})
+	}
+	event := "record: {kind: Event, reason: " + f.Reason
 	if f.Container != "" {
-		of = "container: " + f.Container + ", "
+		event = "container: " + f.Container + ", " + event
 	}
 	u := incident.ParseUnhealthy(f.Message)
 	switch {
-	case ofPods[f.Reason] && f.Container == "":
-		var all []*incident.Fact
-		for _, o := range c.pod.Facts {
-			if o.Kind == incident.Event && o.Reason == f.Reason && o.When.Known() {
-				all = append(all, o)
-			}
-		}
-		return "record: {kind: Event, reason: " + f.Reason + "}", all
-	case sums[f.Reason]:
-		var all []*incident.Fact
-		for _, o := range c.pod.Facts {
-			if o.Kind == incident.Event && o.Reason == f.Reason && o.Container == f.Container && o.When.Known() {
-				all = append(all, o)
-			}
-		}
-		return fmt.Sprintf("%srecord: {kind: Event, reason: %s}", of, f.Reason), all
+	case ofPods[f.Reason] && f.Container == "", sums[f.Reason]:
+		return event + "}", alike(func(*incident.Fact) bool { return true })
+	case noImage(f):
+		words := pullWords(f)
+		return fmt.Sprintf("%s, message: %q}", event, "/^"+words+"/"), alike(func(o *incident.Fact) bool { return pullWords(o) == words })
+	case f.Reason == "BackOff":
+		return event + ", message: /^Back-off restarting/}", alike(crashBackOff)
 	case u.Probe != "" && incident.ProbeOf(c.spec(f.Container), u.Probe) == nil:
 		return "", nil
 	case u.Probe != "" && (f.Reason == "Unhealthy" || f.Reason == "ProbeWarning"):
 		told := c.tellsErrors(f.Container, u.Probe)
-		text := fmt.Sprintf("%srecord: {kind: Event, reason: %s, message: %s}", of, f.Reason, strconv.Quote(pattern(f.Message, u, told)))
-		var all []*incident.Fact
-		for _, o := range c.pod.Facts {
-			if o.Kind == incident.Event && o.Reason == f.Reason && o.Container == f.Container && o.When.Known() {
-				if v := incident.ParseUnhealthy(o.Message); v.Probe == u.Probe && pattern(o.Message, v, told) == pattern(f.Message, u, told) {
-					all = append(all, o)
-				}
-			}
-		}
-		return text, all
+		same := pattern(f.Message, u, told)
+		return fmt.Sprintf("%s, message: %s}", event, strconv.Quote(same)), alike(func(o *incident.Fact) bool {
+			v := incident.ParseUnhealthy(o.Message)
+			return v.Probe == u.Probe && pattern(o.Message, v, told) == same
+		})
 	case f.Reason == "Killing":
-		words := map[incident.Cause]string{incident.ByLiveness: "/failed liveness probe/", incident.ByStartup: "/failed startup probe/", incident.ByDeletion: "/Stopping container/", incident.ByDefinition: "/definition changed/"}[incident.ParseKilling(f.Message)]
+		cause := incident.ParseKilling(f.Message)
+		words := map[incident.Cause]string{incident.ByLiveness: "/failed liveness probe/", incident.ByStartup: "/failed startup probe/", incident.ByDeletion: "/Stopping container/", incident.ByDefinition: "/definition changed/"}[cause]
 		if words == "" {
 			return "", nil
 		}
-		var all []*incident.Fact
-		for _, o := range c.pod.Facts {
-			if o.Kind == incident.Event && o.Reason == "Killing" && o.Container == f.Container && o.When.Known() && incident.ParseKilling(o.Message) == incident.ParseKilling(f.Message) {
-				all = append(all, o)
-			}
-		}
-		return fmt.Sprintf("%srecord: {kind: Event, reason: Killing, message: %s}", of, words), all
+		return fmt.Sprintf("%s, message: %s}", event, words), alike(func(o *incident.Fact) bool { return incident.ParseKilling(o.Message) == cause })
 	}
 	return "", nil
 }
@@ -554,7 +540,7 @@ func (c *claimer) row(f *incident.Fact) {
 }
 
 // waits has the reasons of waiting containers that a run can have.
-var waits = map[string]bool{"CrashLoopBackOff": true, "ContainerCreating": true, "PodInitializing": true}
+var waits = map[string]bool{"CrashLoopBackOff": true, "ContainerCreating": true, "PodInitializing": true, "ErrImagePull": true, "ImagePullBackOff": true}
 
 func (c *claimer) container(f *incident.Fact) {
 	of := "container: " + f.Container

@@ -134,7 +134,7 @@ func (s *search) calibrated(c *v1.Container, format string, d time.Duration, say
 func (s *search) byBackOff(c *v1.Container) []choice {
 	starts := s.starts(c.Name)
 	for _, f := range s.model.pod.Facts {
-		if f.Kind != incident.Event || f.Reason != "BackOff" || f.Container != c.Name || !f.When.Known() || len(starts) == 0 {
+		if !crashBackOff(f) || f.Container != c.Name || !f.When.Known() || len(starts) == 0 {
 			continue
 		}
 		life := max((f.When.Best().Sub(s.best.zero)-starts[0].Offset()-time.Second)/2, time.Millisecond)

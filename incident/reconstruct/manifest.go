@@ -40,8 +40,9 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 	m.findEnd()
 	m.findStart()
 	m.findPull()
+	m.findImages()
 	m.findDeletion()
-	m.parts = []*part{{what: "node", try: tryNode}}
+	m.parts = append(m.parts, &part{what: "node", try: tryNode})
 	deletion := &part{what: "deletion", try: tryDeletion}
 	if !m.deleted.IsZero() {
 		m.parts = append(m.parts, deletion)
@@ -156,170 +157,6 @@ func (m *model) addPorts(c *v1.Container) {
 	}
 }
 
-// failures returns the events about a probe of a container, in the order of their first times.
-func (m *model) failures(container string, probe trace.Probe) []*incident.Fact {
-	var list []*incident.Fact
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Event && f.Container == container && f.When.Known() && incident.ParseUnhealthy(f.Message).Probe == probe {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-// assumeProbe infers a probe from its failures: the period from their number and times, the threshold from the number of kills.
-func (m *model) assumeProbe(c *v1.Container, probe trace.Probe) {
-	p, why := m.inferProbe(c.Name, probe)
-	if p == nil {
-		return
-	}
-	incident.SetProbe(c, probe, p)
-	m.assumed = append(m.assumed, fmt.Sprintf("%s probe of %s: %s", probe, c.Name, why))
-}
-
-func (m *model) inferProbe(container string, probe trace.Probe) (*v1.Probe, string) {
-	failures := m.failures(container, probe)
-	lines := m.logged(container, probe)
-	if len(failures) == 0 && len(lines) == 0 {
-		return nil, ""
-	}
-	p := &v1.Probe{PeriodSeconds: 10, FailureThreshold: 3, TimeoutSeconds: 1}
-	why := "periodSeconds 10 is the default"
-	output := ""
-	count := 0
-	var first, last incident.Moment
-	for _, f := range failures {
-		output = incident.ParseUnhealthy(f.Message).Output
-		count += f.Count
-		if !first.Known() || f.When.At.Before(first.At) {
-			first = f.When
-		}
-		if f.Last.At.After(last.At) {
-			last = f.Last
-		}
-		for i := 1; i < len(f.Points); i++ { // a stream of updates tells every failure
-			a, b := f.Points[i-1], f.Points[i]
-			if b.Count == a.Count+1 && f.Count > 3 {
-				if gap := b.At.At.Sub(a.At.At.Truncate(time.Second)).Seconds(); gap >= 1 && (p.PeriodSeconds == 10 || gap < float64(p.PeriodSeconds)) {
-					p.PeriodSeconds, why = int32(math.Round(gap)), fmt.Sprintf("failures follow each other after %.0fs", gap)
-				}
-			}
-		}
-	}
-	if len(lines) > 1 {
-		output = lines[0].Message
-		least := time.Hour
-		for i := 1; i < len(lines); i++ {
-			if gap := lines[i].When.At.Sub(lines[i-1].When.At); gap > 500*time.Millisecond {
-				least = min(least, gap)
-			}
-		}
-		p.PeriodSeconds, why = int32(max(1, math.Round(least.Seconds()))), fmt.Sprintf("the shortest time between two lines of the log is %s", least.Round(time.Millisecond))
-	} else if count > 2 && len(failures) > 0 && len(failures[0].Points) <= 2 {
-		// If all runs in between failed, their number tells the period.
-		over := last.At.Sub(first.At) + last.Within/2
-		if period := over.Seconds() / float64(count-1); period >= 0.9 && math.Abs(period-math.Round(period)) < 0.1*period && over < time.Duration(count)*time.Hour {
-			p.PeriodSeconds = int32(max(1, math.Round(period)))
-			why = fmt.Sprintf("%d failures in %s", count, over.Round(time.Second))
-		}
-	}
-	least := slices.ContainsFunc(failures, func(f *incident.Fact) bool { return f.AtLeast })
-	if kills := m.kills(container, probe); kills > 0 && least {
-		why += "; failureThreshold 3 is the default, because the recording does not tell how many failures there were"
-	} else if kills > 0 && count >= kills {
-		if m.warnings() < burst { // otherwise failures are missing
-			p.FailureThreshold = int32(max(1, math.Round(float64(count)/float64(kills))))
-		}
-		if killed := m.firstKill(container, probe); p.FailureThreshold > 1 && killed.Known() && len(lines) == 0 {
-			over := killed.At.Sub(first.At)
-			if period := over.Seconds() / float64(p.FailureThreshold-1); period > 0.5 && period < 3600 {
-				p.PeriodSeconds = int32(max(1, math.Round(period)))
-				why = fmt.Sprintf("%s from the first failure to the kill", over.Round(10*time.Millisecond))
-			}
-		}
-		why += fmt.Sprintf("; %d failures and %d kills", count, kills)
-	} else if probe == trace.Liveness || probe == trace.Startup {
-		if kills == 0 && count >= 3 {
-			p.FailureThreshold = int32(count + 1)
-			why += fmt.Sprintf("; no kill after %d failures", count)
-		}
-	}
-	for _, f := range m.pod.Facts { // the first run came after the initial delay
-		if f.Kind == incident.Event && f.Reason == "Started" && f.Container == container && f.When.Within <= time.Second && first.Known() && !least && probe != trace.Readiness {
-			if after := first.At.Sub(f.When.At) - time.Duration(p.PeriodSeconds)*time.Second; after > 0 && after < 10*time.Minute && m.kills(container, probe) > 0 {
-				least := int32(math.Ceil(after.Seconds()))
-				p.InitialDelaySeconds = least + (p.PeriodSeconds-1)/2 // the ends of the range may be wrong by a second
-				why += fmt.Sprintf("; the first failure came %s after the start, so initialDelaySeconds is from %d to %d if all runs fail",
-					first.At.Sub(f.When.At).Round(10*time.Millisecond), least, least+p.PeriodSeconds-1)
-			}
-			break
-		}
-	}
-	p.ProbeHandler = handlerFor(output)
-	if strings.Contains(output, "timed out") || strings.Contains(output, "deadline") {
-		why += "; timeoutSeconds 1 is the default"
-	}
-	return p, why
-}
-
-// logged returns the runs of a probe in a log.
-func (m *model) logged(container string, probe trace.Probe) []*incident.Fact {
-	var list []*incident.Fact
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.ProbeRun && f.Container == container && f.Probe == probe {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-// kills returns the number of times that a probe had its container killed.
-func (m *model) kills(container string, probe trace.Probe) int {
-	n := 0
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Event && f.Reason == "Killing" && f.Container == container && incident.ParseKilling(f.Message) == causes[probe] {
-			n += f.Count
-		}
-	}
-	return n
-}
-
-// warnings returns the number of warnings about the pod.
-func (m *model) warnings() int {
-	n := 0
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Event && (f.Type == "Warning" || incident.ParseUnhealthy(f.Message).Probe != "") {
-			n += f.Count
-		}
-	}
-	return n
-}
-
-// firstKill returns the time of the first kill by a probe.
-func (m *model) firstKill(container string, probe trace.Probe) incident.Moment {
-	for _, f := range m.pod.Facts {
-		if f.Kind == incident.Event && f.Reason == "Killing" && f.Container == container && incident.ParseKilling(f.Message) == causes[probe] {
-			return f.When
-		}
-	}
-	return incident.Moment{}
-}
-
-var causes = map[trace.Probe]incident.Cause{trace.Liveness: incident.ByLiveness, trace.Startup: incident.ByStartup}
-
-// handlerFor returns a handler whose failures have such an output.
-func handlerFor(output string) v1.ProbeHandler {
-	switch {
-	case strings.HasPrefix(output, "Get ") || strings.Contains(output, "statuscode") || strings.Contains(output, "Client.Timeout"):
-		return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8080)}}
-	case strings.HasPrefix(output, "dial tcp"):
-		return v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
-	case strings.HasPrefix(output, "service unhealthy") || strings.HasPrefix(output, "timeout: failed to connect service"):
-		return v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 8080}}
-	}
-	return v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"unknown"}}}
-}
-
 // findEnd sets the end of the recording of the pod: its last fact.
 func (m *model) findEnd() {
 	for _, f := range m.pod.Facts {
@@ -364,6 +201,10 @@ func (m *model) findStart() {
 			m.first, m.starter, m.anchor = incident.Moment{At: f.When.At.Add(f.When.Within / 2)}, f.Container, f.Reason
 		}
 	}
+	if pull := m.vainPull(); pull != nil && (!m.first.Known() || pull.When.At.Before(m.first.At)) {
+		m.first, m.starter, m.anchor = incident.Moment{At: pull.When.At.Add(pull.When.Within / 2)}, pull.Container, pull.Reason
+		m.earliest, m.doubt = pull.When.At, pull.When.Within
+	}
 	if !m.first.Known() && !m.rec.Start.IsZero() {
 		m.guessStart()
 	}
@@ -406,58 +247,6 @@ func (m *model) beforeFirst(f *incident.Fact) time.Duration {
 	}
 	p := incident.ProbeOf(c, probe)
 	return min(time.Duration(p.InitialDelaySeconds)*time.Second+3*period(p), time.Hour)
-}
-
-// findPull takes the time of image pulls from their messages.
-func (m *model) findPull() {
-	var sum time.Duration
-	n := 0
-	for _, f := range m.pod.Facts {
-		if f.Kind != incident.Event || f.Reason != "Pulled" {
-			continue
-		}
-		if _, rest, ok := strings.Cut(f.Message, " in "); ok && strings.HasPrefix(f.Message, "Successfully pulled") {
-			words := strings.Fields(rest)
-			if len(words) > 0 {
-				if d, err := time.ParseDuration(strings.TrimRight(words[0], ".")); err == nil && d > 0 && d < time.Hour {
-					sum += d
-					n++
-				}
-			}
-		}
-	}
-	if m.pull = m.firstPull(); m.pull == 0 && n > 0 { // the message does not tell how long a pull waited for those of other pods
-		m.pull = (sum / time.Duration(n)).Round(time.Millisecond)
-	}
-	for i := range m.object.Spec.Containers {
-		c := &m.object.Spec.Containers[i]
-		pulls := slices.ContainsFunc(m.pod.Facts, func(f *incident.Fact) bool {
-			return f.Kind == incident.Event && f.Reason == "Pulling" && f.Container == c.Name
-		})
-		if pulls && c.ImagePullPolicy == "" && c.Image == "unknown" {
-			c.ImagePullPolicy = v1.PullAlways
-		}
-	}
-}
-
-// firstPull returns the time between the events about the first pull of an image, or 0 if they are not exact.
-func (m *model) firstPull() time.Duration {
-	var pulling, pulled incident.Moment
-	for _, f := range m.pod.Facts {
-		if f.Kind != incident.Event || f.When.Within > time.Millisecond || !f.When.Known() {
-			continue
-		}
-		switch {
-		case f.Reason == "Pulling" && !pulling.Known():
-			pulling = f.When
-		case f.Reason == "Pulled" && pulling.Known() && !pulled.Known():
-			pulled = f.When
-		}
-	}
-	if !pulled.Known() {
-		return 0
-	}
-	return pulled.At.Sub(pulling.At).Round(time.Millisecond)
 }
 
 // findDeletion adds a step if the pod was deleted. The kubelet can be busy with the pod when somebody deletes it, so a recorded time of the
