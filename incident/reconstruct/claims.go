@@ -13,6 +13,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -609,7 +610,7 @@ func (m *model) miscounted(container string) bool {
 		switch {
 		case f.Kind == incident.Terminated && f.Reason == "ContainerStatusUnknown", f.Kind == incident.Event && (f.Reason == "SandboxChanged" || f.Reason == "Evicted"):
 			return true
-		case f.Kind == incident.Waiting && f.Container == container && uncounted[f.Reason]:
+		case f.Kind == incident.Waiting && f.Container == container && (uncounted[f.Reason] || withoutImage[f.Reason] && podutil.AllContainersCouldRestart(&m.object.Spec)):
 			return true
 		case f.Kind == incident.Event && f.Reason == "Created" && f.Container == container:
 			created += f.Count

@@ -66,7 +66,7 @@ func TestProof(t *testing.T) {
 		for _, text := range p.outside {
 			t.Logf("    outside: %s", text)
 		}
-		_, untrue := truth(t, uint64(seed))
+		_, untrue := truth(t, random.Scenario(uint64(seed)))
 		for _, c := range untrue {
 			t.Errorf("seed %d: the run that was recorded does not meet %s: %s {%s}: %s", seed, c.Fact.Place, c.Says, c.expect, c.Reason)
 		}
