@@ -35,6 +35,9 @@ func newModel(rec *incident.Recording, pod *incident.Pod) (*model, error) {
 			return nil, fmt.Errorf("%s is not a valid name of a pod or a container", printable.Text(strconv.Quote(name)))
 		}
 	}
+	if name, why := m.neverCreated(); name != "" {
+		return nil, fmt.Errorf("the kubelet never created container %s (%s), and a run creates all containers", name, printable.Text(why))
+	}
 	m.manifest()
 	m.uptime = m.old()
 	m.findEnd()
@@ -85,6 +88,32 @@ func (m *model) tells() bool {
 		return false
 	})
 }
+
+// neverCreated returns a container that the kubelet tried to create in vain, for a reason other than its image, and the reason.
+func (m *model) neverCreated() (name, why string) {
+	reasons, created := map[string]string{}, map[string]bool{}
+	for _, f := range m.pod.Facts {
+		switch {
+		case f.Container == "" || noImage(f):
+		case f.Kind == incident.Event && f.Reason == "Failed", f.Kind == incident.Waiting && notCreated[f.Reason]:
+			reasons[f.Container] = cmp.Or(reasons[f.Container], strings.TrimPrefix(f.Message, "Error: "), f.Reason)
+		case f.Kind == incident.Running, f.Kind == incident.Terminated, f.Kind == incident.Restarts && f.Count > 0,
+			f.Kind == incident.Event && (f.Reason == "Created" || f.Reason == "Started" || f.Reason == "Unhealthy"):
+			created[f.Container] = true
+		}
+	}
+	for _, name := range m.pod.Containers() {
+		if reasons[name] != "" && !created[name] {
+			return name, reasons[name]
+		}
+	}
+	return "", ""
+}
+
+// notCreated are the reasons of containers that wait because they cannot be created (pkg/kubelet/kuberuntime/kuberuntime_container.go and
+// pkg/kubelet/images/types.go at v1.37.0).
+var notCreated = map[string]bool{"CreateContainerConfigError": true, "CreateContainerError": true, "PreCreateHookError": true, "InvalidImageName": true,
+	"ErrImageNeverPull": true, "ImageInspectError": true}
 
 // manifest takes the parts of the pod on which its containers and probes depend. Other fields have no effect on a run.
 func (m *model) manifest() {

@@ -351,11 +351,46 @@ func TestWithoutManifest(t *testing.T) {
 	if p := m.object.Spec.Containers[0].LivenessProbe; p == nil || p.HTTPGet == nil || p.PeriodSeconds != 3 || p.FailureThreshold != 3 || len(m.assumed) != 2 {
 		t.Errorf("the probe is %+v, assumed %q", p, m.assumed)
 	}
-	if _, err := Pod(context.Background(), incident.Read([]incident.File{{Name: "x", Data: []byte(`{"kind":"Event","metadata":{"name":"a"},"involvedObject":{"kind":"Pod","name":"web"},"reason":"Scheduled","firstTimestamp":"2024-05-18T21:00:00Z"}`)}}), rec.Pods[0], Options{}); err != nil {
-		t.Log(err)
-	}
 	none := incident.Read([]incident.File{{Name: "x", Data: []byte(`{"kind":"Event","metadata":{"name":"a"},"involvedObject":{"kind":"Pod","name":"web"},"reason":"Scheduled","firstTimestamp":"2024-05-18T21:00:00Z"}`)}})
 	if _, err := Pod(context.Background(), none, none.Pods[0], Options{}); err != ErrNothing {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestAssumedPeriod checks that the period of a probe that the recording does not have is short enough for an early failure.
+func TestAssumedPeriod(t *testing.T) {
+	for _, test := range []struct {
+		name, failure, start string
+		period               int32
+	}{
+		{"within the first period", "27s", "30s", 4},
+		{"after the first period", "15s", "30s", 10},
+		{"after a restart", "27s", "30s (x2 over 50s)", 10},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rec := incident.Read([]incident.File{{Name: "events.txt", Data: []byte(`
+  Normal   Started    ` + test.start + `  kubelet  Started container app
+  Warning  Unhealthy  ` + test.failure + `  kubelet  Startup probe failed: not yet
+`)}})
+			m, err := newModel(rec, rec.Pods[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := m.object.Spec.Containers[0].StartupProbe; p == nil || p.PeriodSeconds != test.period {
+				t.Errorf("the probe is %+v, assumed %q", p, m.assumed)
+			}
+		})
+	}
+}
+
+// TestNeverCreated checks that no run is made up for a container that the kubelet could not create.
+func TestNeverCreated(t *testing.T) {
+	rec := incident.Read([]incident.File{{Name: "events.txt", Data: []byte(`
+  Normal   Pulled  8s (x11 over 2m)  kubelet  Container image "web:1" already present on machine
+  Warning  Failed  8s (x11 over 2m)  kubelet  Error: secret "db" not found
+`)}})
+	_, err := Pod(context.Background(), rec, rec.Pods[0], Options{})
+	if want := `the kubelet never created container app (secret "db" not found), and a run creates all containers`; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, not %s", err, want)
 	}
 }
