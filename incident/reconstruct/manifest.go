@@ -19,6 +19,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/printable"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -95,6 +96,8 @@ func (m *model) neverCreated() (name, why string) {
 	for _, f := range m.pod.Facts {
 		switch {
 		case f.Container == "" || noImage(f):
+		case strings.Contains(f.Message, "unable to find target container"): // of an ephemeral container
+		case runtimeGone(f.Message) || f.Message == "Error: ImageInspectError": // as in a run without a runtime
 		case f.Kind == incident.Event && f.Reason == "Failed", f.Kind == incident.Waiting && notCreated[f.Reason]:
 			reasons[f.Container] = cmp.Or(reasons[f.Container], strings.TrimPrefix(f.Message, "Error: "), f.Reason)
 		case f.Kind == incident.Running, f.Kind == incident.Terminated, f.Kind == incident.Restarts && f.Count > 0,
@@ -102,7 +105,14 @@ func (m *model) neverCreated() (name, why string) {
 			created[f.Container] = true
 		}
 	}
-	for _, name := range m.pod.Containers() {
+	names := m.pod.Containers()
+	if m.pod.Object != nil && !m.pod.Partial { // without ephemeral containers, which no run has
+		names = nil
+		for c := range podutil.Containers(&m.pod.Object.Spec) {
+			names = append(names, c.Name)
+		}
+	}
+	for _, name := range names {
 		if reasons[name] != "" && !created[name] {
 			return name, reasons[name]
 		}
@@ -113,7 +123,7 @@ func (m *model) neverCreated() (name, why string) {
 // notCreated are the reasons of containers that wait because they cannot be created (pkg/kubelet/kuberuntime/kuberuntime_container.go and
 // pkg/kubelet/images/types.go at v1.37.0).
 var notCreated = map[string]bool{"CreateContainerConfigError": true, "CreateContainerError": true, "PreCreateHookError": true, "InvalidImageName": true,
-	"ErrImageNeverPull": true, "ImageInspectError": true}
+	"ErrImageNeverPull": true}
 
 // manifest takes the parts of the pod on which its containers and probes depend. Other fields have no effect on a run.
 func (m *model) manifest() {
