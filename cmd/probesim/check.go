@@ -256,7 +256,7 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 	return c.Report(), nil
 }
 
-// collectAfter is the growth of memory, in percent, after which garbage is collected during a check. A run of a search leaves nothing in
+// collectAfter is the growth of memory, in percent, after which garbage is collected during a search. A run of a search leaves nothing in
 // memory, so with the default of 100 a collection would follow every few runs.
 const collectAfter = 1000
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 	var all []*reconstruction
 	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
 	defer progress.stop()
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
 	left := reconstructEffort // which the pods share
 	for i, p := range reconstruct.Simplest(pods) {
 		r := &reconstruction{pod: p}

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/incident"
 	"probesim.dev/trace"
 )
 
@@ -61,6 +62,20 @@ func TestHidden(t *testing.T) {
 			`readinessProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 1}}], containers: [{name: app, image: "web:1"}]`,
 			`duration: 90s, pods: [{name: web, containers: [{name: mesh, answers: [{name: busy, code: 1, ignoreTimeout: true}], behavior: [{after: 6s, readiness: busy in 5m}, {postStart: ok in 25s}, {afterSigterm: 4.1s, exit: 1}]}]}], ` +
 				`steps: [{at: 6.05s, delete: {}}]`, 0, "ignoreTimeout: true"},
+		{"a runtime that goes away while it stops a container", `terminationGracePeriodSeconds: 35, containers: [{name: app, image: "web:1", livenessProbe: {exec: {command: [up]}, periodSeconds: 1}, lifecycle: {preStop: {sleep: {seconds: 8}}}}]`,
+			`duration: 34s, pods: [{name: web, containers: [{name: app, behavior: [{afterSigterm: 7s, exit: 143}]}]}], ` +
+				`steps: [{at: 6.3s, patch: {pod: web, spec: {containers: [{name: app, image: "web:2"}]}}}, {at: 8.3s, runtimeDown: {for: 14s}}]`, 0, "runtimeDown: "},
+		{"a runtime that goes away while it stops the second container", `containers: [{name: app, image: "web:1"}], initContainers: [{name: mesh, image: "mesh:1", restartPolicy: Always, readinessProbe: {httpGet: {port: 80}}}]`,
+			`duration: 70s, pods: [{name: web}], steps: [{at: 10.2s, delete: {gracePeriodSeconds: 5}}, {since: {container: app, record: {kind: ContainerStopping}, pod: web}, runtimeDown: {for: 28s}}]`, 0, "runtimeDown: "},
+		{"a runtime that is away when a pod with a deadline is added", `activeDeadlineSeconds: 60, containers: [{name: app, image: "web:1"}]`,
+			`duration: 80s, pods: [{name: web, at: 1.3s}], steps: [{at: 1s, runtimeDown: {for: 13s}}]`, 0, "runPodSandbox: 1"},
+		{"kills of which no failure tells, after which the program stops slowly", `containers: [{name: app, image: "web:1", livenessProbe: {tcpSocket: {port: 80}}}], ` +
+			`initContainers: [{name: mesh, image: "mesh:1", restartPolicy: Always, readinessProbe: {httpGet: {port: nowhere}, periodSeconds: 1}}]`,
+			`duration: 5m, pods: [{name: web, containers: [{name: app, behavior: [{at: 70s, for: 25s, liveness: down}, {afterSigterm: 11s, exit: 1}]}]}]`, 0, "liveness: fail"},
+		{"an API server that stays away", `containers: [{name: app, image: "web:1"}]`,
+			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{after: 30s, exit: 1}]}]}], steps: [{at: 50s, apiDown: {}}]`, 0, "apiDown: "},
+		{"a hook before the first run of a probe", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [up]}}, ` + hook + `}]`,
+			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: ok in 17s}, {for: 35s, startup: 1}]}]}]`, 40 * time.Second, "postStart: ok in "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {" + test.spec + "}\n---\n" +
@@ -211,6 +226,31 @@ func TestMovedSteps(t *testing.T) {
 	} {
 		if got := movedSteps(test.step, test.by); !slices.Equal(got, test.want) {
 			t.Errorf("movedSteps(%q, %s) = %q, want %q", test.step, test.by, got, test.want)
+		}
+	}
+}
+
+// TestFindDeletion checks when a pod was deleted: at the recorded time of the request, if that is before the first stop.
+func TestFindDeletion(t *testing.T) {
+	at := func(s float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(s * float64(time.Second))) }
+	stop := &incident.Fact{Kind: incident.Event, Reason: "Killing", Message: "Stopping container app", When: incident.Moment{At: at(20.5)}}
+	request := func(s float64) *incident.Fact {
+		return &incident.Fact{Kind: incident.Deleted, Source: incident.FromPod, When: incident.Moment{At: at(s), Within: time.Second}}
+	}
+	for _, test := range []struct {
+		name  string
+		facts []*incident.Fact
+		want  time.Time
+	}{
+		{"only the stop", []*incident.Fact{stop}, at(20.495)},
+		{"only the request", []*incident.Fact{request(18)}, at(18.5)},
+		{"the request before the stop", []*incident.Fact{stop, request(18)}, at(18.5)},
+		{"in the same second", []*incident.Fact{request(20), stop}, at(20.495)},
+		{"another request after the stop", []*incident.Fact{request(30), stop}, at(20.495)},
+	} {
+		m := &model{pod: &incident.Pod{Facts: test.facts}}
+		if m.findDeletion(); !m.requested.Equal(test.want) {
+			t.Errorf("%s: %s, want %s", test.name, m.requested, test.want)
 		}
 	}
 }

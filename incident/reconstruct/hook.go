@@ -28,7 +28,27 @@ func tryHook(s *search, c *v1.Container) []choice {
 	if _, late := s.lateness(c); late > 20*time.Millisecond {
 		list = append(list, s.calibrated(c, "postStart: ok in %s", round(late), "the next container starts after the hook", 3))
 	}
-	return append(list, s.lastingHooks(c)...)
+	return append(append(list, s.lastingHooks(c)...), s.hooksBeforeProbes(c)...)
+}
+
+// hooksBeforeProbes returns choices in which the postStart hook of a container lasts until shortly before the first recorded failure of a
+// probe: the status of the pod that the probes wait for follows the hook (syncPod in pkg/kubelet/kubelet.go, v1.37.0).
+func (s *search) hooksBeforeProbes(c *v1.Container) []choice {
+	starts := s.starts(c.Name)
+	if len(starts) == 0 {
+		return nil
+	}
+	var list []choice
+	for _, probe := range probesOf(c) {
+		tick := period(incident.ProbeOf(c, probe))
+		for _, o := range s.outages(c, probe) {
+			if took := o.first - tick/2 - starts[0].Offset(); took > tick/2 && took < time.Hour {
+				list = append(list, choice{name: "lasting hook", rare: true, rules: []rule{{"postStart: ok in " + value.Format(round(took)), o.says + ". The probe did not run before the end of the hook."}}})
+				break
+			}
+		}
+	}
+	return list
 }
 
 // lastingHooks returns choices in which the postStart hook of a container lasts until something that the kubelet does only after the hook:

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // delaying are the actions from outside that delay what follows: the kubelet does not sync pods while its runtime is away or not ready, nor
@@ -51,6 +52,9 @@ func (s *search) editsOfOutages(gaps []gap, scripts map[string]*script) []edit {
 			})
 		}
 	}
+	if slices.ContainsFunc(gaps, func(g gap) bool { return ofStatus[g.claim.Fact.Kind] }) {
+		list = append(list, s.editsOfStale()...)
+	}
 	for _, g := range gaps[:min(len(gaps), mostOutages)] {
 		middle := g.from + (g.to-g.from)/2
 		by, known := g.shift()
@@ -93,6 +97,33 @@ func (s *search) editsOfOutages(gaps []gap, scripts map[string]*script) []edit {
 					})
 				}
 			}
+		}
+	}
+	return list
+}
+
+// ofStatus are the kinds of facts that tell the status of a pod at the end of the recording.
+var ofStatus = map[incident.Kind]bool{incident.Condition: true, incident.Running: true, incident.Waiting: true, incident.Restarts: true, incident.Ready: true, incident.Started: true}
+
+// mostStale is the number of statuses, the last ones of a run, that editsOfStale tries not to store.
+const mostStale = 8
+
+// editsOfStale returns edits after which the API server is away from some status of the pod on: the status that is recorded is then older than
+// the other facts.
+func (s *search) editsOfStale() []edit {
+	var list []edit
+	for i := range slices.Backward(s.best.run.Records) {
+		r := &s.best.run.Records[i]
+		at := round(r.T.Offset() - hiddenBefore)
+		if r.Kind != trace.StatusPatched || at <= 0 {
+			continue
+		}
+		list = append(list, func(m *model) {
+			p := m.part("", hidden)
+			p.steps = append(slices.Clone(p.steps), fmt.Sprintf("at: %s, apiDown: {}", value.Format(at)))
+		})
+		if len(list) == mostStale {
+			break
 		}
 	}
 	return list

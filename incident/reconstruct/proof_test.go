@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ type proof struct {
 // TestProof simulates random scenarios, records them as a cluster would, reconstructs the recordings, and runs the result. It
 // counts the recorded facts that the reconstruction reproduces. The run that was recorded must meet all claims.
 func TestProof(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // the heap of a run is small, and the runs allocate much
 	var held, all, whole, pods, inside, total, unexplained, unstated int
 	causes := map[string]int{}
 	for seed := *proofFrom; seed < *proofFrom+*proofs; seed++ {

@@ -21,7 +21,7 @@ import (
 
 // Options control a reconstruction. The zero value works.
 type Options struct {
-	// Runs is the maximum number of runs of the search; 0 means 12000.
+	// Runs is the maximum number of runs of the search; 0 means 24000.
 	Runs int
 	// Command is the command that makes the scenario, for its first comment.
 	Command string
@@ -36,7 +36,7 @@ const maxDuration = 48 * time.Hour
 
 // DefaultEffort is the maximum work of a search, about 28 s on a core. The sizes of the scenarios and of the runs tell the work: the time
 // that they take must not decide about a result.
-const DefaultEffort = 56_000_000
+const DefaultEffort = 112_000_000
 
 // work returns the work of a run of a scenario, in units of about half a microsecond.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
@@ -112,7 +112,7 @@ var ErrNothing = errors.New("the recording tells neither a start nor an end of a
 // Pod reconstructs what happened to a pod.
 func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Options) (*Result, error) {
 	if o.Runs == 0 {
-		o.Runs = 12000
+		o.Runs = 24000
 	}
 	if o.Effort == 0 {
 		o.Effort = DefaultEffort

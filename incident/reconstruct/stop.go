@@ -45,6 +45,7 @@ func tryStop(s *search, c *v1.Container) []choice {
 	for _, f := range m.pod.Facts {
 		if f.Kind == incident.Event && f.Reason == "FailedPreStopHook" && f.Container == c.Name && c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep == nil {
 			stop(rule{"preStop: fail", fmt.Sprintf("%s: the hook failed", f.Place)})
+			stop(rule{"preStop: hang", fmt.Sprintf("%s: the hook failed at the end of the grace period", f.Place)})
 			killed = true
 			break
 		}
