@@ -55,8 +55,8 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 }
 
 // editsOfRelists returns edits that move the relists of the kubelet, in which it notices what has changed, and leave its other loops where they
-// are: a relist comes a second after the end of the one before (Start in pkg/kubelet/pleg/generic.go, v1.37.0), so its part of a second depends
-// on the whole age of the kubelet. They are for facts that are less than about a second away from their times.
+// are. A relist comes a second after the end of the one before (workerLoopIteration in pkg/kubelet/pleg/generic.go, v1.37.0), so its part of a
+// second depends on the whole age of the kubelet. The edits are for facts that are about a second away from their times.
 func (s *search) editsOfRelists(gaps []gap) []edit {
 	if !slices.ContainsFunc(gaps, func(g gap) bool { by, known := g.shift(); return known && by.Abs() < 1500*time.Millisecond }) {
 		return nil
