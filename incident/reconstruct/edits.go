@@ -32,7 +32,7 @@ func (s *search) edits() []edit {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
 	}
-	list = append(append(append(list, s.editsOfStart(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
+	list = append(append(append(append(list, s.editsOfStart(gaps)...), s.editsOfRelists(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
 	for _, c := range containers {
 		for _, probe := range probesOf(c) {
 			list = append(list, s.editsOfRuns(scripts[c.Name], probe, gaps)...)
@@ -53,6 +53,28 @@ func (s *search) editsOfStart(gaps []gap) []edit {
 	}
 	return list
 }
+
+// editsOfRelists returns edits that move the relists of the kubelet, in which it notices what has changed, and leave its other loops where they
+// are. A relist comes a second after the end of the one before (workerLoopIteration in pkg/kubelet/pleg/generic.go, v1.37.0), so its part of a
+// second depends on the whole age of the kubelet. The edits are for facts that are about a second away from their times.
+func (s *search) editsOfRelists(gaps []gap) []edit {
+	if !slices.ContainsFunc(gaps, func(g gap) bool { by, known := g.shift(); return known && by.Abs() < 1500*time.Millisecond }) {
+		return nil
+	}
+	var list []edit
+	age := cmp.Or(s.model.uptime, 150337*time.Millisecond) // the default of the format
+	for older := 1; older <= olderKubelets; older++ {
+		list = append(list, func(m *model) { m.uptime = age + time.Duration(older)*olderBy })
+	}
+	return list
+}
+
+// olderKubelets is the number of other ages of the kubelet that editsOfRelists tries. A relist takes some milliseconds, so its part of a second
+// is about an eighth of a second later after olderBy.
+const (
+	olderKubelets = 8
+	olderBy       = 23 * time.Second
+)
 
 // alikeLives is the number of instances whose behavior a repair gives to all instances.
 const alikeLives = 3

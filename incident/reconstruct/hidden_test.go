@@ -74,6 +74,8 @@ func TestHidden(t *testing.T) {
 			`duration: 5m, pods: [{name: web, containers: [{name: app, behavior: [{at: 70s, for: 25s, liveness: down}, {afterSigterm: 11s, exit: 1}]}]}]`, 0, "liveness: fail"},
 		{"an API server that stays away", `containers: [{name: app, image: "web:1"}]`,
 			`duration: 2m, pods: [{name: web, containers: [{name: app, behavior: [{after: 30s, exit: 1}]}]}], steps: [{at: 50s, apiDown: {}}]`, 0, "apiDown: "},
+		{"a kubelet whose relists are at another part of a second", `activeDeadlineSeconds: 200, containers: [{name: app, image: "web:1"}]`,
+			`duration: 4m, kubelet: {uptime: 6.954s}, pods: [{name: web, containers: [{name: app, behavior: [{afterSigterm: 3s, exit: 143}]}]}]`, 0, "uptime: "},
 		{"a hook before the first run of a probe", `containers: [{name: app, image: "web:1", startupProbe: {exec: {command: [up]}}, ` + hook + `}]`,
 			`duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [{postStart: ok in 17s}, {for: 35s, startup: 1}]}]}]`, 40 * time.Second, "postStart: ok in "},
 	} {
