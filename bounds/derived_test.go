@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/trace"
 )
+
+var far = flag.Duration("far", time.Hour, "describe the ends that are farther from the closest run")
 
 // derived is a bound with two derived ends.
 type derived struct {
@@ -94,6 +97,11 @@ func TestSearchStaysWithinDerivedLimits(t *testing.T) {
 		only.searchesOn, only.EndsOnly = false, true
 		if quick, err := d.bound(&only, n); err != nil || (quick.Least-b.Least).Abs() > time.Microsecond || (quick.Greatest-b.Greatest).Abs() > time.Microsecond {
 			r.Errorf("%s: the ends alone are %v to %v, %v, those of the search %v to %v", d.name, quick.Least, quick.Greatest, err, b.Least, b.Greatest)
+		}
+		for i, off := range []time.Duration{b.LeastShown() - b.Least, b.Greatest - b.GreatestShown()} {
+			if off > *far {
+				t.Logf("%s: far end %d off %v; %v (%v) to %v (%v), %s\n%sleast: %s\ngreatest: %s", d.name, i, off, b.Least, b.LeastShown(), b.Greatest, b.GreatestShown(), s.Profile.Version, showSubject(s), showCase(b.AtLeast), showCase(b.AtGreatest))
+			}
 		}
 		ends := distances[d.name]
 		ends[0], ends[1] = append(ends[0], b.LeastShown()-b.Least), append(ends[1], b.Greatest-b.GreatestShown())

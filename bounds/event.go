@@ -98,7 +98,15 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 		least, greatest := s.unreadyLimits(n, m)
 		q.goal = s.derived(least, greatest, timeTolerance)
 	}
-	return s.ask(n, q)
+	b, err := s.ask(n, q)
+	if err != nil || !b.GreatestDerived || s.EndsOnly || !s.fails(trace.Liveness, m) || b.Greatest-b.greatestShown < time.Second {
+		return b, err
+	}
+	late, err := s.aim(at(b.greatestShown, b.AtGreatest)) // the sync that stops the container can wait
+	if late.Greatest > b.greatestShown {
+		b.AtGreatest, b.greatestShown = late.AtGreatest, late.Greatest
+	}
+	return b, err
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
@@ -108,9 +116,9 @@ func (s *Subject) untilStopped(m Misfortune) question {
 
 func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
-	delays := []delay{apiGet, apiPatch}
-	if other := s.rival(trace.Readiness, m); other != nil { // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
-		delays = append(append(append(delays, stopContainer, answerDelay(s.Probe(other.probe))), looks...), s.starts()...)
+	delays := []delay{apiGet, apiPatch, listPodSandbox, listContainers} // for its housekeeping, the kubelet lists what runs
+	if other := s.rival(trace.Readiness, m); other != nil {             // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
+		delays = append(append(delays, stopContainer, answerDelay(s.Probe(other.probe)), podSandboxStatus, containerStatus), s.starts()...)
 	}
 	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, "", nil}
 }
@@ -196,8 +204,13 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	if other := s.rival(q.probe, q.misfortune); other != nil {
 		dims = append(dims, n.rivalry(s, &c, other, q.limit))
 	}
+	f := func(c Case) (sample, error) { return s.phases(c, q) }
 	return extremes(c, n.only(dims), q.goal, func(c Case) (sample, error) {
-		return s.phases(c, q)
+		all, err := f(c)
+		if err == nil && !q.limit {
+			all.bound, err = s.atHousekeeping(n, all.bound.toward(q.goal), f)
+		}
+		return all, err
 	})
 }
 

@@ -245,8 +245,21 @@ func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 			c.Rules = []Rule{crash(0), down}
 			break
 		}
-		up = d.duration(up, up+3*longest)
-		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}
+		if d.fraction() < 0.5 { // a later restart can wait for the back-off
+			c.Instance = 2 + int(d.fraction()*4)
+			down.Instance = c.Instance
+		}
+		for i := range c.Instance {
+			c.Rules = append(c.Rules,
+				Rule{Instance: i, Misfortune: Hang, From: d.duration(up, up+3*longest)},
+				Rule{Instance: i, Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)})
+		}
+		c.Rules = append(c.Rules, down)
+		if h, err := s.run(&c, s.stopped(c.Instance-1)); err != nil {
+			return sample{}, errSkip
+		} else if verdict, err := h.verdict(); err != nil || verdict.Probe != trace.Liveness {
+			return sample{}, errSkip
+		}
 	case AfterStartupKill:
 		c.Instance = 1
 		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}

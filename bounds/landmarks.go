@@ -38,10 +38,6 @@ type relist struct {
 // lists reports whether a call lists sandboxes or containers.
 func lists(r *trace.Record) bool { return r.Reason == "ListPodSandbox" || r.Reason == "ListContainers" }
 
-// housekeepingPeriod is the period at which the kubelet lists what runs for its housekeeping, from its start on (pkg/kubelet/kubelet.go at
-// v1.37.0). These lists are not relists.
-const housekeepingPeriod = 2 * time.Second
-
 // landmarks returns the landmarks of a case. A search asks for those of some cases again.
 func (s *Subject) landmarks(c Case) (landmarks, error) {
 	key := c.key()

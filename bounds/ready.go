@@ -47,10 +47,14 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	b := first.bound
 	if s.derivesReady() {
 		least, greatest := s.readyLimits(n, atOnce)
-		b = b.toward(s.derived(least, greatest, timeTolerance))
+		if b, err = s.atHousekeeping(n, b.toward(s.derived(least, greatest, timeTolerance)), f); err != nil {
+			return b, err
+		}
 	}
 	if !b.found(false) || !b.found(true) {
-		b, err = search(n, c, n.dims(delays...), f, b)
+		if b, err = search(n, c, n.dims(delays...), f, b); err == nil {
+			b, err = s.atHousekeeping(n, b, f)
+		}
 	}
 	if err == nil && b.isNone() {
 		return s.UntilReady(n, true)

@@ -63,6 +63,8 @@ type readying struct {
 	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
 	initialTriggers bool
 	startup         *startupRun // of one phase of the start; nil if there is no startup probe
+	// containerScoped says that ContainerScopedProbes is on.
+	containerScoped bool
 }
 
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
@@ -80,6 +82,7 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 	}
 	r.resyncs = s.resyncsBeforeReady(n, &r, atOnce)
 	r.initialTriggers = r.seconds.Max == 0 && !s.Profile.ContainerScopedProbes
+	r.containerScoped = s.Profile.ContainerScopedProbes
 	return r
 }
 

@@ -17,8 +17,11 @@ type startupRun struct {
 	// These are the least times until the success: from the sync that shows the start, from the tick at which the startup probe sees the start, and
 	// from the tick at which the readiness probe does so. Each of the two ticks leads to a sync. The last time is negative if this tick is later.
 	sinceShown, sinceLook, sinceOtherLook time.Duration
-	triggersLook                          bool          // the readiness probe sees the start only after the success
-	nextTick                              time.Duration // least time from the success to the next tick of the readiness probe
+	// secondsLeft is the greatest time until the end of initialDelaySeconds of the readiness probe, from the run that fails before the success, or from
+	// that of the success.
+	secondsLeft  time.Duration
+	triggersLook bool          // the readiness probe sees the start only after the success
+	nextTick     time.Duration // least time from the success to the next tick of the readiness probe
 }
 
 // afterStartup returns limits like those of readyLimits, but from the moment at which the program is up until the first run and the last run of
@@ -71,6 +74,10 @@ func (s *Subject) startupRuns(n Nodes, r *readying) []startupRun {
 			run.sinceShown, run.sinceLook, run.sinceOtherLook = success-until, success-look, success-otherLook
 			run.nextTick = nextMultiple(success, other) - tick - run.took.Max
 			run.triggersLook = otherLook > tick+run.took.Max+r.wait
+			run.secondsLeft = r.seconds.Max - run.run.Min
+			if seconds.Max > 0 && r.seconds.Max > 0 { // both count from the same second, and the run comes after its own
+				run.secondsLeft = min(run.secondsLeft, r.seconds.Max-seconds.Max)
+			}
 			list = append(list, run)
 		}
 		if until == last {
@@ -97,6 +104,7 @@ func (s *Subject) laterRuns(n Nodes, r *readying) []startupRun {
 		if step == period {
 			run.nextTick = nextMultiple(first.tick+failed*period+first.took.Min, r.period) - first.tick - failed*period - first.took.Max
 		}
+		run.secondsLeft += step - failed*period
 		run.succeeds = fakeruntime.Draw{Min: first.succeeds.Min + failed*period, Max: first.succeeds.Max + failed*step}
 		run.sinceShown, run.sinceLook, run.sinceOtherLook = first.sinceShown+failed*period, first.sinceLook+failed*period, first.sinceOtherLook+failed*period
 		run.triggersLook = run.sinceOtherLook+first.took.Max-first.took.Min+failed*(step-period) < -r.wait
@@ -127,10 +135,33 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 	}
 	least = min(least, earliest+triggered)
 	greatest = done.Max + r.untilTriggered()
-	if r.seconds.Max > done.Min {
-		greatest = max(greatest, lastFrom(r.seconds.Max, r.period, resets))
+	switch begins := u.run.Max + u.secondsLeft; {
+	case u.secondsLeft <= u.took.Min:
+	case u.secondsLeft <= r.syncsUntil():
+		greatest = max(greatest, done.Max+2*r.wait)
+	default:
+		greatest = max(greatest, lastFrom(min(r.seconds.Max, begins), r.period, resets))
 	}
 	return least, greatest + r.untilLast()
+}
+
+// syncsUntil returns the least time from the run of the startup probe that succeeds until the last of the syncs that follow it for sure: that for its
+// success, and that for the initial result of the readiness probe, if this probe has its first look later. That look comes at a tick, or with the first
+// of these syncs. Then the second one waits for a relist that begins after the first one. If the startup probe has its first look with the run,
+// it has led to a sync too, so there are two such relists, a second apart.
+func (r *readying) syncsUntil() time.Duration {
+	u := r.startup
+	if u.sinceOtherLook >= 0 || r.containerScoped {
+		return u.took.Min
+	}
+	last := u.took.Min + r.lists.Min
+	if u.sinceLook == u.took.Min {
+		last = max(last, time.Second+r.lists.Min)
+	}
+	if !u.triggersLook {
+		last = min(last, u.took.Min-u.sinceOtherLook)
+	}
+	return last
 }
 
 // untilLast is the longest time from the first run of the readiness probe to the last one that it needs. If the first run is the first look too, its
@@ -172,8 +203,12 @@ func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	}
 	greatest = u.took.Max + u.step + r.untilTriggered()
 	done := fakeruntime.Draw{Min: u.step + u.took.Min, Max: u.step + u.took.Max + within}
-	if seconds := r.seconds.Max - (u.succeeds.Min - u.took.Min - u.step); seconds > done.Min {
-		greatest = max(greatest, lastFrom(seconds, r.period, done))
+	switch {
+	case u.secondsLeft <= done.Min:
+	case u.step == 0 && u.secondsLeft <= r.syncsUntil():
+		greatest = max(greatest, u.took.Max+2*r.wait)
+	default:
+		greatest = max(greatest, lastFrom(u.secondsLeft, r.period, done))
 	}
 	return least, greatest + r.untilLast()
 }

@@ -112,12 +112,14 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 			return b, err
 		}
 	}
-	if which == AfterCrash && b.goal != nil {
-		if b, err = s.afterBackOff(c, n, m, f, b); err != nil {
-			return b, err
-		}
+	switch {
+	case b.goal == nil || b.found(false):
+	case which == AfterCrash:
+		b, err = s.afterBackOff(c, n, m, f, b)
+	case which == AfterLivenessKill && m.carries:
+		b, err = s.afterBackOffOfKills(c, m, f, b)
 	}
-	return b.atGoal(), nil
+	return b.atGoal(), err
 }
 
 // atEnd extends a bound by the limit of a case in which the wall clock makes the limit the least or the greatest.
@@ -208,7 +210,7 @@ func (s *Subject) start(c Case) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	if !c.crashed(h) {
+	if !c.endsBefore(h) {
 		return sample{bound: none(c)}, nil
 	}
 	verdict, err := h.verdict()

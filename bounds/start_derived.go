@@ -34,13 +34,23 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 		least = s.afterFailures(n)
 	case s.carriesStart(n, which):
 		carried := s.afterCarriedStart(n)
-		if which == AfterCrash { // the liveness probe can also fail less often
+		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
 			carried = min(carried, least)
 		}
 		least, greatest = carried, max(late+step, delay)+failures*step
 	}
 	return least, greatest
 }
+
+// livesBelowBackOff reports whether the liveness probe can stop an instance before the greatest back-off since the instance before is over. The sync
+// that stops the instance does not start the next one then (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (s *Subject) livesBelowBackOff() bool {
+	p := trace.Liveness
+	return s.delay(p)+(s.failures(p)-1)*s.period(p) < longestBackOff
+}
+
+// longestBackOff is the greatest back-off of a container (MaxCrashLoopBackOff in pkg/kubelet/kubelet.go at v1.37.0).
+const longestBackOff = 5 * time.Minute
 
 // begins returns the time from a tick of a probe until the first start. The ticks begin with the sync that starts the container, so the delays of
 // this sync decide between which of them the start can be. An init container can run for any time.

@@ -68,18 +68,54 @@ const mostCrashes = 5
 
 // crashing returns the case of a start after a crash with a number of crashes. The last one can be earlier by as long as the ticks need to repeat.
 func (s *Subject) crashing(c Case, crashes int) Case {
-	asked := *c.question
-	asked.expect = s.stopping(crashes)
-	crash, down := c.Rules[0], c.Rules[1]
-	c.Rules = nil
-	for crash.Instance = range crashes {
-		c.Rules = append(c.Rules, crash)
-	}
-	c.Instance, c.question, down.Instance = crashes, &asked, crashes
+	c = s.repeated(c, crashes)
 	c.Rules[crashes-1].From += s.ticksRepeat(&c)
+	return c
+}
+
+// repeated returns the case with a number of instances before that of the question, all with the rules of the first one.
+func (s *Subject) repeated(c Case, instances int) Case {
+	asked := *c.question
+	asked.expect = s.stopping(instances)
+	last := len(c.Rules) - 1
+	first, down := c.Rules[:last], c.Rules[last]
+	c.Rules = nil
+	for i := range instances {
+		for _, r := range first {
+			r.Instance = i
+			c.Rules = append(c.Rules, r)
+		}
+	}
+	c.Instance, c.question, down.Instance = instances, &asked, instances
 	c.Rules = append(c.Rules, down)
 	return c
 }
+
+// afterBackOffOfKills extends a bound by the least limits of the starts after several liveness kills. If the last instance before has lived for
+// less than the back-off, the sync that stops it does not start the next one. A later sync does, and the kubelet carries over nothing.
+func (s *Subject) afterBackOffOfKills(c Case, m startMoves, f measure, b Bound) (Bound, error) {
+	m.carries = false
+	for kills := 2; kills <= mostKills; kills++ {
+		c := s.repeated(c, kills)
+		for i := range c.Rules { // a later instance is up a period later if the kubelet carries over that the container has started
+			if r := &c.Rules[i]; r.Misfortune == Hang && r.Instance > 0 {
+				r.From += s.period(trace.Startup)
+			}
+		}
+		shutdown := m.ticks(false)
+		l, err := s.landmarks(c.in(shutdown, shutdown.to))
+		if err != nil {
+			return b, err
+		}
+		if len(l.syncs) > 1 { // not only the one that shows the start
+			return s.toEnd(c, m, false, f, b)
+		}
+	}
+	return b, nil
+}
+
+// mostKills is the number of kills after which the back-off has its greatest value.
+const mostKills = 7
 
 // quickest returns the probe with the least threshold among those that decide.
 func (s *Subject) quickest(c *Case) trace.Probe {
@@ -184,8 +220,15 @@ func (s *Subject) meetBoth(p pair, d dim, after time.Duration) (Case, error) {
 	return c, nil
 }
 
-// crashed reports whether the previous instance of a run has exited by itself, if the case says so.
-func (c *Case) crashed(h history) bool {
-	stopped := func(r *trace.Record) bool { return r.Kind == trace.ContainerStopping && r.Instance == c.Instance-1 }
-	return c.Instance == 0 || c.Rules[0].Exit == 0 || h.first(stopped) == nil
+// endsBefore reports whether the previous instance of a run has ended as the case says: by itself, or by a liveness kill.
+func (c *Case) endsBefore(h history) bool {
+	stop := h.first(func(r *trace.Record) bool { return r.Kind == trace.ContainerStopping && r.Instance == c.Instance-1 })
+	switch {
+	case c.Instance > 0 && c.Rules[0].Exit != 0:
+		return stop == nil
+	case c.Instance > 1:
+		verdict, err := h.verdictOf(stop)
+		return err == nil && verdict.Probe == trace.Liveness
+	}
+	return true
 }

@@ -75,7 +75,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 			m.before = append(m.before, leads(0, up, up+window))
 		}
 		stop := append([]delay{stopContainer, stopReturn}, s.starts()...)
-		shutdown := leads(rule, 0, s.shutdown(window))
+		shutdown := leads(lastKilled, 0, s.shutdown(window))
 		repeat := window
 		if rule == 1 {
 			repeat = s.period(trace.Liveness)
@@ -183,14 +183,24 @@ func (s *Subject) starts() []delay {
 	return list
 }
 
-// leads returns the dimension of the time of what leads to the misfortune, which is a rule of the case.
+// leads returns the dimension of the time of what leads to the misfortune, which is a rule of the case. A negative number of a rule counts from the
+// end.
 func leads(rule int, from, to time.Duration) dim {
+	at := func(c *Case) *time.Duration {
+		if rule < 0 {
+			return &c.Rules[len(c.Rules)+rule].From
+		}
+		return &c.Rules[rule].From
+	}
 	return dim{
 		from: from, to: to,
-		get: func(c *Case) time.Duration { return c.Rules[rule].From },
-		set: func(c *Case, x time.Duration) { c.Rules[rule].From = x },
+		get: func(c *Case) time.Duration { return *at(c) },
+		set: func(c *Case, x time.Duration) { *at(c) = x },
 	}
 }
+
+// lastKilled is the rule of how long the last instance that is killed needs to exit.
+const lastKilled = -2
 
 // again returns the dimension of the sum of d and of a time that leads to it, which grows by whole periods up to a width.
 func (d dim) again(lead dim, period, width time.Duration) dim {

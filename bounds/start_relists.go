@@ -86,7 +86,7 @@ func (s *Subject) sinceStart(c Case, h history, err error, read func(start virtu
 	if err != nil {
 		return sample{}, err
 	}
-	if !c.crashed(h) {
+	if !c.endsBefore(h) {
 		return sample{bound: none(c)}, nil
 	}
 	return sample{bound: at(read(h.first(s.started(c.Instance)).T), c), signature: h.signature()}, nil

@@ -48,19 +48,22 @@ func (s *Subject) fails(p trace.Probe, m Misfortune) bool {
 func (s *Subject) unreadyLimits(n Nodes, m Misfortune) (least, greatest time.Duration) {
 	write := n.sum(apiGet, apiPatch)
 	least, greatest = Never, Never
-	var last time.Duration // greatest time until the run of the readiness probe that reaches its threshold begins
+	last := Never // greatest time until the run of the readiness probe that reaches its threshold begins
 	if s.fails(trace.Readiness, m) {
 		failed := s.failure(n, m, trace.Readiness)
 		least, greatest = failed.Min, failed.Max+n.lists()
 		last = failed.Max - s.tookDuring(n, m, trace.Readiness).Max
 	}
 	if s.fails(trace.Liveness, m) {
-		exit, shown := s.exit(n, m), s.shownAfterExit(n)
-		least = min(least, exit.Min+shown.Min, s.failureAfterExit(n, m, exit.Min))
-		if s.losesFailures() && exit.Min < last {
-			greatest = max(greatest, min(last, exit.Max)+shown.Max)
+		exit, starts, shown := s.exit(n, m), s.startsAgain(n), s.shownAgain(n)
+		least = min(least, exit.Min+starts.Min+shown.Min, s.failureAfterExit(n, m, exit.Min))
+		switch {
+		case !s.losesFailures():
+			greatest = min(greatest, s.failsByExit(n, exit, starts, shown, last))
+		case exit.Min < last:
+			greatest = max(greatest, min(last, exit.Max)+starts.Max+shown.Max)
 		}
-		greatest = min(greatest, exit.Max+shown.Max)
+		greatest = min(greatest, exit.Max+starts.Max+shown.Max)
 	}
 	return least + write.Min, greatest + write.Max
 }
@@ -130,15 +133,36 @@ func (s *Subject) exit(n Nodes, m Misfortune) fakeruntime.Draw {
 	}
 }
 
-// shownAfterExit returns the time from the exit of a container that a probe has stopped until a sync shows it. The sync that has stopped the
-// container also starts its next instance. The next one waits for a relist after that.
-func (s *Subject) shownAfterExit(n Nodes) fakeruntime.Draw {
+// startsAgain returns the time from the exit of a container that a probe has stopped until its next instance starts, in the same sync.
+func (s *Subject) startsAgain(n Nodes) fakeruntime.Draw {
 	starts := n.sum(append([]delay{stopReturn, imageStatus, imageStatus}, s.starts()...)...)
 	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
 		starts.Min = n.draw(stopReturn).Min
 	}
-	least, greatest := s.shown(n, false)
-	return fakeruntime.Draw{Min: starts.Min + least, Max: starts.Max + greatest}
+	return starts
+}
+
+// shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start.
+func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
+	shown.Min, shown.Max = s.shown(n, false)
+	return shown
+}
+
+// failsByExit returns the greatest time until a status is not ready if a container exits, and runs of the readiness probe fail at once from then on.
+// They do so until the next instance starts, which has the misfortune too. A sync then shows this instance. The last run that the threshold needs
+// begins after some time, and after its number of periods at most if all runs that fail are after the exit.
+func (s *Subject) failsByExit(n Nodes, exit, starts, shown fakeruntime.Draw, last time.Duration) time.Duration {
+	p := trace.Readiness
+	refused := s.took(n, p) + n.lists()
+	afterExit := exit.Max + min(starts.Max, s.failures(p)*s.period(p)) + max(refused, shown.Max)
+	if last == Never {
+		return afterExit
+	}
+	begun := last + refused
+	if last > exit.Min+starts.Min {
+		begun = last + max(refused, shown.Max)
+	}
+	return min(afterExit, max(begun, exit.Max+refused))
 }
 
 // failureAfterExit returns the least time from a misfortune until the readiness probe has failed as often as its threshold says, if the

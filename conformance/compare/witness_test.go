@@ -101,31 +101,54 @@ func TestWitnessesOfReadiness(t *testing.T) {
 	}
 }
 
-// TestWitnessesOfBackOff checks on the real kubelet that a start after a back-off can have much less time than the first start, since failures
-// before the crash count.
+// TestWitnessesOfBackOff checks on the real kubelet that a start after a back-off can have less time than the first restart. After a crash, the
+// failures before it count. After a liveness kill, the kubelet carries over nothing, so the startup probe does not lose its first run.
 func TestWitnessesOfBackOff(t *testing.T) {
 	p, _ := profile.Named(release.Version)
-	nodes, _ := fakeruntime.DelaySet("typical")
-	pod := podOf(1)
-	pod.Spec.Containers[0].StartupProbe, pod.Spec.Containers[0].ReadinessProbe = nil, nil
-	pod.Spec.Containers[0].LivenessProbe.PeriodSeconds, pod.Spec.Containers[0].LivenessProbe.FailureThreshold = 20, 3
-	s, err := bounds.NewSubject(pod, "app", p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := s.Start(bounds.Nodes{Delays: nodes}, bounds.AfterCrash)
-	if err != nil || b.AtLeast.Instance < 2 || b.LeastShown() > 30*time.Second {
-		t.Fatalf("a start after %d crashes may take %v, error %v; want less than 30s after two or more", b.AtLeast.Instance, b.LeastShown(), err)
-	}
-	witnesses, err := s.Witnesses("back-off", b.AtLeast)
-	if err != nil || len(witnesses) != 2 {
-		t.Fatalf("%d witnesses, error %v", len(witnesses), err)
-	}
-	for _, w := range witnesses {
-		if err := runWitness(t, w); err != nil {
-			t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+	typical, _ := fakeruntime.DelaySet("typical")
+	nodes := bounds.Nodes{Delays: typical}
+	for _, test := range []struct {
+		name  string
+		which bounds.StartCase
+		most  time.Duration // that a start may take
+		pod   *v1.Pod
+	}{
+		{"crash", bounds.AfterCrash, 30 * time.Second, changed(podOf(1), func(c *v1.Container) {
+			c.StartupProbe = nil
+			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold = 20, 3
+		})},
+		{"kill", bounds.AfterLivenessKill, 11 * time.Second, changed(podOf(1), func(c *v1.Container) {
+			c.StartupProbe = c.LivenessProbe.DeepCopy()
+			c.StartupProbe.PeriodSeconds, c.StartupProbe.FailureThreshold = 5, 3
+			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold = 10, 3
+		})},
+	} {
+		s, err := bounds.NewSubject(test.pod, "app", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Start(nodes, test.which)
+		if err != nil || b.AtLeast.Instance < 2 || b.LeastShown() > test.most {
+			t.Fatalf("%s: instance %d may take %v to start, error %v; want less than %v after two or more", test.name, b.AtLeast.Instance, b.LeastShown(), err, test.most)
+		}
+		witnesses, err := s.Witnesses("back-off-"+test.name, b.AtLeast)
+		if err != nil || len(witnesses) != 2 {
+			t.Fatalf("%s: %d witnesses, error %v", test.name, len(witnesses), err)
+		}
+		for _, w := range witnesses {
+			if err := runWitness(t, w); err != nil {
+				t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+			}
 		}
 	}
+}
+
+// changed returns a pod without a readiness probe, whose container a function has changed.
+func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
+	c := &pod.Spec.Containers[0]
+	c.ReadinessProbe = nil
+	change(c)
+	return pod
 }
 
 // witnessTries is the number of runs in which a witness must succeed once. The real kubelet has races with two common outcomes, of which a witness

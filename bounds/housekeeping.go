@@ -1,0 +1,61 @@
+package bounds
+
+import "time"
+
+// housekeepingPeriod is the period at which the kubelet lists what runs for its housekeeping, from its start on (pkg/kubelet/kubelet.go at
+// v1.37.0). These lists are not relists.
+const housekeepingPeriod = 2 * time.Second
+
+// atHousekeeping extends a bound of the time until a status by a case close to that of its greatest value, in which the kubelet lists what runs when
+// the probe has its result. The sync loop takes the result after that (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). The bound must be as
+// close to its goal as that.
+//
+// The age of the kubelet moves the result against these lists. If the result keeps its distance from the relists, a kubelet that is older by whole
+// periods of the relists comes close. The lists can also delay the start, so the search takes some steps.
+func (s *Subject) atHousekeeping(n Nodes, b Bound, f measure) (Bound, error) {
+	if b.goal == nil || b.found(true) || b.isNone() || b.Greatest == Never || b.goal.greatest-b.Greatest > n.lists()+timeTolerance {
+		return b, nil
+	}
+	for _, unit := range []time.Duration{fine, b.AtGreatest.relistPeriod()} {
+		c := b.AtGreatest
+		for range 2 {
+			one, err := c.question.measure(s, c)
+			if err != nil || one.bound.Least == Never {
+				return b, err
+			}
+			result := one.outcome - c.value(apiGet) - c.value(apiPatch)
+			if one, err = f(c.aged(ageAfter(c.Uptime, unit, fine-result))); err != nil {
+				return b, err
+			}
+			if b = b.Or(one.bound); b.found(true) || b.goal.greatest-b.Greatest <= fine {
+				return b, nil
+			}
+			c = one.bound.AtGreatest
+		}
+	}
+	return b, nil
+}
+
+// ageAfter returns the age, greater than another one by a multiple of a unit, that comes the soonest after a moment of the housekeeping.
+func ageAfter(age, unit, moment time.Duration) time.Duration {
+	since := func(age time.Duration) time.Duration { return modulo(age-moment, housekeepingPeriod) }
+	if unit <= fine {
+		return age + housekeepingPeriod - since(age)
+	}
+	best := age
+	for i := range time.Duration(ages) {
+		if next := age + i*unit; since(next) < since(best) {
+			best = next
+		}
+	}
+	return best
+}
+
+// aged returns the case with a kubelet of another age, and the same phase of the wall clock.
+func (c Case) aged(age time.Duration) Case {
+	if c.Wall > 0 {
+		c.Wall = modulo(c.Wall+c.Uptime-age, time.Second)
+	}
+	c.Uptime = age
+	return c
+}
