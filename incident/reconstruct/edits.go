@@ -32,13 +32,13 @@ func (s *search) edits() []edit {
 			list = append(list, s.editsOfWindows(t, probe, gaps)...)
 		}
 	}
-	list = append(append(append(append(list, s.editsOfStart(gaps)...), s.editsOfRelists(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
+	list = append(append(append(list, s.editsOfStart(gaps)...), s.editsOfSteps(gaps, scripts)...), s.editsOfParts()...)
 	for _, c := range containers {
 		for _, probe := range probesOf(c) {
 			list = append(list, s.editsOfRuns(scripts[c.Name], probe, gaps)...)
 		}
 	}
-	return list
+	return append(list, s.editsOfRelists(gaps)...)
 }
 
 // editsOfStart returns edits that change how long the sandbox takes, and so when the first status of the pod is, and its deadline.

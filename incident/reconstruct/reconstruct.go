@@ -34,11 +34,11 @@ type Options struct {
 // maxDuration is the longest run of a reconstruction. A pod that is older begins later.
 const maxDuration = 48 * time.Hour
 
-// DefaultEffort is the maximum work of a search, about 28 s on a core. The sizes of the scenarios and of the runs tell the work: the time
+// DefaultEffort is the maximum work of a search, about 40 s on a core. The sizes of the scenarios and of the runs tell the work: the time
 // that they take must not decide about a result.
 const DefaultEffort = 112_000_000
 
-// work returns the work of a run of a scenario, in units of about half a microsecond.
+// work returns the work of a run of a scenario, in units of about 0.4 microseconds.
 func work(text []byte, records []trace.Record) int { return len(text) + 12*len(records) }
 
 // Result is a reconstruction of a pod.
