@@ -66,7 +66,8 @@ Output formats:
 
 Exit codes:
   0    there are facts about pods in the files
-  2    invalid usage, a file that cannot be read, or no facts about pods
+  2    invalid usage, a file that cannot be read, no facts about pods, or
+       no scenario to write
   3    probesim itself failed
   130  interrupted`,
 		Example: `  # Show what the events and the pods tell
