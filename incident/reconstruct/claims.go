@@ -255,7 +255,7 @@ var outsiders = map[string]string{
 	"FailedCreatePodSandBox": "the runtime or the network failed, which the recording does not explain further",
 	"SandboxChanged":         "the sandbox of the pod ended, which the recording does not explain further",
 	"FailedSync":             "it repeats what another event says",
-	"InspectFailed":          "image registries are not simulated", "Failed": "the container could not start, for a reason outside of probes", "FailedPreStopHook": "the recording does not tell what the hook does",
+	"InspectFailed":          "the runtime failed, which the recording does not explain further", "Failed": "the container could not start, for a reason outside of probes", "FailedPreStopHook": "the recording does not tell what the hook does",
 	"FailedPostStartHook": "the recording does not tell what the hook does",
 }
 

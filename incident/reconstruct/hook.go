@@ -42,7 +42,8 @@ func (s *search) hooksBeforeProbes(c *v1.Container) []choice {
 	for _, probe := range probesOf(c) {
 		tick := period(incident.ProbeOf(c, probe))
 		for _, o := range s.outages(c, probe) {
-			// The first run comes at a tick, or at once for a readiness probe, which the kubelet triggers.
+			// The first run comes at a tick, or at once for a readiness probe, which the kubelet triggers (UpdatePodStatus in
+			// pkg/kubelet/prober/prober_manager.go, v1.37.0).
 			for _, before := range []time.Duration{tick / 2, 10 * time.Millisecond} {
 				if took := o.first - before - starts[0].Offset(); took > min(tick/2, time.Second) && took < time.Hour {
 					list = append(list, choice{name: "lasting hook", rare: true, rules: []rule{{"postStart: ok in " + value.Format(round(took)), o.says + ". The probe did not run before the end of the hook."}}})

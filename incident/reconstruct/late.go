@@ -33,8 +33,8 @@ func (g *gap) late() (by time.Duration, known bool) {
 
 // editsOfOutages returns edits that add an outage, after which a late fact is as late as recorded: one that is later than in the best run
 // so far, or one that follows an end that was earlier. If the runtime goes away while it stops a container, the kubelet stops the container
-// again later, with the same event (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go, v1.37.0). They also restart the kubelet before an event that is missing: it tells again about a
-// pod that has ended.
+// again later, with the same event (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go, v1.37.0). The edits also restart the
+// kubelet before an event that is missing: it tells again about a pod that has ended.
 func (s *search) editsOfOutages(gaps []gap, scripts map[string]*script) []edit {
 	var list []edit
 	add := func(at, length time.Duration, change func(m *model)) {

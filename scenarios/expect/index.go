@@ -3,6 +3,7 @@ package expect
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
@@ -34,7 +35,7 @@ func wantedBy(m *match.Moment, key string) wanted {
 		w.instances, w.numbered = *m.Instance, true
 	}
 	for _, f := range m.Record.Fields {
-		w.fields += f.Name + ": " + f.Match.String() + "\n"
+		w.fields += f.Name + strconv.Quote(f.Match.String()) // quoted, because a text can have line breaks and colons
 	}
 	return w
 }
