@@ -28,16 +28,25 @@ var _ = flag.Set("rapid.checks", "12")
 var (
 	only    = flag.String("only", "", "the question to prove")
 	version = flag.String("version", "", "the only version of Kubernetes to draw; empty for all releases")
+	usual   = flag.Bool("usual", false, "draw only numbers that published manifests have")
 )
 
-// drawProbe draws a probe with any handler and small numbers. Its timeout can exceed its period.
+// drawProbe draws a probe with any handler. Its numbers are small, and its timeout can exceed its period. With the flag -usual, they are those of
+// published manifests.
 func drawProbe(t *rapid.T, name string) *v1.Probe {
-	number := func(field string, lo, hi int32) int32 { return rapid.Int32Range(lo, hi).Draw(t, name+" "+field) }
+	number := func(field string, lo, hi int32, published ...int32) int32 {
+		if *usual {
+			return rapid.SampledFrom(published).Draw(t, name+" "+field)
+		}
+		return rapid.Int32Range(lo, hi).Draw(t, name+" "+field)
+	}
 	p := &v1.Probe{
-		PeriodSeconds: number("period", 1, 10), FailureThreshold: number("threshold", 1, 5), TimeoutSeconds: number("timeout", 1, 4),
+		PeriodSeconds:    number("period", 1, 10, 5, 10, 10, 15, 20, 30),
+		FailureThreshold: number("threshold", 1, 5, 1, 3, 3, 3, 5, 6),
+		TimeoutSeconds:   number("timeout", 1, 4, 1, 1, 1, 3, 5),
 	}
 	if rapid.Bool().Draw(t, name+" has delay") {
-		p.InitialDelaySeconds = number("delay", 1, 15)
+		p.InitialDelaySeconds = number("delay", 1, 15, 5, 10, 15, 20, 30, 60)
 	}
 	switch rapid.SampledFrom([]string{"http", "tcp", "exec"}).Draw(t, name) {
 	case "http":
@@ -67,6 +76,9 @@ func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
 	}
 	if c.ReadinessProbe != nil {
 		c.ReadinessProbe.SuccessThreshold = rapid.SampledFrom([]int32{1, 1, 1, 2, 3}).Draw(t, "successes")
+		if *usual {
+			c.ReadinessProbe.SuccessThreshold = 1
+		}
 	}
 	name := rapid.SampledFrom(profile.Names()).Draw(t, "version")
 	if *version != "" {
