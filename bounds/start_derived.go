@@ -33,7 +33,7 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 	case which == AfterCrash && p == trace.Liveness:
 		least = s.afterFailures(n)
 	case s.carriesStart(n, which):
-		carried := s.afterCarriedStart(n)
+		carried := s.afterCarriedStart(n, which)
 		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
 			carried = min(carried, least)
 		}
@@ -131,17 +131,28 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 
 // afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first
 // tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
-// in pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (s *Subject) afterCarriedStart(n Nodes) time.Duration {
+// in pkg/kubelet/prober/prober_manager.go at v1.37.0). After a crash, its run before has stopped the instance before, so it runs again a period later.
+func (s *Subject) afterCarriedStart(n Nodes, which StartCase) time.Duration {
 	shown, late := s.shown(n, false)
 	startup, liveness := trace.Startup, trace.Liveness
 	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
+	begins := max(shown, s.delay(liveness)-time.Second)
+	if which == AfterCrash {
+		begins = max(begins, s.period(liveness)-s.restarts(n))
+	}
 	fails := (s.failures(liveness) - 1) * s.period(liveness)
-	delay := s.delay(liveness) - time.Second
-	if max(0, delay-late)+fails < s.step(n, startup) { // between two ticks of the startup probe
-		return min(least, max(shown, delay)+fails)
+	if max(0, begins-late)+fails < s.step(n, startup) { // between two ticks of the startup probe
+		return min(least, begins+fails)
 	}
 	return least
+}
+
+// restarts returns the longest time from the begin of a run of the liveness probe until the start of the next instance, if the run fails because of an
+// exit that the kubelet has not seen when it acts on the failure. A relist that began before the exit can be going on, and the sync loop can list what
+// runs for its housekeeping.
+func (s *Subject) restarts(n Nodes) time.Duration {
+	restart := n.sum(append([]delay{stopContainer, stopReturn, imageStatus, imageStatus}, s.starts()...)...)
+	return s.took(n, trace.Liveness) + n.lists() + s.look(n) + restart.Max
 }
 
 func (s *Subject) delay(p trace.Probe) time.Duration {
