@@ -77,6 +77,21 @@ func (s *Subject) waiting() []trace.Probe {
 // start.
 func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
 	for _, latest := range []bool{false, true} {
+		var err error
+		if b, err = s.overOrder(n, c, lateStatus, latest, delays, f, b); err != nil {
+			return b, err
+		}
+	}
+	if s.Profile.PLEGOnDemandRelist && s.delayed(&c) {
+		var err error
+		if b, err = s.overOrder(n, c, apartEvents, true, delays, f, b); err != nil {
+			return b, err
+		}
+	}
+	for _, latest := range []bool{false, true} {
+		if b.found(false) && b.found(true) {
+			break
+		}
 		c := c.corner(latest, delays)
 		p := n.startPhases(s, &c, latest)
 		own, err := s.shownAt(p, c, latest, f)
@@ -88,21 +103,46 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		}
 		b = b.Or(own)
 	}
-	wasted, err := s.overWasted(n, c, true, delays, f)
-	if b = b.Or(wasted); err != nil || !s.derivesReady() {
-		return b, err
-	}
-	if least, _ := s.readyLimits(n, true); b.Least-least > 10*timeTolerance { // the ticks after a wasted trigger can also come early
-		wasted, err = s.overWasted(n, c, false, delays, f)
-	}
-	return b.Or(wasted), err
+	return b, nil
 }
 
-// overWasted returns the bound over the phases of the start if the probe wastes the trigger of the sync that shows the start.
-func (s *Subject) overWasted(n Nodes, c Case, latest bool, delays []dim, f measure) (Bound, error) {
-	c = c.corner(latest, delays)
-	c.order = lateStatus
-	return n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, none(c))
+// overOrder extends a bound by the cases with an order of events in which the probe wastes the trigger of the sync that shows the start, or two events
+// of one relist lead to two syncs. The order matters most if one relist finds the sandbox and the container, so the container starts soon after its
+// sandbox.
+func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim, f measure, b Bound) (Bound, error) {
+	c = c.corner(latest, delays).corner(false, n.dims(imageStatus))
+	c.order = o
+	list := []Case{c}
+	if look, ok := s.lookBeforeRest(n); latest && ok && s.init() == "" {
+		rest, exactly := c.clone(), fakeruntime.Exactly(max(look-tolerance, n.draw(podSandboxStatus).Min)) // a relist must come in between
+		rest.Delays.PodSandboxStatus = &exactly
+		list = append(list, rest)
+	}
+	for _, c := range list {
+		if b.found(latest) {
+			break
+		}
+		p := n.startPhases(s, &c, latest)
+		c = c.in(p.begins, p.begins.from)
+		if err := s.atSecond(&c, latest); err != nil {
+			return b, err
+		}
+		d := p.relists
+		if p.seconds {
+			d = d.inSecond()
+		}
+		ready := func(l landmarks) virtual.Time { // when the list of the sandboxes begins that misses the sandbox by little
+			return l.start.Add(-c.value(podSandboxStatus) - s.untilStart(Nodes{Delays: c.Delays}) - c.value(listPodSandbox))
+		}
+		points, err := s.relistCuts(c, d, []mark{landmarks.startTime, ready})
+		if err != nil {
+			return b, err
+		}
+		if b, err = parts(c, d, points, f, b, tolerance); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
 }
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
