@@ -59,3 +59,16 @@ func (c Case) aged(age time.Duration) Case {
 	c.Uptime = age
 	return c
 }
+
+// unevenly returns the nodes with lists that take a little less at most. Otherwise, the relists can return to the same phase of the housekeeping soon,
+// as they do after 100 relists a second and 60 ms apart, and then come in few of its phases.
+func (n Nodes) unevenly() Nodes {
+	if list := n.draw(listContainers); list.Max-list.Min > uneven {
+		list.Max -= uneven
+		n.Delays.ListContainers = &list
+	}
+	return n
+}
+
+// uneven is small enough to change no time by more than a millisecond.
+const uneven = 100 * time.Microsecond

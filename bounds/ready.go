@@ -52,7 +52,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		}
 	}
 	if !b.found(false) || !b.found(true) {
-		if b, err = search(n, c, n.dims(delays...), f, b); err == nil {
+		if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
 			b, err = s.atHousekeeping(n, b, f)
 		}
 	}
