@@ -1,19 +1,16 @@
 package bounds
 
-import (
-	"time"
-)
+import "time"
 
-// The syncs that show a first start come like this. The probe wastes the trigger of the first one at most, so it waits for a tick only if
-// no other sync follows.
+// A relist finds a first start, and leads to the sync that shows it. The readiness probe can waste the trigger of this sync. It then waits for the next
+// sync, and for its next tick if there is none:
 //
-//	start          relist R1                      relist R2                   R3, a second later
-//	  │  the rest of R1    a second, or none  │ lists, inspections │            │ lists │
-//	  ├──────────────────┼───────────────────┼───────────────────►├───────────►│──────►
-//	                                                          first sync             next sync, if any
+//	relist R1     a second, or none     relist R2           a second     relist R3
+//	├──── start ──┤                     ├──────────────┤                 ├────────┤
+//	                                                   first sync                 next sync, if any
 //
-// A sync that already waits when R2 inspects the pod comes at once, and the event of R2 leads to the next one. Otherwise, the event of R2 leads to the
-// first sync. Nothing leads to the next one then, if R2 has the events of both the container and its sandbox.
+// A sync that waits when R2 inspects the pod comes at once, and the event of R2 leads to the next sync. This is so if a relist has listed the new sandbox
+// before the start. Otherwise, the events of R2 lead to the first sync, and no event is left for another one.
 
 // shownLast returns the greatest time from a first start until a sync shows it that no sync for a later event follows. It does not count that the
 // sync loop takes the event later if it lists what runs for its housekeeping.
@@ -67,13 +64,13 @@ func (s *Subject) untilStart(n Nodes) time.Duration {
 	return n.sum(append([]delay{imageStatus, imageStatus}, s.starts()...)...).Min
 }
 
-// settles returns the greatest time from a first start until the last of the syncs that follow it, without those that come a period later. After the
+// settles returns the greatest time from a first start until the last of the syncs that follow it, apart from those that come a period later. After the
 // sync that shows the start, two more can come: for another event of its relist, and for the initial result of the readiness probe. Each of them waits
-// for a relist that begins after the sync before. A sync with the container and its sandbox as separate events has them one after the other
-// (podWorkerLoop in pkg/kubelet/pod_workers.go and workerLoopIteration in pkg/kubelet/pleg/generic.go at v1.37.0).
+// for a relist that begins after the sync before (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
 //
-// A kubelet with PLEGOnDemandRelist shows the start soon, so a global relist can begin before the sync loop takes the event, which comes during the
-// housekeeping. The last result does not come during it then.
+// Up to v1.35, the first sync comes the latest if R1 has listed the container just before the start: R1 inspects the pod, and so does R2 a second later.
+// With PLEGOnDemandRelist, R2 comes at once, and the next global relist can begin before the first sync: the sync loop takes the first event later if it
+// lists what runs for its housekeeping. The last result does not come during such lists too, or the times count them twice.
 func (s *Subject) settles(n Nodes, r *readying) time.Duration {
 	lists, inspects := n.lists(), s.inspects(n, true)
 	switch slow := r.shown.Max >= time.Second; {
