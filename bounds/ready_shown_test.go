@@ -35,5 +35,10 @@ func TestReadyIsReached(t *testing.T) {
 		if off := b.Greatest - b.GreatestShown(); off > test.within {
 			t.Errorf("%s, delay %d, period %d: ready after at most %v, but the closest run has %v", test.version, test.delay, test.period, b.Greatest, b.GreatestShown())
 		}
+		for _, end := range []bounds.Case{b.AtLeast, b.AtGreatest} {
+			if _, err := s.Witnesses("ready", end); err != nil {
+				t.Errorf("%s, delay %d, period %d: %v", test.version, test.delay, test.period, err)
+			}
+		}
 	}
 }
