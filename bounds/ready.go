@@ -76,39 +76,64 @@ func (s *Subject) waiting() []trace.Probe {
 // overUpAtOnce extends a bound of the time until ready of a program that is up when its container starts, by those over the phases of the
 // start.
 func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
-	for _, latest := range []bool{false, true} {
-		var err error
-		if b, err = s.overOrder(n, c, lateStatus, latest, delays, f, b); err != nil {
-			return b, err
-		}
+	type corner struct {
+		c     Case
+		p     startPhases
+		shown Bound
 	}
-	if s.Profile.PLEGOnDemandRelist && s.delayed(&c) {
-		var err error
-		if b, err = s.overOrder(n, c, apartEvents, true, delays, f, b); err != nil {
-			return b, err
-		}
-	}
+	var corners []corner
 	for _, latest := range []bool{false, true} {
-		if b.found(false) && b.found(true) {
-			break
-		}
 		c := c.corner(latest, delays)
 		p := n.startPhases(s, &c, latest)
 		own, err := s.shownAt(p, c, latest, f)
 		if err != nil {
 			return b, err
 		}
-		if own, err = p.search(c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, own.toward(b.goal)); err != nil {
+		corners, b = append(corners, corner{c, p, own}), b.Or(own)
+	}
+	b, err := s.overReadyOrders(n, c, delays, f, b)
+	for _, one := range corners {
+		if err != nil || b.found(false) && b.found(true) {
+			break
+		}
+		one.shown, err = one.p.search(one.c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, one.shown.toward(b.goal))
+		b = b.Or(one.shown)
+	}
+	return b, err
+}
+
+// overReadyOrders extends a bound by the cases with an unusual order of events, if these are beyond those with the usual one. The probe wastes the trigger
+// of the sync that shows the start, or two events of one relist lead to two syncs.
+func (s *Subject) overReadyOrders(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
+	for _, one := range []struct {
+		order  order
+		latest bool
+		counts bool
+	}{
+		{lateStatus, false, true},
+		{lateStatus, true, true},
+		{apartEvents, true, s.Profile.PLEGOnDemandRelist && s.delayed(&c)},
+	} {
+		if !one.counts || b.found(one.latest) {
+			continue
+		}
+		own, err := s.overOrder(n, c, one.order, one.latest, delays, f, none(c).toward(b.goal))
+		if err != nil {
 			return b, err
+		}
+		if own.Least > b.Least-tolerance {
+			own.Least = Never
+		}
+		if own.Greatest < b.Greatest+tolerance {
+			own.Greatest = b.Greatest
 		}
 		b = b.Or(own)
 	}
 	return b, nil
 }
 
-// overOrder extends a bound by the cases with an order of events in which the probe wastes the trigger of the sync that shows the start, or two events
-// of one relist lead to two syncs. The order matters most if one relist finds the sandbox and the container, so the container starts soon after its
-// sandbox.
+// overOrder extends a bound by the cases with an order of events. The order matters most if one relist finds the sandbox and the container, so the
+// container starts soon after its sandbox.
 func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim, f measure, b Bound) (Bound, error) {
 	c = c.corner(latest, delays).corner(false, n.dims(imageStatus))
 	c.order = o
