@@ -92,6 +92,9 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		corners, b = append(corners, corner{c, p, own}), b.Or(own)
 	}
 	b, err := s.overReadyOrders(n, c, delays, f, b)
+	if err == nil {
+		b, err = s.atHousekeeping(n, b, f)
+	}
 	for _, one := range corners {
 		if err != nil || b.found(false) && b.found(true) {
 			break
