@@ -108,6 +108,10 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 // overReadyOrders extends a bound by the cases with an unusual order of events, if these are beyond those with the usual one. The probe wastes the trigger
 // of the sync that shows the start, or two events of one relist lead to two syncs.
 func (s *Subject) overReadyOrders(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
+	readiness := s.Probe(trace.Readiness)
+	if readiness == nil {
+		return b, nil
+	}
 	for _, one := range []struct {
 		order  order
 		latest bool
@@ -115,6 +119,7 @@ func (s *Subject) overReadyOrders(n Nodes, c Case, delays []dim, f measure, b Bo
 	}{
 		{lateStatus, false, true},
 		{lateStatus, true, true},
+		{apartEvents, false, readiness.SuccessThreshold > 2}, // each sync leads to a run
 		{apartEvents, true, s.Profile.PLEGOnDemandRelist && s.delayed(&c)},
 	} {
 		if !one.counts || b.found(one.latest) {
