@@ -7,13 +7,13 @@ import "time"
 const housekeepingPeriod = 2 * time.Second
 
 // atHousekeeping extends a bound of the time until a status by a case close to that of its greatest value, in which the kubelet lists what runs when
-// the probe has its result. The sync loop takes the result after that (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). The bound must be as
-// close to its goal as that.
+// the probe has its result. The sync loop takes the result after that (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). The bound must be about
+// as close to its goal as that.
 //
 // The age of the kubelet moves the result against these lists. If the result keeps its distance from the relists, a kubelet that is older by whole
 // periods of the relists comes close. The lists can also delay the start, so the search takes some steps.
 func (s *Subject) atHousekeeping(n Nodes, b Bound, f measure) (Bound, error) {
-	if b.goal == nil || b.found(true) || b.isNone() || b.Greatest == Never || b.goal.greatest-b.Greatest > n.lists()+timeTolerance {
+	if b.goal == nil || b.found(true) || b.isNone() || b.Greatest == Never || b.goal.greatest-b.Greatest > 2*n.lists()+timeTolerance {
 		return b, nil
 	}
 	for _, unit := range []time.Duration{fine, b.AtGreatest.relistPeriod()} {
@@ -59,3 +59,16 @@ func (c Case) aged(age time.Duration) Case {
 	c.Uptime = age
 	return c
 }
+
+// unevenly returns the nodes with lists that take a little less at most. Otherwise, the relists can return to the same phase of the housekeeping soon,
+// as they do after 100 relists a second and 60 ms apart, and then come in few of its phases.
+func (n Nodes) unevenly() Nodes {
+	if list := n.draw(listContainers); list.Max-list.Min > uneven {
+		list.Max -= uneven
+		n.Delays.ListContainers = &list
+	}
+	return n
+}
+
+// uneven is small enough to change no time by more than a millisecond.
+const uneven = 100 * time.Microsecond

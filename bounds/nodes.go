@@ -257,6 +257,17 @@ func (d dim) onSecond() dim {
 	return d
 }
 
+// inSecond is onSecond for a dimension that moves either the start or the kubelet's age.
+func (d dim) inSecond() dim {
+	set := d.set
+	d.set = func(c *Case, x time.Duration) {
+		by := x - d.get(c)
+		set(c, x)
+		c.Wall = modulo(c.Wall-by, time.Second)
+	}
+	return d
+}
+
 // wall returns the time since the wall clock has shown a whole second.
 func (c *Case) wall(t virtual.Time) time.Duration {
 	return modulo(c.Uptime+t.Offset()+c.Wall, time.Second)

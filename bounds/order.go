@@ -16,6 +16,9 @@ const (
 	// looked for it. The trigger is then wasted, and the probe waits for its next tick (UpdatePodStatus in
 	// pkg/kubelet/prober/prober_manager.go at v1.37.0).
 	lateStatus order = "late status"
+	// apartEvents syncs the pod between the two events of a relist that finds the container and its sandbox. The second event leads to another sync
+	// (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
+	apartEvents order = "events apart"
 	// livenessFirst and livenessLast handle a tick of a liveness probe before, or after, everything else at its instant, above all a tick of
 	// the startup probe. After a kill, the liveness probe waits for the startup probe only from the next tick of that one on
 	// (pkg/kubelet/prober/worker.go at v1.37.0).
@@ -28,6 +31,7 @@ const (
 func (c Case) Order() string {
 	return map[order]string{
 		lateStatus:    "the status is stored after the readiness probe has looked for it",
+		apartEvents:   "the pod is synced between two events of a relist",
 		livenessFirst: "the liveness probe runs before everything else at its tick",
 		livenessLast:  "the liveness probe runs after everything else at its tick",
 	}[c.order]
@@ -35,11 +39,14 @@ func (c Case) Order() string {
 
 // Choose, Next and Fraction make a Case the chooser of a run, which is canonical but for the jitters and the order.
 func (c *Case) Choose(choice choose.Choice, n int) int {
-	if c.order == lateStatus && choice.Kind == choose.Preemption && strings.HasPrefix(choice.Key, "readiness triggered, status not stored ") {
+	if point, ok := yields[c.order]; ok && choice.Kind == choose.Preemption && strings.HasPrefix(choice.Key, point) {
 		return 2 // everything else at this instant goes first
 	}
 	return 0
 }
+
+// yields has the points at which a process lets everything else go first, for orders that consist in this.
+var yields = map[order]string{lateStatus: "readiness triggered, status not stored ", apartEvents: "pod cache refreshed, event not sent "}
 
 func (c *Case) Next(list []choose.Choice) int {
 	if c.order != livenessFirst && c.order != livenessLast {

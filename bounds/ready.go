@@ -52,7 +52,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		}
 	}
 	if !b.found(false) || !b.found(true) {
-		if b, err = search(n, c, n.dims(delays...), f, b); err == nil {
+		if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
 			b, err = s.atHousekeeping(n, b, f)
 		}
 	}
@@ -76,6 +76,12 @@ func (s *Subject) waiting() []trace.Probe {
 // overUpAtOnce extends a bound of the time until ready of a program that is up when its container starts, by those over the phases of the
 // start.
 func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
+	type corner struct {
+		c     Case
+		p     startPhases
+		shown Bound
+	}
+	var corners []corner
 	for _, latest := range []bool{false, true} {
 		c := c.corner(latest, delays)
 		p := n.startPhases(s, &c, latest)
@@ -83,26 +89,93 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		if err != nil {
 			return b, err
 		}
-		if own, err = p.search(c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, own.toward(b.goal)); err != nil {
+		corners, b = append(corners, corner{c, p, own}), b.Or(own)
+	}
+	b, err := s.overReadyOrders(n, c, delays, f, b)
+	if err == nil {
+		b, err = s.atHousekeeping(n, b, f)
+	}
+	for _, one := range corners {
+		if err != nil || b.found(false) && b.found(true) {
+			break
+		}
+		one.shown, err = one.p.search(one.c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, one.shown.toward(b.goal))
+		b = b.Or(one.shown)
+	}
+	return b, err
+}
+
+// overReadyOrders extends a bound by the cases with an unusual order of events, if these are beyond those with the usual one. The probe wastes the trigger
+// of the sync that shows the start, or two events of one relist lead to two syncs.
+func (s *Subject) overReadyOrders(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
+	readiness := s.Probe(trace.Readiness)
+	if readiness == nil {
+		return b, nil
+	}
+	for _, one := range []struct {
+		order  order
+		latest bool
+		counts bool
+	}{
+		{lateStatus, false, true},
+		{lateStatus, true, true},
+		{apartEvents, false, readiness.SuccessThreshold > 2}, // each sync leads to a run
+		{apartEvents, true, s.Profile.PLEGOnDemandRelist && s.delayed(&c)},
+	} {
+		if !one.counts || b.found(one.latest) {
+			continue
+		}
+		own, err := s.overOrder(n, c, one.order, one.latest, delays, f, none(c).toward(b.goal))
+		if err != nil {
 			return b, err
+		}
+		if own.Least > b.Least-tolerance {
+			own.Least = Never
+		}
+		if own.Greatest < b.Greatest+tolerance {
+			own.Greatest = b.Greatest
 		}
 		b = b.Or(own)
 	}
-	wasted, err := s.overWasted(n, c, true, delays, f)
-	if b = b.Or(wasted); err != nil || !s.derivesReady() {
-		return b, err
-	}
-	if least, _ := s.readyLimits(n, true); b.Least-least > 10*timeTolerance { // the ticks after a wasted trigger can also come early
-		wasted, err = s.overWasted(n, c, false, delays, f)
-	}
-	return b.Or(wasted), err
+	return b, nil
 }
 
-// overWasted returns the bound over the phases of the start if the probe wastes the trigger of the sync that shows the start.
-func (s *Subject) overWasted(n Nodes, c Case, latest bool, delays []dim, f measure) (Bound, error) {
-	c = c.corner(latest, delays)
-	c.order = lateStatus
-	return n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, none(c))
+// overOrder extends a bound by the cases with an order of events. The order matters most if one relist finds the sandbox and the container, so the
+// container starts soon after its sandbox.
+func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim, f measure, b Bound) (Bound, error) {
+	c = c.corner(latest, delays).corner(false, n.dims(imageStatus))
+	c.order = o
+	list := []Case{c}
+	if look, ok := s.lookBeforeRest(n); latest && ok && s.init() == "" {
+		rest, exactly := c.clone(), fakeruntime.Exactly(max(look-tolerance, n.draw(podSandboxStatus).Min)) // a relist must come in between
+		rest.Delays.PodSandboxStatus = &exactly
+		list = append(list, rest)
+	}
+	for _, c := range list {
+		if b.found(latest) {
+			break
+		}
+		p := n.startPhases(s, &c, latest)
+		c = c.in(p.begins, p.begins.from)
+		if err := s.atSecond(&c, latest); err != nil {
+			return b, err
+		}
+		d := p.relists
+		if p.seconds {
+			d = d.inSecond()
+		}
+		ready := func(l landmarks) virtual.Time { // when the list of the sandboxes begins that misses the sandbox by little
+			return l.start.Add(-c.value(podSandboxStatus) - s.untilStart(Nodes{Delays: c.Delays}) - c.value(listPodSandbox))
+		}
+		points, err := s.relistCuts(c, d, []mark{landmarks.startTime, ready})
+		if err != nil {
+			return b, err
+		}
+		if b, err = parts(c, d, points, f, b, tolerance); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
 }
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.

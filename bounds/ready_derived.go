@@ -38,7 +38,6 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 		least, greatest = s.afterStartup(n, r, atOnce)
 	case atOnce:
 		least, greatest = r.atOnce()
-		greatest += r.untilLast()
 	default:
 		least, greatest = r.later()
 		greatest += (r.successes - 1) * r.step
@@ -49,6 +48,8 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 // readying has the times that decide when a container becomes ready.
 type readying struct {
 	shown     fakeruntime.Draw // from the start until a sync shows it to the probes
+	last      time.Duration    // the longest time from the start until a sync shows it that no sync for a later event follows
+	settled   time.Duration    // the longest time from the start until the last of the syncs that follow it
 	seconds   fakeruntime.Draw // of initialDelaySeconds of the readiness probe, which counts from the whole second before the start
 	took      fakeruntime.Draw // of a run of the readiness probe
 	write     fakeruntime.Draw // of a status in the API
@@ -74,6 +75,7 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 		wait: n.longestWait(), next: time.Second, period: s.period(trace.Readiness), step: s.step(n, trace.Readiness), successes: time.Duration(p.SuccessThreshold),
 	}
 	r.shown.Min, r.shown.Max = s.shown(n, true)
+	r.last, r.settled = s.shownLast(n), s.settles(n, &r)
 	if s.Profile.PLEGOnDemandRelist { // a relist can begin when that of the pod ends
 		r.next = r.lists.Min
 	}
@@ -121,7 +123,7 @@ func (s *Subject) neverLater(n Nodes) bool {
 	}
 	r := s.newReadying(n, false)
 	stops := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p)
-	periods := max(0, r.seconds.Min-r.shown.Max-2*r.wait+r.period-1) / r.period
+	periods := max(0, r.seconds.Min-r.settled+r.period-1) / r.period
 	runs := max(periods*r.period, r.seconds.Min-r.shown.Max)
 	if r.seconds.Min > r.shown.Max { // not with the sync that shows the start
 		runs = max(runs, min(r.period, r.next))
@@ -156,24 +158,30 @@ func (r *readying) writesAtMost() time.Duration {
 	return r.lists.Max + 2*r.write.Max
 }
 
-// atOnce returns the least time until the last run that the probe needs begins, and the greatest until the first one, from a start at which the
-// program is up.
+// atOnce returns the least and the greatest time until the last run that the probe needs begins, from a start at which the program is up.
 //
 // The first sync that shows the start triggers the probe. The probe wastes the trigger if it comes before the status is stored. Two more
 // syncs can follow: one for the event of the relist, and one for the initial result of the probe (onNewContainer in worker.go).
 func (r *readying) atOnce() (least, greatest time.Duration) {
-	resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.shown.Max + 2*r.wait}
+	resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.settled}
 	least = firstFrom(r.seconds.Min, r.period, resets) + (r.successes-1)*r.period
-	if earliest := max(r.shown.Min, r.seconds.Min); earliest <= resets.Max || r.resyncs {
+	earliest := max(r.shown.Min, r.seconds.Min)
+	if earliest > resets.Max { // the first run can follow a sync without an event, a minute after another one
+		earliest = max(earliest, r.shown.Min+resync)
+	}
+	if earliest <= resets.Max || r.resyncs {
 		least = min(least, earliest+r.untilLastAfterStart(earliest))
 	}
 	if r.seconds.Min <= r.shown.Max+r.period { // the first tick after a wasted trigger leads to the initial result
 		least = min(least, max(r.seconds.Min, r.shown.Min+r.period)+r.triggered(1, 0))
 	}
-	if r.seconds.Max <= r.shown.Max {
-		return least, r.shown.Max + r.period
+	switch greatest = (r.successes - 1) * r.step; {
+	case r.seconds.Max <= min(r.shown.Max, r.next):
+		return least, r.atOnceAtMost()
+	case r.seconds.Max <= r.shown.Max:
+		return least, greatest + r.shown.Max + r.period
 	}
-	return least, lastFrom(r.seconds.Max, r.period, resets)
+	return least, greatest + lastFrom(r.seconds.Max, r.period, resets)
 }
 
 // firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of times.
