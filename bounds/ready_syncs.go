@@ -88,7 +88,9 @@ func (r *readying) resync() time.Duration {
 //	all of this is longer ago                                               0        the lists
 func (r *readying) syncsAfterSuccess() (syncs, within time.Duration) {
 	lists, waits := r.lists.Max, 3*r.wait // two syncs that wait for a relist, and that for the success
-	shown, looked := min(r.startup.sinceShown, r.startup.sinceLook), r.startup.sinceOtherLook
+	u := r.startup
+	success := u.success().Min
+	shown, looked := min(success-u.shown.Max, success-u.look), success-u.otherLook
 	switch {
 	case shown <= waits:
 		return 3, 3 * r.wait
@@ -119,12 +121,21 @@ func (r *readying) untilLastAfterSuccess() time.Duration {
 	for runs := range min(max(syncs-1, r.resync()), later) + 1 {
 		least = min(least, r.triggered(runs, r.relists(runs)))
 	}
-	if tick := r.startup.nextTick; tick <= r.wait+r.lists.Max {
+	if tick := r.nextTick(); tick <= r.wait+r.lists.Max {
 		for runs := range min(syncs, later) + 1 {
 			least = min(least, tick+r.triggered(runs, r.relists(runs-1)))
 		}
 	}
 	return least
+}
+
+// nextTick returns the least time from the success of the startup probe to the next tick of the readiness probe.
+func (r *readying) nextTick() time.Duration {
+	u := r.startup
+	if u.tick.Max > u.tick.Min {
+		return 0
+	}
+	return nextMultiple(u.success().Min, r.period) - u.success().Max
 }
 
 // untilLastAmongTicksAfterSuccess is untilLastAfterSuccess if ticks can come between the syncs. The second sync waits for the lists of a relist, and
