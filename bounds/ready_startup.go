@@ -137,26 +137,6 @@ func (r *readying) resyncsBy(moment time.Duration) bool {
 	return last+resync <= moment
 }
 
-// lastSyncs returns the greatest moments of the last sync that an event before the success leads to: without the time for which the sync loop can
-// list what runs for its housekeeping before it takes the event, and with this time.
-//
-// The relist that shows the start leads to a sync, and so do the looks. A sync waits for a relist if another one has come just before.
-func (r *readying) lastSyncs() (plain, late time.Duration) {
-	u := r.startup
-	if done := u.success().Max; r.preview || r.resyncsBy(done+r.wait) {
-		return done, done + r.wait
-	}
-	late = u.shown.Max + r.newer()
-	plain = late
-	for _, look := range []time.Duration{min(u.look, u.otherLook), max(u.look, u.otherLook)} {
-		if look <= u.tick.Min+u.took.Max {
-			waits := late + r.newer()
-			plain, late = max(look, waits), max(look+r.lists.Max, waits)
-		}
-	}
-	return plain, late
-}
-
 // latest is the greatest moment of an event, and its greatest time from the start.
 type latest struct{ moment, sinceStart time.Duration }
 
@@ -172,24 +152,60 @@ func (u *startupRun) latest(moment time.Duration) latest {
 	return latest{moment, moment - u.starts.Min}
 }
 
-// relisted returns the latest sync that waits for a relist, since the last sync comes up to a moment. Without PLEGOnDemandRelist, the sync that shows
-// the start ends with a relist, and each later one begins a second after the end of the one before.
-func (r *readying) relisted(last time.Duration) latest {
+// relisted returns the latest sync that waits for a relist, since another sync comes at a moment at the latest, or later by the lists of the housekeeping
+// if there are such. Without PLEGOnDemandRelist, the sync that shows the start ends with a relist, and each later one begins a second after the end of
+// the one before.
+func (r *readying) relisted(last, housekeeping time.Duration) latest {
 	u := r.startup
-	sync := u.latest(last + r.newer())
+	sync := u.latest(last + housekeeping*r.lists.Max + r.newer())
 	if r.onDemand || r.preview {
 		return sync
 	}
-	var relists time.Duration // from the one that shows the start until the sync
-	for n := time.Duration(1); ; n++ {
+	relists := r.relist()              // from the one that shows the start until the sync
+	for n := time.Duration(2); ; n++ { // the relist before, that number n-1, begins up to the last sync
+		left, more := last-u.shown.Min-(n-1)*time.Second, n-2-housekeeping
 		lists := r.lists.Max
-		if left := last - u.shown.Min - (n-1)*time.Second; n > 1 && left < (n-2)*r.lists.Min {
+		switch {
+		case left < more*r.lists.Min:
 			return sync.min(latest{u.shown.Max + relists, r.shown.Max + relists})
-		} else if n > 2 { // the relist before begins up to the last sync
-			lists = min(lists, left/(n-2))
+		case more > 0:
+			lists = min(lists, left/more)
 		}
 		relists = max(relists, n*(time.Second+lists))
 	}
+}
+
+// relist is the longest time from the end of a relist to that of the next one.
+func (r *readying) relist() time.Duration { return time.Second + r.lists.Max }
+
+// syncs are the latest syncs up to some event.
+type syncs struct {
+	waited latest        // the latest one that waits for a relist
+	atOnce time.Duration // the event that leads to the latest one that comes at once; 0 if there is none
+}
+
+// then returns the latest syncs if another event follows. Its sync waits for a relist if another one has come just before.
+func (c syncs) then(r *readying, event time.Duration) syncs {
+	waited := c.waited.plus(r.relist())
+	if c.atOnce > 0 {
+		waited = waited.max(r.relisted(c.atOnce, 1))
+	}
+	return syncs{waited, event}
+}
+
+// before returns the latest syncs that events before the success lead to: the relist that shows the start, the looks, and a minute without a sync.
+func (r *readying) before() syncs {
+	u := r.startup
+	c := syncs{waited: latest{u.shown.Max, r.shown.Max}.plus(r.relist())}
+	for _, look := range []time.Duration{min(u.look, u.otherLook), max(u.look, u.otherLook)} {
+		if look <= u.tick.Min+u.took.Max {
+			c = c.then(r, look)
+		}
+	}
+	if done := u.success().Max; r.preview || r.resyncsBy(done+r.wait) {
+		c = c.then(r, done)
+	}
+	return c
 }
 
 // firstTriggered returns the latest sync after the success of the startup probe that lets the readiness probe run, or its next tick, without the time of
@@ -199,13 +215,17 @@ func (r *readying) relisted(last time.Duration) latest {
 func (r *readying) firstTriggered() latest {
 	u := r.startup
 	done := u.success().Max
-	plain, late := r.lastSyncs()
-	waits := r.relisted(min(late, done+r.lists.Max))
+	before := r.before()
+	waits, listed := before.waited.plus(r.relist()), time.Duration(0)
 	if r.successes == 1 { // the sync loop does not list again before it takes the success of the readiness probe
-		waits = waits.plus(-r.lists.Max).max(r.relisted(min(plain, done)))
+		listed = r.lists.Max
 	}
-	behind := max(0, r.get-r.took.Max)
-	if waits.moment < done+r.write.Max {
+	if before.atOnce > 0 {
+		waits = waits.max(r.relisted(before.atOnce, 0)).max(r.relisted(before.atOnce, 1).plus(-listed))
+	}
+	waits = waits.min(u.latest(done + r.wait - listed)) // the sync before comes before the sync loop takes the success
+	behind := time.Duration(0)
+	if waits.moment < done+r.write.Max+r.get {
 		behind = r.get
 	}
 	tick := nextMultiple(done+r.lists.Max, r.period)
@@ -229,12 +249,11 @@ func (r *readying) behind() time.Duration {
 func (r *readying) lastAfterSuccess() latest {
 	u := r.startup
 	done := u.success()
-	_, late := r.lastSyncs()
-	last := u.latest(done.Max + r.lists.Max).max(r.relisted(late))
+	c := r.before().then(r, done.Max)
 	if r.preview || u.otherLook > done.Min {
-		last = r.relisted(last.moment)
+		c = c.then(r, done.Max)
 	}
-	return last
+	return c.waited.max(u.latest(c.atOnce + r.lists.Max))
 }
 
 // atOnceAfterStartup is atOnce for a container with a startup probe. The sync after its success triggers the readiness probe. More syncs can
@@ -316,11 +335,7 @@ func (r *readying) untilLast() time.Duration {
 func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	u := r.startup
 	done, delayed := u.success(), r.delayed()
-	_, late := r.lastSyncs()
-	within := max(r.lists.Max, late+r.newer()-done.Min) // the syncs after the success come
-	if r.preview || u.otherLook > done.Min {
-		within += r.newer()
-	}
+	within := r.lastAfterSuccess().moment - done.Min - (u.tick.Max - u.tick.Min) // the syncs after the success come
 	resyncs := done.Min+resync <= delayed.Max
 
 	syncs, _ := r.syncsAfterSuccess()
