@@ -53,6 +53,12 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	if !b.found(false) || !b.found(true) {
 		if b, err = search(n, c, n.dims(delays...), f, b); err == nil {
+			b, err = s.overOtherStarts(n, b, f)
+		}
+		if err == nil {
+			b, err = s.aimToStarted(b)
+		}
+		if err == nil {
 			b, err = s.atHousekeeping(n, b, f)
 		}
 	}
@@ -96,6 +102,24 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 		wasted, err = s.overWasted(n, c, false, delays, f)
 	}
 	return b.Or(wasted), err
+}
+
+// overOtherStarts extends a bound by the cases of its ends, but with the start of the container as late as possible for the least value, and as early
+// as possible for the greatest. These delays come before the start, and the other ones after it, or both.
+func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
+	for _, greatest := range []bool{false, true} {
+		for _, of := range []delay{imageStatus, podSandboxStatus} {
+			if b.found(greatest) {
+				break
+			}
+			one, err := f(b.end(greatest).corner(!greatest, n.dims(of)))
+			if err != nil {
+				return b, err
+			}
+			b = b.Or(one.bound)
+		}
+	}
+	return b, nil
 }
 
 // overWasted returns the bound over the phases of the start if the probe wastes the trigger of the sync that shows the start.
@@ -216,7 +240,11 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 		return sample{}, err
 	}
 	up := max(virtual.At(t), h.first(s.started(0)).T)
-	return sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}, nil
+	one := sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}
+	if r := h.first(s.succeeds(trace.Startup)); r != nil {
+		one.started = r.T.Offset()
+	}
+	return one, nil
 }
 
 // upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that

@@ -121,9 +121,6 @@ func (r *readying) delayed() fakeruntime.Draw {
 	return fakeruntime.Draw{Min: u.seconds.Min + r.seconds.Max, Max: u.seconds.Max + r.seconds.Max}
 }
 
-// newer is the longest time from a sync to the end of the first relist that begins after it.
-func (r *readying) newer() time.Duration { return time.Second + 2*r.lists.Max }
-
 // resyncsBy reports whether the kubelet can sync the pod without an event before the success, or after it up to a moment. It does so a minute after
 // another sync, and each look before the success leads to one.
 func (r *readying) resyncsBy(moment time.Duration) bool {
@@ -152,26 +149,27 @@ func (u *startupRun) latest(moment time.Duration) latest {
 	return latest{moment, moment - u.starts.Min}
 }
 
-// relisted returns the latest sync that waits for a relist, since another sync comes at a moment at the latest, or later by the lists of the housekeeping
-// if there are such. Without PLEGOnDemandRelist, the sync that shows the start ends with a relist, and each later one begins a second after the end of
-// the one before.
-func (r *readying) relisted(last, housekeeping time.Duration) latest {
+// relisted returns the latest sync that waits for a relist, since the relist before ends up to some lists after a moment: none if another sync has
+// waited for it until this moment, and one if another sync has come when it begins. Another one is that of the housekeeping, before that sync.
+//
+// Without PLEGOnDemandRelist, the sync that shows the start ends with a relist, and each later one begins a second after the end of the one before.
+func (r *readying) relisted(moment, lists time.Duration) latest {
 	u := r.startup
-	sync := u.latest(last + housekeeping*r.lists.Max + r.newer())
+	sync := u.latest(moment + lists*r.lists.Max + r.relist())
 	if r.onDemand || r.preview {
 		return sync
 	}
-	relists := r.relist()              // from the one that shows the start until the sync
-	for n := time.Duration(2); ; n++ { // the relist before, that number n-1, begins up to the last sync
-		left, more := last-u.shown.Min-(n-1)*time.Second, n-2-housekeeping
-		lists := r.lists.Max
+	relists := r.relist() // from the one that shows the start until the sync
+	for n := time.Duration(1); ; n++ {
+		left, more := moment-u.shown.Min-n*time.Second, n-lists
+		each := r.lists.Max
 		switch {
 		case left < more*r.lists.Min:
 			return sync.min(latest{u.shown.Max + relists, r.shown.Max + relists})
 		case more > 0:
-			lists = min(lists, left/more)
+			each = min(each, left/more)
 		}
-		relists = max(relists, n*(time.Second+lists))
+		relists = max(relists, (n+1)*(time.Second+each))
 	}
 }
 
@@ -188,7 +186,7 @@ type syncs struct {
 func (c syncs) then(r *readying, event time.Duration) syncs {
 	waited := c.waited.plus(r.relist())
 	if c.atOnce > 0 {
-		waited = waited.max(r.relisted(c.atOnce, 1))
+		waited = waited.max(r.relisted(c.atOnce, 2))
 	}
 	return syncs{waited, event}
 }
@@ -216,14 +214,14 @@ func (r *readying) firstTriggered() latest {
 	u := r.startup
 	done := u.success().Max
 	before := r.before()
-	waits, listed := before.waited.plus(r.relist()), time.Duration(0)
-	if r.successes == 1 { // the sync loop does not list again before it takes the success of the readiness probe
-		listed = r.lists.Max
-	}
+	waits := before.waited.plus(r.relist()).min(r.relisted(done, 0)) // the sync before comes before the success
 	if before.atOnce > 0 {
-		waits = waits.max(r.relisted(before.atOnce, 0)).max(r.relisted(before.atOnce, 1).plus(-listed))
+		atOnce := min(before.atOnce, done)
+		waits = waits.max(r.relisted(atOnce, 1)).max(r.relisted(atOnce, 2).plus(-r.lists.Max))
 	}
-	waits = waits.min(u.latest(done + r.wait - listed)) // the sync before comes before the sync loop takes the success
+	if r.successes > 1 { // the sync loop can list twice before it takes the last success
+		waits = waits.plus(r.lists.Max)
+	}
 	behind := time.Duration(0)
 	if waits.moment < done+r.write.Max+r.get {
 		behind = r.get
