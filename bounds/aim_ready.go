@@ -85,44 +85,53 @@ func (s *Subject) firstSuccess(c Case) (first success, err error) {
 // aimToStarted extends a bound of the time until ready by a case in which a sync without an event begins just before the success of the startup
 // probe. The sync for the success then waits for a relist.
 //
-// The case is like the one with the greatest time so far, but a program that comes up later does so a minute after the sync before. The age of the
-// kubelet decides when the tick comes that begins the sync. A kubelet that is older by whole seconds has other relists.
+// The case is like the one with the greatest time so far, but a program that comes up later does so a minute after the sync before.
 func (s *Subject) aimToStarted(b Bound) (Bound, error) {
 	if s.Probe(trace.Startup) == nil || b.isNone() || b.Greatest == Never || b.found(true) {
 		return b, nil
 	}
-	c := b.AtGreatest.clone()
-	c.SyncJitter = 0.99 // after the success
-	success, sync, _, err := s.startupSuccess(c)
-	if err != nil || success == 0 {
-		return b, err
+	for _, order := range []order{"", lateSync} {
+		c := b.AtGreatest.clone()
+		c.SyncJitter, c.order = 0.99, order // the sync after the success
+		success, sync, _, err := s.startupSuccess(c)
+		if err != nil || success == 0 {
+			return b, err
+		}
+		for c.Event > 0 && success.Sub(sync) < resync {
+			c.shift(s.period(trace.Startup))
+			success = success.Add(s.period(trace.Startup))
+		}
+		if tick := max(success.Add(-justBefore), sync.Add(resync+fine)); tick < success {
+			return s.aimToTick(b, c, tick, sync)
+		}
 	}
-	for c.Event > 0 && success.Sub(sync) < resync {
-		c.shift(s.period(trace.Startup))
-		success = success.Add(s.period(trace.Startup))
-	}
-	tick := max(success.Add(-justBefore), sync.Add(resync+fine))
-	due := max(tick.Add(-resyncTick/2), sync.Add(resync))
-	jitter := (float64(due.Sub(sync))/float64(resync) - 1) / 0.5
-	if tick >= success || jitter < 0 || jitter >= 1 {
+	return b, nil
+}
+
+// aimToTick extends a bound by a case whose next sync without an event begins at a tick, just after a relist begins. The age of the kubelet decides when
+// it ticks. A kubelet that is older by whole seconds has other relists. It does not list for its housekeeping at the tick.
+func (s *Subject) aimToTick(b Bound, c Case, tick, before virtual.Time) (Bound, error) {
+	due := max(tick.Add(-resyncTick/2), before.Add(resync))
+	jitter := (float64(due.Sub(before))/float64(resync) - 1) / 0.5
+	if jitter >= 1 {
 		return b, nil
 	}
-	c = c.aged(c.Uptime + modulo(-c.Uptime-tick.Offset(), resyncTick))
+	c = c.aged(c.Uptime + modulo(resyncTick-c.Uptime-tick.Offset(), housekeepingPeriod))
 	for range 2 { // the age can change the relists until the start too
 		_, _, relist, err := s.startupSuccess(c)
 		if err != nil {
 			return b, err
 		}
-		after := func(older int) time.Duration { // the last relist begins before the tick
-			return modulo(tick.Sub(relist)+time.Duration(older)*resyncTick-fine, c.relistPeriod())
+		since := func(older int) time.Duration {
+			return modulo(tick.Sub(relist)+time.Duration(older)*housekeepingPeriod-fine, c.relistPeriod())
 		}
 		best := 0
 		for older := range ages {
-			if after(older) < after(best) {
+			if since(older) < since(best) {
 				best = older
 			}
 		}
-		c = c.aged(c.Uptime + time.Duration(best)*resyncTick)
+		c = c.aged(c.Uptime + time.Duration(best)*housekeepingPeriod)
 		x := c
 		x.SyncJitter = jitter
 		one, err := x.question.measure(s, x)

@@ -21,6 +21,8 @@ const (
 	// (pkg/kubelet/prober/worker.go at v1.37.0).
 	livenessFirst order = "liveness first"
 	livenessLast  order = "liveness last"
+	// lateSync begins a sync after everything else at its instant, so that the sync is for all of it.
+	lateSync order = "late sync"
 )
 
 // Order says which order of events at one instant the case needs. It is empty for the usual order. On a real node, such events are
@@ -30,6 +32,7 @@ func (c Case) Order() string {
 		lateStatus:    "the status is stored after the readiness probe has looked for it",
 		livenessFirst: "the liveness probe runs before everything else at its tick",
 		livenessLast:  "the liveness probe runs after everything else at its tick",
+		lateSync:      "a sync begins after all probes at its tick",
 	}[c.order]
 }
 
@@ -42,12 +45,15 @@ func (c *Case) Choose(choice choose.Choice, n int) int {
 }
 
 func (c *Case) Next(list []choose.Choice) int {
-	if c.order != livenessFirst && c.order != livenessLast {
+	process, first := "liveness worker ", c.order == livenessFirst
+	switch c.order {
+	case lateSync:
+		process = "pod worker "
+	case livenessFirst, livenessLast:
+	default:
 		return 0
 	}
-	return max(0, slices.IndexFunc(list, func(one choose.Choice) bool {
-		return strings.Contains(one.Key, "liveness worker ") == (c.order == livenessFirst)
-	}))
+	return max(0, slices.IndexFunc(list, func(one choose.Choice) bool { return strings.Contains(one.Key, process) == first }))
 }
 
 func (c *Case) Fraction(choice choose.Choice) float64 {

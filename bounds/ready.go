@@ -53,10 +53,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	if !b.found(false) || !b.found(true) {
 		if b, err = search(n, c, n.dims(delays...), f, b); err == nil {
-			b, err = s.overOtherStarts(n, b, f)
+			b, err = s.aimToStarted(b)
 		}
 		if err == nil {
-			b, err = s.aimToStarted(b)
+			b, err = s.overOtherStarts(n, b, f)
 		}
 		if err == nil {
 			b, err = s.atHousekeeping(n, b, f)
@@ -105,19 +105,28 @@ func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound
 }
 
 // overOtherStarts extends a bound by the cases of its ends, but with the start of the container as late as possible for the least value, and as early
-// as possible for the greatest. These delays come before the start, and the other ones after it, or both.
+// as possible for the greatest. The delays that decide this come before the start, and one of them in a relist that inspects the pod too. The age of the
+// kubelet changes with it, so that the relists after up to two such relists keep their place.
 func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
 	for _, greatest := range []bool{false, true} {
-		for _, of := range []delay{imageStatus, podSandboxStatus} {
+		c := b.end(greatest)
+		was := c.value(podSandboxStatus)
+		c = c.corner(!greatest, n.dims(imageStatus, podSandboxStatus))
+		for inspections := range time.Duration(3) {
 			if b.found(greatest) {
 				break
 			}
-			one, err := f(b.end(greatest).corner(!greatest, n.dims(of)))
+			one, err := f(c.aged(c.Uptime + inspections*(c.value(podSandboxStatus)-was)))
 			if err != nil {
 				return b, err
 			}
 			b = b.Or(one.bound)
 		}
+		one, err := f(b.end(greatest).corner(!greatest, n.dims(imageStatus)))
+		if err != nil {
+			return b, err
+		}
+		b = b.Or(one.bound)
 	}
 	return b, nil
 }
