@@ -103,7 +103,7 @@ func (s *Subject) laterRuns(n Nodes, r *readying, first startupRun) []startupRun
 		run.step = step
 		run.tick.Min, run.tick.Max = first.tick.Min+failed*period, first.tick.Max+failed*step
 		after := r.after(run)
-		if syncs, _ := after.syncsAfterSuccess(); syncs == after.resync() && run.tick.Min-step > after.delayed().Max {
+		if after.syncsAfterSuccess() == 2*after.resync() && run.tick.Min-step > after.delayed().Max {
 			run.tick.Max = first.tick.Max + (failures-1)*step
 			return append(list, run)
 		}
@@ -265,13 +265,18 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 
 	earliest := max(sinceStart.Min, r.seconds.Min, max(resets.Min, delayed.Min)-u.starts.Max)
 	if r.seconds.Min <= sinceStart.Max && delayed.Min <= resets.Max { // with one of these syncs
-		syncs, _ := r.syncsAfterSuccess()
-		least = earliest + r.triggered(syncs, 0)
+		least = earliest + r.untilLastAfterSyncs(0)
 		if r.seconds.Min <= done.Min-u.starts.Max {
 			least = earliest + r.untilLastAfterSuccess()
 		}
 	} else {
-		first := max(firstFrom(r.seconds.Min, r.period, sinceStart), firstFrom(delayed.Min, r.period, resets)-u.starts.Max)
+		begins, beginsSinceStart := resets, sinceStart // the last of these syncs begins the period
+		begins.Min = max(begins.Min, u.tick.Min+r.syncsUntil())
+		beginsSinceStart.Min = max(beginsSinceStart.Min, begins.Min-u.starts.Max)
+		if u.look == u.tick.Min && r.triggersLook() && !r.preview { // two relists after the one that shows the start
+			beginsSinceStart.Min = max(beginsSinceStart.Min, r.shown.Min+r.next+time.Second)
+		}
+		first := max(firstFrom(r.seconds.Min, r.period, beginsSinceStart), firstFrom(delayed.Min, r.period, begins)-u.starts.Max)
 		if resets.Min+resync <= delayed.Max { // or a sync without an event comes before
 			first = earliest
 		}
@@ -333,18 +338,19 @@ func (r *readying) untilLast() time.Duration {
 func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	u := r.startup
 	done, delayed := u.success(), r.delayed()
-	within := r.lastAfterSuccess().moment - done.Min - (u.tick.Max - u.tick.Min) // the syncs after the success come
+	last := r.lastAfterSuccess()
+	within := last.moment - done.Min - (u.tick.Max - u.tick.Min) // the syncs after the success come
 	resyncs := done.Min+resync <= delayed.Max
 
-	syncs, _ := r.syncsAfterSuccess()
 	least = u.took.Min + r.untilLastAfterSuccess()
 	switch wait := max(r.seconds.Min-(done.Max-u.starts.Min), delayed.Min-done.Max); {
 	case r.seconds.Max == 0:
-	case wait > within && !resyncs: // the first run is at a tick after these syncs
-		first := firstFrom(wait, r.period, fakeruntime.Draw{Max: within})
+	case (r.seconds.Min > last.sinceStart || wait > within) && !resyncs: // the first run is at a tick after these syncs
+		begins := fakeruntime.Draw{Min: r.syncsUntil() - u.took.Max, Max: within}
+		first := max(firstFrom(wait, r.period, begins), begins.Min+r.period)
 		least = max(least, u.took.Min+first+r.triggered(r.resync(), 0))
 	case wait > 0:
-		least = max(least, u.took.Min+wait+r.triggered(syncs, 0))
+		least = max(least, u.took.Min+wait+r.untilLastAfterSyncs(0))
 	}
 
 	greatest = u.step + r.firstTriggered().moment - u.tick.Max
