@@ -346,7 +346,7 @@ func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 	switch wait := max(r.seconds.Min-(done.Max-u.starts.Min), delayed.Min-done.Max); {
 	case r.seconds.Max == 0:
 	case (r.seconds.Min > last.sinceStart || wait > within) && !resyncs: // the first run is at a tick after these syncs
-		begins := fakeruntime.Draw{Min: r.syncsUntil() - u.took.Max, Max: within}
+		begins := fakeruntime.Draw{Min: max(0, r.syncsUntil()-u.took.Max), Max: within}
 		first := max(firstFrom(wait, r.period, begins), begins.Min+r.period)
 		least = max(least, u.took.Min+first+r.triggered(r.resync(), 0))
 	case wait > 0:
