@@ -196,7 +196,7 @@ func (r *readying) before() syncs {
 	u := r.startup
 	c := syncs{waited: latest{u.shown.Max, r.shown.Max}.plus(r.relist())}
 	for _, look := range []time.Duration{min(u.look, u.otherLook), max(u.look, u.otherLook)} {
-		if look <= u.tick.Min+u.took.Max {
+		if look <= u.tick.Min+u.took.Max+r.lists.Max { // before the sync loop takes the success
 			c = c.then(r, look)
 		}
 	}
@@ -265,7 +265,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 
 	earliest := max(sinceStart.Min, r.seconds.Min, max(resets.Min, delayed.Min)-u.starts.Max)
 	if r.seconds.Min <= sinceStart.Max && delayed.Min <= resets.Max { // with one of these syncs
-		least = earliest + r.untilLastAfterSyncs(0)
+		least = earliest + r.untilLastAmongSyncs()
 		if r.seconds.Min <= done.Min-u.starts.Max {
 			least = earliest + r.untilLastAfterSuccess()
 		}
@@ -350,7 +350,7 @@ func (r *readying) laterAfterStartup() (least, greatest time.Duration) {
 		first := max(firstFrom(wait, r.period, begins), begins.Min+r.period)
 		least = max(least, u.took.Min+first+r.triggered(r.resync(), 0))
 	case wait > 0:
-		least = max(least, u.took.Min+wait+r.untilLastAfterSyncs(0))
+		least = max(least, u.took.Min+wait+r.untilLastAmongSyncs())
 	}
 
 	greatest = u.step + r.firstTriggered().moment - u.tick.Max

@@ -127,6 +127,15 @@ func (r *readying) untilLastAfterSyncs(tick time.Duration) time.Duration {
 	return least
 }
 
+// untilLastAmongSyncs returns the least time from the first run to the last one that the probe needs, if initialDelaySeconds ends among the syncs. A
+// period that begins with one of them can end before another one.
+func (r *readying) untilLastAmongSyncs() time.Duration {
+	if within := r.lastAfterSuccess().moment - r.startup.success().Min; !r.apart() || r.period <= within {
+		return r.triggered(r.syncsAfterSuccess(), 0)
+	}
+	return r.untilLastAfterSyncs(0)
+}
+
 // nextTick returns the least time from the success of the startup probe to the next tick of the readiness probe.
 func (r *readying) nextTick() time.Duration {
 	u := r.startup
