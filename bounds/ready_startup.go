@@ -273,7 +273,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 		begins, beginsSinceStart := resets, sinceStart // the last of these syncs begins the period
 		begins.Min = max(begins.Min, u.tick.Min+r.syncsUntil())
 		beginsSinceStart.Min = max(beginsSinceStart.Min, begins.Min-u.starts.Max)
-		if u.look == u.tick.Min && r.triggersLook() && !r.preview { // two relists after the one that shows the start
+		if r.looksBefore() && r.triggersLook() && !r.preview { // two relists after the one that shows the start
 			beginsSinceStart.Min = max(beginsSinceStart.Min, r.shown.Min+r.next+time.Second)
 		}
 		first := max(firstFrom(r.seconds.Min, r.period, beginsSinceStart), firstFrom(delayed.Min, r.period, begins)-u.starts.Max)
@@ -302,21 +302,27 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 
 // syncsUntil returns the least time from the run of the startup probe that succeeds until the last of the syncs that follow it for sure: that for its
 // success, and that for the initial result of the readiness probe, if this probe has its first look later. That look comes at a tick, or with the first
-// of these syncs. Then the second one waits for a relist that begins after the first one. If the startup probe has its first look with the run,
-// it has led to a sync too, so there are two such relists, a second apart.
+// of these syncs. Then the second one waits for a relist that begins after the first one. If the first look of the startup probe has led to a sync
+// during the run, there are two such relists, a second apart.
 func (r *readying) syncsUntil() time.Duration {
 	u := r.startup
 	if u.otherLook <= u.success().Min || r.containerScoped {
 		return u.took.Min
 	}
 	last := u.took.Min + r.lists.Min
-	if u.look == u.tick.Min {
+	if r.looksBefore() {
 		last = max(last, time.Second+r.lists.Min)
 	}
 	if !r.triggersLook() {
 		last = min(last, u.otherLook-u.tick.Min)
 	}
 	return last
+}
+
+// looksBefore reports whether the run is the first look of the startup probe, and the sync loop takes its initial result before its success, even if the
+// sync loop lists what runs for its housekeeping meanwhile.
+func (r *readying) looksBefore() bool {
+	return r.startup.look == r.startup.tick.Min && r.startup.took.Min > r.lists.Max
 }
 
 // triggersLook reports whether the readiness probe sees the start only after the success of the startup probe, because of a sync.
