@@ -219,7 +219,7 @@ func (r *readying) firstTriggered() latest {
 		atOnce := min(before.atOnce, done)
 		waits = waits.max(r.relisted(atOnce, 1)).max(r.relisted(atOnce, 2).plus(-r.lists.Max))
 	}
-	if r.successes > 1 { // the sync loop can list twice before it takes the last success
+	if r.successes > 1 || r.preview { // the sync loop can list twice before it takes the last success
 		waits = waits.plus(r.lists.Max)
 	}
 	behind := time.Duration(0)
