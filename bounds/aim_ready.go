@@ -71,7 +71,7 @@ func (s *Subject) firstSuccess(c Case) (first success, err error) {
 			first.before = r.T
 		case r.Kind == trace.PodSync:
 			first.after = r.T
-		case r.Kind == trace.ProbeExecuted && r.Probe == trace.Readiness && r.Container == s.Container && r.Result == trace.Success && first.ends == 0:
+		case s.succeeds(trace.Readiness)(r) && first.ends == 0:
 			first.begins, first.ends = request(r), r.T
 		}
 		return first.after > 0 || first.ends == 0 && s.stopped(0)(r)
@@ -80,4 +80,86 @@ func (s *Subject) firstSuccess(c Case) (first success, err error) {
 		err = nil
 	}
 	return first, err
+}
+
+// aimToStarted extends a bound of the time until ready by a case in which a sync without an event begins just before the success of the startup
+// probe. The sync for the success then waits for a relist.
+//
+// The case is like the one with the greatest time so far, but a program that comes up later does so a minute after the sync before.
+func (s *Subject) aimToStarted(b Bound) (Bound, error) {
+	if s.Probe(trace.Startup) == nil || b.isNone() || b.Greatest == Never || b.found(true) {
+		return b, nil
+	}
+	for _, order := range []order{"", lateSync} {
+		c := b.AtGreatest.clone()
+		c.SyncJitter, c.order = 0.99, order // the sync after the success
+		success, sync, _, err := s.startupSuccess(c)
+		if err != nil || success == 0 {
+			return b, err
+		}
+		for c.Event > 0 && success.Sub(sync) < resync {
+			c.shift(s.period(trace.Startup))
+			success = success.Add(s.period(trace.Startup))
+		}
+		if tick := max(success.Add(-justBefore), sync.Add(resync+fine)); tick < success {
+			return s.aimToTick(b, c, tick, sync)
+		}
+	}
+	return b, nil
+}
+
+// aimToTick extends a bound by a case whose next sync without an event begins at a tick, just after a relist begins. The age of the kubelet decides when
+// it ticks. A kubelet that is older by whole seconds has other relists. It does not list for its housekeeping at the tick.
+func (s *Subject) aimToTick(b Bound, c Case, tick, before virtual.Time) (Bound, error) {
+	due := max(tick.Add(-resyncTick/2), before.Add(resync))
+	jitter := (float64(due.Sub(before))/float64(resync) - 1) / 0.5
+	if jitter >= 1 {
+		return b, nil
+	}
+	c = c.aged(c.Uptime + modulo(resyncTick-c.Uptime-tick.Offset(), housekeepingPeriod))
+	for range 2 { // the age can change the relists until the start too
+		_, _, relist, err := s.startupSuccess(c)
+		if err != nil {
+			return b, err
+		}
+		since := func(older int) time.Duration {
+			return modulo(tick.Sub(relist)+time.Duration(older)*housekeepingPeriod-fine, c.relistPeriod())
+		}
+		best := 0
+		for older := range ages {
+			if since(older) < since(best) {
+				best = older
+			}
+		}
+		c = c.aged(c.Uptime + time.Duration(best)*housekeepingPeriod)
+		x := c
+		x.SyncJitter = jitter
+		one, err := x.question.measure(s, x)
+		if err != nil {
+			return b, err
+		}
+		b = b.Or(one.bound)
+	}
+	return b, nil
+}
+
+// startupSuccess returns the time at which the startup probe succeeds, that of the last sync before, and that at which the last relist before begins.
+// They are zero if the container is stopped before.
+func (s *Subject) startupSuccess(c Case) (success, sync, relist virtual.Time, err error) {
+	to := &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}
+	_, err = s.record(&c, to, horizon, func(r *trace.Record) bool {
+		switch {
+		case r.Kind == trace.PodSync:
+			sync = r.T
+		case r.Kind == trace.CRICall && r.Pod == "" && r.Reason == "ListPodSandbox" && modulo(c.Uptime+request(r).Offset(), housekeepingPeriod) > 0:
+			relist = request(r)
+		case s.succeeds(trace.Startup)(r):
+			success = r.T
+		}
+		return success > 0 || s.stopped(0)(r)
+	})
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	return success, sync, relist, err
 }

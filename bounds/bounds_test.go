@@ -78,7 +78,7 @@ func TestBounds(t *testing.T) {
 		{"a stall without a change of readiness", of(s.StaysReady, bounds.Stall), "991ms to 5.991s"},
 		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 32.0232s"},
 		{"from down to not ready", of(s.UntilUnready, bounds.Refuse), "22.2ms to 5.0276s"},
-		{"from up to ready", func() (bounds.Bound, error) { return s.UntilReady(nodes, false) }, "31.2ms to 5.0462s"},
+		{"from up to ready", func() (bounds.Bound, error) { return s.UntilReady(nodes, false) }, "31.2ms to 5.0408s"},
 	} {
 		b, err := test.ask()
 		got := b.Least.Round(time.Microsecond).String() + " to " + b.Greatest.Round(time.Microsecond).String()

@@ -7,30 +7,40 @@ import "time"
 const housekeepingPeriod = 2 * time.Second
 
 // atHousekeeping extends a bound of the time until a status by a case close to that of its greatest value, in which the kubelet lists what runs when
-// the probe has its result. The sync loop takes the result after that (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). The bound must be about
-// as close to its goal as that.
+// a probe has a result that leads to the status. The sync loop takes the result after that (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// The bound must be about as close to its goal as two lists and a status that the status manager writes before.
 //
-// The age of the kubelet moves the result against these lists. If the result keeps its distance from the relists, a kubelet that is older by whole
+// The age of the kubelet moves the results against these lists. If they keep their distance from the relists, a kubelet that is older by whole
 // periods of the relists comes close. The lists can also delay the start, so the search takes some steps.
 func (s *Subject) atHousekeeping(n Nodes, b Bound, f measure) (Bound, error) {
-	if b.goal == nil || b.found(true) || b.isNone() || b.Greatest == Never || b.goal.greatest-b.Greatest > 2*n.lists()+timeTolerance {
+	write := n.most(apiGet) + n.most(apiPatch)
+	if b.goal == nil || b.found(true) || b.isNone() || b.Greatest == Never || b.goal.greatest-b.Greatest > 2*n.lists()+write+timeTolerance {
 		return b, nil
 	}
-	for _, unit := range []time.Duration{fine, b.AtGreatest.relistPeriod()} {
-		c := b.AtGreatest
-		for range 2 {
-			one, err := c.question.measure(s, c)
-			if err != nil || one.bound.Least == Never {
-				return b, err
+	for _, result := range []func(sample) time.Duration{
+		func(one sample) time.Duration { return one.started },
+		func(one sample) time.Duration {
+			return one.outcome - b.AtGreatest.value(apiGet) - b.AtGreatest.value(apiPatch)
+		},
+	} {
+		for _, unit := range []time.Duration{fine, b.AtGreatest.relistPeriod()} {
+			c := b.AtGreatest
+			for range 2 {
+				one, err := c.question.measure(s, c)
+				if err != nil || one.bound.Least == Never {
+					return b, err
+				}
+				if result(one) == 0 {
+					continue
+				}
+				if one, err = f(c.aged(ageAfter(c.Uptime, unit, fine-result(one)))); err != nil {
+					return b, err
+				}
+				if b = b.Or(one.bound); b.found(true) || b.goal.greatest-b.Greatest <= fine {
+					return b, nil
+				}
+				c = one.bound.AtGreatest
 			}
-			result := one.outcome - c.value(apiGet) - c.value(apiPatch)
-			if one, err = f(c.aged(ageAfter(c.Uptime, unit, fine-result))); err != nil {
-				return b, err
-			}
-			if b = b.Or(one.bound); b.found(true) || b.goal.greatest-b.Greatest <= fine {
-				return b, nil
-			}
-			c = one.bound.AtGreatest
 		}
 	}
 	return b, nil

@@ -24,6 +24,8 @@ const (
 	// (pkg/kubelet/prober/worker.go at v1.37.0).
 	livenessFirst order = "liveness first"
 	livenessLast  order = "liveness last"
+	// lateSync begins a sync after everything else at its instant, so that the sync is for all of it.
+	lateSync order = "late sync"
 )
 
 // Order says which order of events at one instant the case needs. It is empty for the usual order. On a real node, such events are
@@ -34,6 +36,7 @@ func (c Case) Order() string {
 		apartEvents:   "the pod is synced between two events of a relist",
 		livenessFirst: "the liveness probe runs before everything else at its tick",
 		livenessLast:  "the liveness probe runs after everything else at its tick",
+		lateSync:      "a sync begins after all probes at its tick",
 	}[c.order]
 }
 
@@ -49,12 +52,15 @@ func (c *Case) Choose(choice choose.Choice, n int) int {
 var yields = map[order]string{lateStatus: "readiness triggered, status not stored ", apartEvents: "pod cache refreshed, event not sent "}
 
 func (c *Case) Next(list []choose.Choice) int {
-	if c.order != livenessFirst && c.order != livenessLast {
+	process, first := "liveness worker ", c.order == livenessFirst
+	switch c.order {
+	case lateSync:
+		process = "pod worker "
+	case livenessFirst, livenessLast:
+	default:
 		return 0
 	}
-	return max(0, slices.IndexFunc(list, func(one choose.Choice) bool {
-		return strings.Contains(one.Key, "liveness worker ") == (c.order == livenessFirst)
-	}))
+	return max(0, slices.IndexFunc(list, func(one choose.Choice) bool { return strings.Contains(one.Key, process) == first }))
 }
 
 func (c *Case) Fraction(choice choose.Choice) float64 {

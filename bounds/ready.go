@@ -53,6 +53,12 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	if !b.found(false) || !b.found(true) {
 		if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
+			b, err = s.aimToStarted(b)
+		}
+		if err == nil {
+			b, err = s.overOtherStarts(n, b, f)
+		}
+		if err == nil {
 			b, err = s.atHousekeeping(n, b, f)
 		}
 	}
@@ -178,6 +184,33 @@ func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim,
 	return b, nil
 }
 
+// overOtherStarts extends a bound by the cases of its ends, but with the start of the container as late as possible for the least value, and as early
+// as possible for the greatest. The delays that decide this come before the start, and one of them in a relist that inspects the pod too. The age of the
+// kubelet changes with it, so that the relists after up to two such relists keep their place.
+func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
+	for _, greatest := range []bool{false, true} {
+		c := b.end(greatest)
+		was := c.value(podSandboxStatus)
+		c = c.corner(!greatest, n.dims(imageStatus, podSandboxStatus))
+		for inspections := range time.Duration(3) {
+			if b.found(greatest) {
+				break
+			}
+			one, err := f(c.aged(c.Uptime + inspections*(c.value(podSandboxStatus)-was)))
+			if err != nil {
+				return b, err
+			}
+			b = b.Or(one.bound)
+		}
+		one, err := f(b.end(greatest).corner(!greatest, n.dims(imageStatus)))
+		if err != nil {
+			return b, err
+		}
+		b = b.Or(one.bound)
+	}
+	return b, nil
+}
+
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
 func (s *Subject) shownAt(p startPhases, c Case, latest bool, f measure) (Bound, error) {
 	lag, err := s.overRelists(p.middle(c), p.relists, []mark{landmarks.startTime}, s.lag, timeTolerance)
@@ -289,7 +322,11 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 		return sample{}, err
 	}
 	up := max(virtual.At(t), h.first(s.started(0)).T)
-	return sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}, nil
+	one := sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}
+	if r := h.first(s.succeeds(trace.Startup)); r != nil {
+		one.started = r.T.Offset()
+	}
+	return one, nil
 }
 
 // upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that

@@ -63,9 +63,9 @@ type readying struct {
 	resyncs   bool          // the kubelet can sync the pod without an event before the container is ready
 	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
 	initialTriggers bool
-	startup         *startupRun // of one phase of the start; nil if there is no startup probe
-	// containerScoped says that ContainerScopedProbes is on.
-	containerScoped bool
+	startup         *startupRun // that succeeds; nil if there is no startup probe
+	// containerScoped and onDemand say that ContainerScopedProbes and PLEGOnDemandRelist are on, and preview that the workers of the probes are others.
+	containerScoped, onDemand, preview bool
 }
 
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
@@ -82,9 +82,12 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 	if s.Probe(trace.Startup) != nil {
 		r.startup = &startupRun{took: n.draw(answerDelay(s.Probe(trace.Startup)))}
 	}
-	r.resyncs = s.resyncsBeforeReady(n, &r, atOnce)
+	if r.startup == nil {
+		r.resyncs = s.resyncsBeforeReady(n, &r, atOnce)
+	}
 	r.initialTriggers = r.seconds.Max == 0 && !s.Profile.ContainerScopedProbes
-	r.containerScoped = s.Profile.ContainerScopedProbes
+	r.containerScoped, r.onDemand = s.Profile.ContainerScopedProbes, s.Profile.PLEGOnDemandRelist
+	r.preview = r.containerScoped || s.Profile.MutableContainerProbes
 	return r
 }
 
@@ -94,17 +97,6 @@ func (s *Subject) resyncsBeforeReady(n Nodes, r *readying, atOnce bool) bool {
 	k := s.killer()
 	until := r.seconds.Max
 	switch {
-	case r.startup != nil:
-		started := r.startup.took.Max
-		if delay := s.delay(trace.Startup); delay > 0 {
-			started += delay + s.period(trace.Startup)
-		}
-		if !atOnce {
-			started += (s.failures(trace.Startup) - 1) * s.step(n, trace.Startup)
-		}
-		if started >= resync {
-			return true
-		}
 	case atOnce:
 	case k == "": // the program can be down for any time
 		return true

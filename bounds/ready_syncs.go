@@ -69,37 +69,32 @@ func (r *readying) resync() time.Duration {
 	return 0
 }
 
-// syncsAfterSuccess returns how many runs after the first one can follow syncs that come after the success of the startup probe, and within which
-// time these syncs come.
+// syncsAfterSuccess returns how many syncs after the success of the startup probe can lead to runs, while the kubelet syncs the pod because of events.
+// It is 0 if the only one is that for the success, and this one comes at once.
 //
 //	start shown ─┐
 //	             ├─► first look of the startup probe ─┐
 //	             └─► first look of the readiness probe ─┴─► success of the startup probe
 //
-// Each of these leads to a sync: for the event of the relist, for the initial results of both probes, and for the success. A tick of the readiness
-// probe can take the place of the last one. A sync waits for a relist if another sync has come just before. Each line is for what no line above
-// it is for:
-//
-//	before the success                                                      syncs    they come within
-//	the start is shown, or the startup probe looks, at most 3 waits         3        3 waits
-//	the readiness probe looks at most 3 waits, 3 waits after that           2        2 waits and the lists
-//	the readiness probe looks at most the lists, or it looks later          2        a wait and the lists
-//	it looks at most a wait and the lists, or a sync needs no event         1        a wait and the lists
-//	all of this is longer ago                                               0        the lists
-func (r *readying) syncsAfterSuccess() (syncs, within time.Duration) {
-	lists, waits := r.lists.Max, 3*r.wait // two syncs that wait for a relist, and that for the success
-	shown, looked := min(r.startup.sinceShown, r.startup.sinceLook), r.startup.sinceOtherLook
-	switch {
-	case shown <= waits:
-		return 3, 3 * r.wait
-	case looked <= waits && shown-looked <= waits:
-		return 2, 2*r.wait + lists
-	case looked <= lists:
-		return 2, r.wait + lists
-	case looked <= lists+r.wait, r.resyncs:
-		return 1, r.wait + lists
+// Each of these leads to a sync: for the event of the relist, for the initial results of both probes, and for the success. One for an event before the
+// success can come after it, if it waits for a relist.
+func (r *readying) syncsAfterSuccess() time.Duration {
+	u := r.startup
+	done, before := u.success(), r.before()
+	if r.preview {
+		return 3
 	}
-	return 0, lists
+	waits := before.then(r, done.Max).waited.moment > done.Min
+	syncs := time.Duration(0)
+	for _, comes := range []bool{before.waited.moment > done.Min, u.otherLook > done.Min, r.resyncsBy(done.Max + r.wait)} {
+		if comes {
+			syncs++
+		}
+	}
+	if syncs > 0 || waits {
+		syncs++
+	}
+	return min(syncs, 3)
 }
 
 // untilLastAfterSuccess returns the least time from the success of the startup probe to the last run of the readiness probe that it needs, if later
@@ -110,7 +105,12 @@ func (r *readying) syncsAfterSuccess() (syncs, within time.Duration) {
 //	   └─► tick   later                  later    later       a tick comes before the sync for the success
 //	       first run
 func (r *readying) untilLastAfterSuccess() time.Duration {
-	syncs, _ := r.syncsAfterSuccess()
+	return r.untilLastAfterSyncs(max(0, r.nextTick()))
+}
+
+// untilLastAfterSyncs is untilLastAfterSuccess if the first run at a tick that comes before the sync for the success is some time after the success.
+func (r *readying) untilLastAfterSyncs(tick time.Duration) time.Duration {
+	syncs := r.syncsAfterSuccess()
 	later := r.successes - 1
 	if !r.apart() {
 		return r.untilLastAmongTicksAfterSuccess(syncs)
@@ -119,12 +119,30 @@ func (r *readying) untilLastAfterSuccess() time.Duration {
 	for runs := range min(max(syncs-1, r.resync()), later) + 1 {
 		least = min(least, r.triggered(runs, r.relists(runs)))
 	}
-	if tick := r.startup.nextTick; tick <= r.wait+r.lists.Max {
+	if r.nextTick() <= r.wait+r.lists.Max {
 		for runs := range min(syncs, later) + 1 {
 			least = min(least, tick+r.triggered(runs, r.relists(runs-1)))
 		}
 	}
 	return least
+}
+
+// untilLastAmongSyncs returns the least time from the first run to the last one that the probe needs, if initialDelaySeconds ends among the syncs. A
+// period that begins with one of them can end before another one.
+func (r *readying) untilLastAmongSyncs() time.Duration {
+	if within := r.lastAfterSuccess().moment - r.startup.success().Min; !r.apart() || r.period <= within {
+		return r.triggered(r.syncsAfterSuccess(), 0)
+	}
+	return r.untilLastAfterSyncs(0)
+}
+
+// nextTick returns the least time from the success of the startup probe to the next tick of the readiness probe.
+func (r *readying) nextTick() time.Duration {
+	u := r.startup
+	if u.tick.Max > u.tick.Min {
+		return 0
+	}
+	return nextMultiple(u.success().Min, r.period) - u.success().Max
 }
 
 // untilLastAmongTicksAfterSuccess is untilLastAfterSuccess if ticks can come between the syncs. The second sync waits for the lists of a relist, and

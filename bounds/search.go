@@ -9,6 +9,7 @@ type sample struct {
 	x         time.Duration
 	bound     Bound
 	outcome   time.Duration // the virtual time of the outcome, if the sample is of a single run
+	started   time.Duration // the virtual time of the success of the startup probe that leads to the outcome; 0 if there is none
 	signature uint64
 }
 

@@ -291,6 +291,13 @@ func (s *Subject) stopped(instance int) func(*trace.Record) bool {
 	}
 }
 
+// succeeds reports whether a run of a probe succeeds.
+func (s *Subject) succeeds(p trace.Probe) func(*trace.Record) bool {
+	return func(r *trace.Record) bool {
+		return r.Kind == trace.ProbeExecuted && r.Probe == p && r.Container == s.Container && r.Result == trace.Success
+	}
+}
+
 // ready and unready report whether a status in the API says that the container is or is not ready.
 func (s *Subject) ready(r *trace.Record) bool   { return s.patched(r, true) }
 func (s *Subject) unready(r *trace.Record) bool { return s.patched(r, false) }
