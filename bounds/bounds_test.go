@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 		{"a hang", of(s.Survives, bounds.Hang), "20s to 30s"},
 		{"a stall", of(s.Survives, bounds.Stall), "20.991s to 30.991s"},
 		{"a stall without a change of readiness", of(s.StaysReady, bounds.Stall), "991ms to 5.991s"},
-		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 32.0232s"},
+		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 32.0178s"},
 		{"from down to not ready", of(s.UntilUnready, bounds.Refuse), "22.2ms to 5.0276s"},
 		{"from up to ready", func() (bounds.Bound, error) { return s.UntilReady(nodes, false) }, "31.2ms to 5.0462s"},
 	} {
