@@ -142,15 +142,10 @@ func (s *Subject) startsAgain(n Nodes) fakeruntime.Draw {
 	return starts
 }
 
-// shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start. At the
-// latest, the relist before has just begun, or has just listed the exit and inspects it. Or the sync loop takes the event of the start later, since it
-// lists what runs for its housekeeping.
+// shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start.
 func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
 	shown.Min, _ = s.shown(n, false)
-	shown.Max = max(n.lists(), s.inspects(n, true)) + s.look(n)
-	if !s.Profile.PLEGOnDemandRelist {
-		shown.Max += time.Second
-	}
+	shown.Max = s.shownLater(n, s.inspects(n, true))
 	return shown
 }
 
