@@ -18,7 +18,9 @@ func (s *Subject) derivesStart(which StartCase) bool {
 // startLimits returns limits of a start, which follow from the rules of the kubelet.
 //
 // A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
-// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). For a first start, it is the next tick.
+// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). For a first start, it is the next tick. If the kubelet
+// carries over that the container has started, a tick of the startup probe that does not count corrects this, at the latest before the liveness probe
+// has failed too often.
 func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
 	p := s.killer()
 	first := which == FirstInstance || which == YoungKubelet
@@ -37,11 +39,12 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 	case which == AfterCrash && p == trace.Liveness:
 		least = s.afterFailures(n)
 	case s.carriesStart(n, which):
-		carried := s.afterCarriedStart(n)
+		carried := s.afterCarriedStart(n, which)
 		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
 			carried = min(carried, least)
 		}
-		least, greatest = carried, max(late+step, delay)+failures*step
+		corrected := min(late+step, max(late, s.delay(trace.Liveness))+s.failures(trace.Liveness)*s.step(n, trace.Liveness))
+		least, greatest = carried, max(corrected, delay)+failures*step
 	}
 	return least, greatest
 }
@@ -136,16 +139,27 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 // afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first
 // tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
 // in pkg/kubelet/prober/prober_manager.go at v1.37.0).
-func (s *Subject) afterCarriedStart(n Nodes) time.Duration {
+//
+// After a crash, the sync for a failure of the liveness probe starts the instance, so the next ticks of this probe come whole periods later.
+func (s *Subject) afterCarriedStart(n Nodes, which StartCase) time.Duration {
 	shown, late := s.shown(n, false)
 	startup, liveness := trace.Startup, trace.Liveness
 	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
 	fails := (s.failures(liveness) - 1) * s.period(liveness)
-	delay := s.delay(liveness) - time.Second
-	if max(0, delay-late)+fails < s.step(n, startup) { // between two ticks of the startup probe
-		return min(least, max(shown, delay)+fails)
+	delay, killed := s.delay(liveness)-time.Second, time.Duration(0)
+	if which == AfterCrash {
+		killed = s.failures(liveness)*s.period(liveness) - s.startsAfterFailure(n)
+	}
+	if max(killed, max(late, delay)+fails) < late+s.step(n, startup) { // between two ticks of the startup probe
+		return min(least, max(killed, max(shown, delay)+fails))
 	}
 	return least
+}
+
+// startsAfterFailure returns the greatest time from the begin of a run of the liveness probe that fails because of an exit to the start of the next
+// instance in the sync for this failure.
+func (s *Subject) startsAfterFailure(n Nodes) time.Duration {
+	return s.took(n, trace.Liveness) + n.longestWait() + n.most(stopContainer) + s.startsAgain(n).Max
 }
 
 func (s *Subject) delay(p trace.Probe) time.Duration {
