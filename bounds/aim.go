@@ -15,78 +15,137 @@ const (
 	resyncTick = time.Second
 )
 
-// ages is the number of ages of the kubelet that aim tries. The relists shift against the ticks by some milliseconds a second, so
-// each phase occurs at an age of up to ages relists.
+// ages is the number of ages of the kubelet that aim and ageAfter consider. The relists shift against the whole seconds of its age by some
+// milliseconds a second, so each phase occurs at an age of up to ages relists.
 const ages = 190
 
-// coarse is the number of those that aim tries first.
-const coarse = 19
-
-// aim extends a bound of the time until the stop signal by the cases in which a sync of the pod begins just before the verdict. The
-// kill then waits for a look at the runtime that is newer than the sync: the next relist, up to about a second later.
+// aim extends a bound of the time until the stop signal, or until a status shows the restart, by cases in which a sync of the pod begins just before the
+// verdict, and a relist just before this sync. The kill then waits for a look at the runtime that is newer than the sync: the end of the next relist.
 //
-// The case with the greatest value so far moves to a time at which a sync can come. The kubelet's age decides the phases of the ticks
+// The case with the greatest value so far moves to a time at which a sync can come, and which is later by a multiple of a time after which the phases
+// that matter repeat. The kubelet's age decides the phases of the ticks
 // and the relists.
-func (s *Subject) aim(b Bound) (Bound, error) {
-	c, ok, err := s.syncsBefore(b.AtGreatest)
+func (s *Subject) aim(b Bound, n Nodes, phase time.Duration) (Bound, error) {
+	c, ok, err := s.syncsBefore(b.AtGreatest.corner(true, n.dims(listPodSandbox, listContainers)), phase)
 	if err != nil || !ok {
 		return b, err
 	}
-	base, period := c.Uptime, c.relistPeriod()
-	best, at := b.Greatest, -1
-	try := func(age int) error {
-		c.Uptime = base + time.Duration(age)*period
+	for range aimSteps {
 		one, err := s.atTick(c)
 		if err != nil || one.bound.Least == Never {
-			return err
-		}
-		if one.bound.Greatest > best {
-			best, at = one.bound.Greatest, age
-		}
-		b = b.Or(one.bound)
-		return nil
-	}
-	for age := 0; age < ages; age += ages / coarse {
-		if err := try(age); err != nil {
 			return b, err
 		}
-	}
-	if at < 0 {
-		return b, nil
-	}
-	for step := ages / coarse / 2; step > 0; step /= 2 {
-		for _, age := range []int{at - step, at + step} {
-			if age < 0 {
-				continue
-			}
-			if err := try(age); err != nil {
-				return b, err
-			}
+		b, c = b.Or(one.bound), one.bound.AtGreatest
+		since, err := s.sinceRelist(c)
+		if err != nil || since < 2*tolerance {
+			return b, err
 		}
+		c = n.relistsBefore(c, since)
 	}
 	return b, nil
 }
 
-// syncsBefore returns the case with a later event in the same phase, between the least and the greatest time from a sync to the next.
-// It returns false if there is no such event.
-func (s *Subject) syncsBefore(c Case) (Case, bool, error) {
+// aimSteps is the number of steps of aim. A step finds the phase of the relists, which changes a little when the kubelet has another age.
+const aimSteps = 5
+
+// relistsBefore returns the case with a relist that begins just before a sync at a tick. The last relist begins some time before this sync now. A
+// kubelet that is older by periods of the housekeeping keeps the phase of the ticks. Lists that take a little less time do the rest.
+func (n Nodes) relistsBefore(c Case, since time.Duration) Case {
+	period, containers := c.relistPeriod(), c.value(listContainers)
+	best, least := c, since
+	for i := range time.Duration(ages) {
+		if least < tolerance {
+			break
+		}
+		next := c
+		next.Uptime += i * housekeepingPeriod
+		off := modulo(since+i*housekeepingPeriod-fine, period)
+		if off < least {
+			best, least = next, off
+		}
+		less := (period - off) / (next.Uptime / period) // for each relist, and the case loses it three times
+		if less > 0 && 3*less < least && containers-less >= n.draw(listContainers).Min {
+			best, least = next.in(n.dims(listContainers)[0], containers-less), 3*less
+		}
+	}
+	return best
+}
+
+// sinceRelist returns the time from the begin of a relist to the sync before the verdict.
+func (s *Subject) sinceRelist(c Case) (time.Duration, error) {
+	_, syncs, err := s.syncs(c)
+	if err != nil || len(syncs) == 0 {
+		return 0, err
+	}
+	last, since := syncs[len(syncs)-1], time.Duration(0)
+	_, err = s.record(&c, &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}, horizon, func(r *trace.Record) bool {
+		if s.isRelist(&c, r) && request(r) < last {
+			since = last.Sub(request(r))
+		}
+		return r.T > last.Add(c.relistPeriod())
+	})
+	return since, err
+}
+
+// isRelist reports whether a record is that of the call with which a relist of all pods begins. The housekeeping makes the same call.
+func (s *Subject) isRelist(c *Case, r *trace.Record) bool {
+	return r.Kind == trace.CRICall && r.Pod == "" && r.Reason == "ListPodSandbox" && modulo(c.Uptime+request(r).Offset(), housekeepingPeriod) != 0
+}
+
+// syncsBefore returns the case with an event that is later by a multiple of a time, so that a sync without an event can come just before the
+// verdict. It returns false if there is no such event.
+func (s *Subject) syncsBefore(c Case, phase time.Duration) (Case, bool, error) {
+	c.SyncJitter = 0.99
 	verdict, syncs, err := s.syncs(c)
 	if err != nil || len(syncs) == 0 {
 		return c, false, err
 	}
-	last := syncs[len(syncs)-1]
+	last := c.lastWithEvent(syncs)
 	if last.Offset() >= c.Event { // the misfortune itself leads to a sync, and the next one comes too late
 		return c, false, nil
 	}
-	period := time.Duration(s.Probe(trace.Liveness).PeriodSeconds) * time.Second
-	for wait := verdict.Sub(last); wait < resync*3/2-3*resyncTick; wait += period {
-		if wait > resync+3*resyncTick {
+	for by := time.Duration(0); by <= 3*resync; by += phase {
+		wait := verdict.Sub(last) + by // another age of the kubelet changes it a little
+		if c.Event+by < last.Offset()+2*resyncTick {
+			continue // at another age, the container could become ready too late
+		}
+		if resyncs(wait) > 0 && resyncs(wait-resyncTick/4) > 0 && resyncs(wait+resyncTick/4) > 0 {
 			c = c.clone()
-			c.shift(wait - verdict.Sub(last))
+			c.shift(by)
 			return c, true, nil
 		}
 	}
 	return c, false, nil
+}
+
+// lastWithEvent returns the last of some syncs that has an event, and not only the time since the one before.
+func (c *Case) lastWithEvent(syncs []virtual.Time) virtual.Time {
+	due := time.Duration(float64(resync) * (1 + c.SyncJitter/2))
+	for len(syncs) > 1 && syncs[len(syncs)-1].Sub(syncs[len(syncs)-2]) >= due {
+		syncs = syncs[:len(syncs)-1]
+	}
+	return syncs[len(syncs)-1]
+}
+
+// resyncs returns how many syncs without an event can follow each other so that the last one comes some time after a sync with an event. It returns 0
+// if one to three do not.
+func resyncs(after time.Duration) time.Duration {
+	for n := time.Duration(1); n <= 3; n++ {
+		each := (after / n).Round(resyncTick)
+		if each > resync+3*resyncTick && each < resync*3/2-3*resyncTick && (after-n*each).Abs() < resyncTick*9/10 {
+			return n
+		}
+	}
+	return 0
+}
+
+// resyncJitter returns the jitter with which the last of some syncs without an event comes some time after a sync with an event. All but the first one
+// come whole seconds after the one before. A jitter in the middle of those that lead there is the safest.
+func resyncJitter(after, n time.Duration) float64 {
+	each := (after / n).Round(resyncTick)
+	first := after - (n-1)*each
+	due := (max(first, each) - resyncTick + min(first, each)) / 2
+	return (float64(due)/float64(resync) - 1) / 0.5
 }
 
 // syncs returns the time of the verdict, and the times of the syncs before it.
@@ -112,33 +171,44 @@ func (s *Subject) syncs(c Case) (verdict virtual.Time, before []virtual.Time, er
 	return v.T, before, nil
 }
 
-// atTick measures a case whose sync begins just before the verdict. The jitter makes the sync due half a second before the verdict. The
-// kubelet's age changes by up to two seconds, so that the tick that begins the sync comes just before the verdict.
+// housekeepingAt returns the case with a kubelet whose age differs by up to half the period of its housekeeping, which then begins at some time.
+func (c Case) housekeepingAt(t time.Duration) Case {
+	half := housekeepingPeriod / 2
+	c.Uptime += half - modulo(c.Uptime+t+half, housekeepingPeriod)
+	return c
+}
+
+// lists returns the time of a list of all that runs.
+func (c *Case) lists() time.Duration { return c.value(listPodSandbox) + c.value(listContainers) }
+
+// atTick measures a case with a sync without an event just before the verdict. The kubelet's age changes by up to two seconds, so that an odd second
+// of it comes just before the verdict, or the end of the housekeeping, which delays the sync at an even second.
 func (s *Subject) atTick(c Case) (sample, error) {
-	c.SyncJitter = 0.99 // not before the verdict
-	for range 5 {
+	c.SyncJitter = 0.99
+	for range 3 {
 		verdict, syncs, err := s.syncs(c)
-		if err != nil || len(syncs) < 2 {
+		if err != nil || len(syncs) == 0 {
 			return sample{bound: at(Never, c)}, err
 		}
-		last := syncs[len(syncs)-1]
-		due := verdict.Add(-resyncTick)
-		if early := verdict.Sub(last); early < 2*resyncTick {
-			if early < 2*justBefore {
-				return c.question.measure(s, c)
-			}
-			if c.Uptime -= early - justBefore; c.Uptime < s.old() {
-				c.Uptime += resyncTick
-			}
-			last, due = syncs[len(syncs)-2], verdict.Add(-resyncTick/2)
+		if verdict.Sub(syncs[len(syncs)-1]) < 2*justBefore {
+			return c.question.measure(s, c)
 		}
-		c.SyncJitter = (float64(due.Sub(last))/float64(resync) - 1) / 0.5
-		if c.SyncJitter < 0 || c.SyncJitter >= 1 {
+		tick := verdict.Add(-justBefore)
+		if c = c.housekeepingAt(tick.Offset() - resyncTick); modulo(c.Uptime, housekeepingPeriod) < c.lists() { // it would delay the first sync
+			c = c.housekeepingAt(tick.Offset() - c.lists())
+		}
+		if c.Uptime < s.old() {
+			c.Uptime += housekeepingPeriod
+		}
+		after := tick.Sub(c.lastWithEvent(syncs))
+		n := resyncs(after)
+		if n == 0 {
 			break
 		}
+		c.SyncJitter = resyncJitter(after, n)
 	}
 	return sample{bound: at(Never, c)}, nil
 }
 
 // justBefore is the time from the sync to the verdict.
-const justBefore = 3 * time.Millisecond
+const justBefore = time.Millisecond / 2

@@ -68,7 +68,7 @@ func (s *Subject) UntilStopped(n Nodes, m Misfortune) (Bound, error) {
 	if err != nil {
 		return b, err
 	}
-	b, err = s.aim(b)
+	b, err = s.aim(b, n, s.period(trace.Liveness))
 	return b.derive(atOnce.Least, atOnce.Greatest+n.longestWait()), err
 }
 
@@ -84,10 +84,10 @@ func untilStoppedAtOnce(h history, outcome *trace.Record, c *Case) time.Duration
 
 // longestWait is the longest time from a verdict to the sync that stops the container. The sync waits for a relist that has begun after the
 // sync before it. So the longest wait is that after a sync which ends just after a relist begins: until the end of the next relist, which
-// begins 1 s after the end of that one. The sync loop takes the verdict, or begins the sync before it, later if it lists what runs for its
-// housekeeping (podWorkerLoop in pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// begins 1 s after the end of that one (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0). If the sync loop takes the verdict later, since it
+// lists what runs for its housekeeping, this is over before.
 func (n Nodes) longestWait() time.Duration {
-	return time.Second + 3*n.lists()
+	return time.Second + 2*n.lists()
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived
@@ -99,14 +99,10 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 		q.goal = s.derived(least, greatest, timeTolerance)
 	}
 	b, err := s.ask(n, q)
-	if err != nil || !b.GreatestDerived || s.EndsOnly || !s.fails(trace.Liveness, m) || b.Greatest-b.greatestShown < time.Second {
+	if err != nil || q.goal == nil || b.Least == Never || !s.fails(trace.Liveness, m) {
 		return b, err
 	}
-	late, err := s.aim(at(b.greatestShown, b.AtGreatest)) // the sync that stops the container can wait
-	if late.Greatest > b.greatestShown {
-		b.AtGreatest, b.greatestShown = late.AtGreatest, late.Greatest
-	}
-	return b, err
+	return s.aroundRestart(b, n, n.dims(q.delays...), q.goal)
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
@@ -118,7 +114,7 @@ func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
 	delays := []delay{apiGet, apiPatch, listPodSandbox, listContainers} // for its housekeeping, the kubelet lists what runs
 	if other := s.rival(trace.Readiness, m); other != nil {             // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
-		delays = append(append(delays, stopContainer, answerDelay(s.Probe(other.probe)), podSandboxStatus, containerStatus), s.starts()...)
+		delays = append(append(delays, stopContainer, stopReturn, imageStatus, answerDelay(s.Probe(other.probe)), podSandboxStatus, containerStatus), s.starts()...)
 	}
 	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, "", nil}
 }

@@ -18,10 +18,16 @@ func (s *Subject) derivesStart(which StartCase) bool {
 // startLimits returns limits of a start, which follow from the rules of the kubelet.
 //
 // A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
-// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). For a first start, it is the next tick.
+// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). For a first start, it is the next tick. If the kubelet
+// carries over that the container has started, a tick of the startup probe that does not count corrects this, at the latest before the liveness probe
+// has failed too often.
 func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
 	p := s.killer()
-	shown, late := s.shown(n, which == FirstInstance || which == YoungKubelet)
+	first := which == FirstInstance || which == YoungKubelet
+	shown, late := s.shown(n, first)
+	if !first {
+		late = s.shownLater(n, s.inspects(n, false))
+	}
 	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
 	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.period(p), max(late, delay)+failures*step
 	switch {
@@ -37,7 +43,8 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
 			carried = min(carried, least)
 		}
-		least, greatest = carried, max(late+step, delay)+failures*step
+		corrected := min(late+step, max(late, s.delay(trace.Liveness))+s.failures(trace.Liveness)*s.step(n, trace.Liveness))
+		least, greatest = carried, max(corrected, delay)+failures*step
 	}
 	return least, greatest
 }
@@ -131,28 +138,28 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 
 // afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first
 // tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
-// in pkg/kubelet/prober/prober_manager.go at v1.37.0). After a crash, its run before has stopped the instance before, so it runs again a period later.
+// in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+//
+// After a crash, the sync for a failure of the liveness probe starts the instance, so the next ticks of this probe come whole periods later.
 func (s *Subject) afterCarriedStart(n Nodes, which StartCase) time.Duration {
 	shown, late := s.shown(n, false)
 	startup, liveness := trace.Startup, trace.Liveness
 	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
-	begins := max(shown, s.delay(liveness)-time.Second)
-	if which == AfterCrash {
-		begins = max(begins, s.period(liveness)-s.restarts(n))
-	}
 	fails := (s.failures(liveness) - 1) * s.period(liveness)
-	if max(0, begins-late)+fails < s.step(n, startup) { // between two ticks of the startup probe
-		return min(least, begins+fails)
+	delay, killed := s.delay(liveness)-time.Second, time.Duration(0)
+	if which == AfterCrash {
+		killed = s.failures(liveness)*s.period(liveness) - s.startsAfterFailure(n)
+	}
+	if max(killed, max(late, delay)+fails) < late+s.step(n, startup) { // between two ticks of the startup probe
+		return min(least, max(killed, max(shown, delay)+fails))
 	}
 	return least
 }
 
-// restarts returns the longest time from the begin of a run of the liveness probe until the start of the next instance, if the run fails because of an
-// exit that the kubelet has not seen when it acts on the failure. A relist that began before the exit can be going on, and the sync loop can list what
-// runs for its housekeeping.
-func (s *Subject) restarts(n Nodes) time.Duration {
-	restart := n.sum(append([]delay{stopContainer, stopReturn, imageStatus, imageStatus}, s.starts()...)...)
-	return s.took(n, trace.Liveness) + n.lists() + s.look(n) + restart.Max
+// startsAfterFailure returns the greatest time from the begin of a run of the liveness probe that fails because of an exit to the start of the next
+// instance in the sync for this failure.
+func (s *Subject) startsAfterFailure(n Nodes) time.Duration {
+	return s.took(n, trace.Liveness) + n.longestWait() + n.most(stopContainer) + s.startsAgain(n).Max
 }
 
 func (s *Subject) delay(p trace.Probe) time.Duration {
@@ -200,6 +207,18 @@ func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 		least += n.draw(of).Min
 	}
 	return least, greatest
+}
+
+// shownLater returns the greatest time from the start of a later instance until a sync shows it, if a relist inspects the exit of the instance before for
+// some time. The relist before has just begun and inspects the start, or it has just listed the exit and inspects it. Then the event of the exit has led
+// to a sync, which waits for the next relist. Or there is no such relist, and the sync loop takes the event of the start later, since it lists what runs
+// for its housekeeping.
+func (s *Subject) shownLater(n Nodes, exit time.Duration) time.Duration {
+	late := max(n.lists(), exit) + s.look(n)
+	if !s.Profile.PLEGOnDemandRelist {
+		late += time.Second
+	}
+	return late
 }
 
 // restWithoutSandbox returns for how long a relist can inspect the pod after a first start, if it has listed the container, but not its sandbox,

@@ -151,8 +151,8 @@ func (s *Subject) afterBackOffOfKills(c Case, m startMoves, f measure, b Bound) 
 	return b, nil
 }
 
-// mostKills is the number of kills after which the back-off has its greatest value.
-const mostKills = 7
+// mostKills is the number of kills after which a start has waited for the greatest back-off.
+const mostKills = 9
 
 // quickest returns the probe with the least threshold among those that decide.
 func (s *Subject) quickest(c *Case) trace.Probe {

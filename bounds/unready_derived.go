@@ -61,9 +61,9 @@ func (s *Subject) unreadyLimits(n Nodes, m Misfortune) (least, greatest time.Dur
 		case !s.losesFailures():
 			greatest = min(greatest, s.failsByExit(n, exit, starts, shown, last))
 		case exit.Min < last:
-			greatest = max(greatest, min(last, exit.Max)+starts.Max+shown.Max)
+			greatest = max(greatest, last+starts.Max+shown.Max)
 		}
-		greatest = min(greatest, exit.Max+starts.Max+shown.Max)
+		greatest = min(greatest, s.failure(n, m, trace.Liveness).Max+s.restartShown(n, m))
 	}
 	return least + write.Min, greatest + write.Max
 }
@@ -144,8 +144,50 @@ func (s *Subject) startsAgain(n Nodes) fakeruntime.Draw {
 
 // shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start.
 func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
-	shown.Min, shown.Max = s.shown(n, false)
+	shown.Min, _ = s.shown(n, false)
+	shown.Max = s.shownLater(n, s.inspects(n, true))
 	return shown
+}
+
+// restartShown returns the greatest time from the verdict of the liveness probe until a sync shows the next instance. The sync loop can take the
+// verdict late, since it lists what runs for its housekeeping. Or the sync that stops the container waits for a relist. The next relists then begin a
+// second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and Start in pkg/kubelet/pleg/generic.go at v1.37.0).
+func (s *Subject) restartShown(n Nodes, m Misfortune) time.Duration {
+	stop, starts := n.most(stopContainer)+fakeruntime.SigtermExit, s.startsAgain(n).Max
+	// The relist before the start can inspect the exit if it comes soon after the exit.
+	seen := max(starts+n.lists(), min(starts, time.Second+2*n.lists())+s.inspects(n, true))
+	if !s.Profile.PLEGOnDemandRelist {
+		seen += time.Second
+	}
+	atOnce := n.lists() + stop + seen + s.look(n)
+	late := n.longestWait() + min(stop+seen, s.relistedBy(n, stop+starts)) + s.look(n)
+	if s.failure(n, m, trace.Liveness).Min < n.longestWait() { // the sync before can be that of the status that shows the container as ready
+		return max(late+n.lists(), atOnce)
+	}
+	return max(n.lateBy(late), atOnce)
+}
+
+// relistedBy returns the greatest time from the end of a relist until one begins that finds an instance. The instance starts after some time.
+func (s *Subject) relistedBy(n Nodes, start time.Duration) time.Duration {
+	least := n.draw(listPodSandbox).Min + n.draw(listContainers).Min
+	begun := (start + least) / (time.Second + least) // relists before the start
+	next := begun*(time.Second+n.lists()) + time.Second
+	if begun > 0 {
+		next += s.inspects(n, true)
+	}
+	if !s.Profile.PLEGOnDemandRelist {
+		return next
+	}
+	if begun == 0 {
+		return start
+	}
+	return max(start, next-time.Second) // the sync asks for a relist, which begins after one that has begun
+}
+
+// lateBy returns the greatest time from a sync without an event until the sync loop takes something that comes after some time. Such syncs and the
+// housekeeping begin at whole seconds of the kubelet's age, or when the other one ends (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+func (n Nodes) lateBy(after time.Duration) time.Duration {
+	return max(after, (after+n.lists()).Truncate(time.Second)+n.lists())
 }
 
 // failsByExit returns the greatest time until a status is not ready if a container exits, and runs of the readiness probe fail at once from then on.
