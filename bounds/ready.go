@@ -27,7 +27,11 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	defer func() { s.seen = nil }()
 	c := s.center(n)
 	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
-		return s.upAt(c, c.Event)
+		one, err := s.upAt(c, c.Event)
+		if c.Event > 0 && one.bound.Least == Never { // stopped before
+			one.bound = none(c)
+		}
+		return one, err
 	}}
 	f, search := remember(s.upLater), s.overUpLater
 	if atOnce {
@@ -45,6 +49,11 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		delays = append(delays, answerDelay(s.Probe(p)))
 	}
 	b := first.bound
+	if b.isNone() {
+		if b, err = s.laterAtAll(n, c, f); err != nil {
+			return b, err
+		}
+	}
 	if s.derivesReady() {
 		least, greatest := s.readyLimits(n, atOnce)
 		if b, err = s.atHousekeeping(n, b.toward(s.derived(least, greatest, timeTolerance)), f); err != nil {
@@ -62,10 +71,26 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 			b, err = s.atHousekeeping(n, b, f)
 		}
 	}
-	if err == nil && b.isNone() {
-		return s.UntilReady(n, true)
+	if err != nil || !b.isNone() {
+		return b.atGoal(), err
 	}
-	return b.atGoal(), err
+	atOnceToo, err := s.UntilReady(n, true)
+	if b.goal != nil && atOnceToo.Greatest != Never { // the program can come up later on nodes that the search does not find
+		atOnceToo = atOnceToo.derive(b.goal.least, b.goal.greatest)
+	}
+	return atOnceToo, err
+}
+
+// laterAtAll returns the bound of a program that comes up later on the node where the start may take the longest.
+func (s *Subject) laterAtAll(n Nodes, c Case, f measure) (Bound, error) {
+	asked := c.question
+	c.question, c.Rules = nil, []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
+	if _, err := s.longestStart(&c, n); err != nil {
+		return none(c), err
+	}
+	c.question, c.Rules = asked, nil
+	one, err := f(c)
+	return one.bound, err
 }
 
 // waiting returns the probes that decide when the container becomes ready.

@@ -107,13 +107,21 @@ func (s *Subject) resyncsBeforeReady(n Nodes, r *readying, atOnce bool) bool {
 }
 
 // neverLater reports whether the liveness probe surely stops a container that is not up before its readiness probe runs. The sync that shows
-// the start begins the period of the readiness probe, and the liveness probe counts from its next tick on.
+// the start begins the period of the readiness probe, and the liveness probe counts from its next tick on. The delays of the node can decide which
+// tick that is.
 func (s *Subject) neverLater(n Nodes) bool {
 	p := trace.Liveness
 	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReady() {
 		return false
 	}
 	r := s.newReadying(n, false)
+	if s.derivesStart(FirstInstance) {
+		resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.settled}
+		first := min(firstFrom(r.seconds.Min, r.period, resets), max(r.seconds.Min, r.shown.Min+resync))
+		if s.firstRun(n, p, s.begins(n, p)).Max+(s.failures(p)-1)*s.step(n, p) <= first {
+			return true
+		}
+	}
 	stops := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p)
 	periods := max(0, r.seconds.Min-r.settled+r.period-1) / r.period
 	runs := max(periods*r.period, r.seconds.Min-r.shown.Max)
