@@ -69,14 +69,14 @@ func TestBounds(t *testing.T) {
 	}{
 		{"the first start", start(bounds.FirstInstance), "55.0084s to 1m0.0138s"},
 		{"the first start on a young kubelet", start(bounds.YoungKubelet), "55.0084s to 1m0.0138s"},
-		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "55.0084s to 1m5.0155s"}, // the least after a back-off
-		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0084s to 1m0.0155s"},
-		{"the start after a crash", start(bounds.AfterCrash), "55.0084s to 1m0.0155s"},
-		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "8.4ms to 1m0.0155s"},
+		{"the start after a liveness kill", start(bounds.AfterLivenessKill), "55.0084s to 1m5.0202s"}, // the least after a back-off
+		{"the start after a startup kill", start(bounds.AfterStartupKill), "55.0084s to 1m0.0202s"},
+		{"the start after a crash", start(bounds.AfterCrash), "55.0084s to 1m0.0202s"},
+		{"the start after a crash while starting", start(bounds.AfterCrashWhileStarting), "8.4ms to 1m0.0202s"},
 		{"a hang", of(s.Survives, bounds.Hang), "20s to 30s"},
 		{"a stall", of(s.Survives, bounds.Stall), "20.991s to 30.991s"},
 		{"a stall without a change of readiness", of(s.StaysReady, bounds.Stall), "991ms to 5.991s"},
-		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 32.0178s"},
+		{"from a hang to the stop signal", of(s.UntilStopped, bounds.Hang), "21.007s to 32.0232s"},
 		{"from down to not ready", of(s.UntilUnready, bounds.Refuse), "22.2ms to 5.0276s"},
 		{"from up to ready", func() (bounds.Bound, error) { return s.UntilReady(nodes, false) }, "31.2ms to 5.0408s"},
 	} {

@@ -84,10 +84,11 @@ func untilStoppedAtOnce(h history, outcome *trace.Record, c *Case) time.Duration
 
 // longestWait is the longest time from a verdict to the sync that stops the container. The sync waits for a relist that has begun after the
 // sync before it. So the longest wait is that after a sync which ends just after a relist begins: until the end of the next relist, which
-// begins 1 s after the end of that one (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0). If the sync loop takes the verdict later, since it
-// lists what runs for its housekeeping, this is over before.
+// begins 1 s after the end of that one. If the sync loop takes the results of two probes later, since it lists what runs for its housekeeping, the
+// result of the other probe can lead to the sync before (podWorkerLoop in pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go
+// at v1.37.0).
 func (n Nodes) longestWait() time.Duration {
-	return time.Second + 2*n.lists()
+	return time.Second + 3*n.lists()
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived

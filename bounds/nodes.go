@@ -41,7 +41,9 @@ type Case struct {
 
 	question *asked
 	noted    *jitters // notes the jitters of a run
-	order    order    // of events at one instant, unless there is a seed
+	// jitterSeed replaces the jitters too, but leaves the order of events to the case.
+	jitterSeed *int64
+	order      order // of events at one instant, unless there is a seed
 }
 
 // delay is one of the delays that can change a bound.

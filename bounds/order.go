@@ -64,6 +64,9 @@ func (c *Case) Next(list []choose.Choice) int {
 }
 
 func (c *Case) Fraction(choice choose.Choice) float64 {
+	if c.jitterSeed != nil {
+		return choose.Seeded(*c.jitterSeed).Fraction(choice)
+	}
 	if _, start := startJitter.Drawer(choice); start {
 		return c.StartJitter
 	}

@@ -24,7 +24,7 @@ func TestOrders(t *testing.T) {
 	// A tick of the liveness probe comes with each second tick of the startup probe. If it is first, the probe stops the next instance.
 	s = subject(t, "v1.37.0", probe(5, 4), probe(10, 1), nil)
 	start, err := s.Start(nodes, bounds.AfterLivenessKill)
-	if got, want := rounded(start), "8ms to 25.015s"; err != nil || got != want {
+	if got, want := rounded(start), "8ms to 25.02s"; err != nil || got != want {
 		t.Errorf("the start after a liveness kill: %s, want %s; error %v", got, want, err)
 	}
 	for _, end := range []bounds.Case{start.AtLeast, start.AtGreatest} {
@@ -39,7 +39,7 @@ func TestStartAfterAnyKill(t *testing.T) {
 	s := subject(t, "v1.37.0", probe(10, 1), probe(9, 1), nil)
 	s.Probe("startup").InitialDelaySeconds = 9
 	b, err := s.Start(nodes, bounds.AfterLivenessKill)
-	if got, want := rounded(b), "8ms to 19.015s"; err != nil || got != want {
+	if got, want := rounded(b), "8ms to 19.02s"; err != nil || got != want {
 		t.Errorf("the start after a liveness kill: %s, want %s; error %v", got, want, err)
 	}
 }

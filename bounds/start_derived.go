@@ -23,11 +23,7 @@ func (s *Subject) derivesStart(which StartCase) bool {
 // has failed too often.
 func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
 	p := s.killer()
-	first := which == FirstInstance || which == YoungKubelet
-	shown, late := s.shown(n, first)
-	if !first {
-		late = s.shownLater(n, s.inspects(n, false))
-	}
+	shown, late := s.shown(n, which == FirstInstance || which == YoungKubelet)
 	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
 	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.period(p), max(late, delay)+failures*step
 	switch {
@@ -211,10 +207,9 @@ func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 
 // shownLater returns the greatest time from the start of a later instance until a sync shows it, if a relist inspects the exit of the instance before for
 // some time. The relist before has just begun and inspects the start, or it has just listed the exit and inspects it. Then the event of the exit has led
-// to a sync, which waits for the next relist. Or there is no such relist, and the sync loop takes the event of the start later, since it lists what runs
-// for its housekeeping.
+// to a sync, which waits for the next relist. The sync loop takes the event later if it lists what runs for its housekeeping.
 func (s *Subject) shownLater(n Nodes, exit time.Duration) time.Duration {
-	late := max(n.lists(), exit) + s.look(n)
+	late := max(n.lists(), exit) + s.look(n) + n.lists()
 	if !s.Profile.PLEGOnDemandRelist {
 		late += time.Second
 	}

@@ -34,73 +34,36 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 	return nil
 }
 
-// afterBackOff extends a bound by the least limits of the starts after several crashes. The kubelet waits for the back-off before such a start, and
-// the jitter of this wait can put the start into any phase of the ticks. As many probes as possible fail before: the last exit is just after a tick.
+// afterBackOff extends a bound by the least limits of the starts after several crashes. The kubelet waits for the back-off before such a start, so
+// the number of crashes decides in which phase of the ticks the start comes. As many probes as possible fail before: the last exit is just after a
+// tick. Such runs last for minutes, so a case within a second of the derived end is close enough.
 func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
-	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)}
+	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)} // any greatest end will do
+	if b.toward(&rough).found(false) {
+		return b, nil
+	}
 	c = c.corner(true, n.dims(answerDelay(s.Probe(s.quickest(&c))))).corner(false, m.delays)
-	for crashes := 2; crashes <= mostCrashes && !b.toward(&rough).found(false); crashes++ {
+	p := startPhases{
+		begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c),
+	}
+	atTick := func(c Case) (sample, error) {
+		if err := s.exitAt(&c, leads(c.Instance-1, c.Rules[0].From, horizon), time.Millisecond); err != nil {
+			return sample{}, err
+		}
+		return f(c)
+	}
+	own := none(c).toward(&rough)
+	for crashes := 2; crashes <= mostCrashes; crashes++ {
 		var err error
-		if b, err = s.startBeforeTick(s.crashing(c, crashes), f, b); err != nil {
+		if own, err = p.evenly(s.crashing(c, crashes), 6, atTick, own); err != nil {
 			return b, err
 		}
 	}
-	return b, nil
+	own, err := p.onward(false, 5*tolerance, atTick, own)
+	return b.Or(own), err
 }
 
-// startBeforeTick extends a bound by the limit of a start after a back-off, in a case close to one, in which the probe counts from just before a
-// tick. The sync that starts the instance comes at a tick of the sync loop, which begins every second from the start of the kubelet on. The jitter
-// decides which one it is, and the age of the kubelet moves it.
-func (s *Subject) startBeforeTick(c Case, f measure, b Bound) (Bound, error) {
-	exit := leads(c.Instance-1, c.Rules[0].From, horizon)
-	exits := exit.get(&c)
-	c.SyncJitter = 0
-	var before time.Duration // from the exit to the start, in the step before
-	var by float64           // how much greater the jitter is than in the step before
-	for range maxSteps {
-		c = c.in(exit, exits)
-		if err := s.exitAt(&c, exit, time.Millisecond); err != nil {
-			return b, err
-		}
-		one, err := f(c)
-		if b = b.Or(one.bound); err != nil || b.found(false) {
-			return b, err
-		}
-		l, err := s.landmarks(c)
-		if err != nil {
-			return b, err
-		}
-		if second := c.wall(l.start) + 1; s.delayed(&c) && second != time.Second {
-			c.Wall = modulo(c.Wall-second, time.Second)
-			continue
-		}
-		early, waits := s.untilTick(&c, l), l.start.Sub(l.exit)
-		grows := float64(waits) / 2 // with a jitter of 1
-		if by > 0 && waits > before {
-			grows = float64(waits-before) / by
-		}
-		by, before = float64(early.Truncate(resyncTick))/grows, waits
-		if early.Abs() < fine || c.SyncJitter+by >= 1 {
-			break
-		}
-		c.SyncJitter += by
-		c.Uptime = s.old() + modulo(c.Uptime-early%resyncTick-s.old(), c.relistPeriod())
-	}
-	return b, nil
-}
-
-// untilTick returns the time to the next tick of the probe that stops a start, from the moment from which the probe counts. It is negative if a tick
-// has just been.
-func (s *Subject) untilTick(c *Case, l landmarks) time.Duration {
-	p := s.killer()
-	counts := l.syncs[len(l.syncs)-1]
-	if delay := s.delay(p); delay > 0 {
-		counts = max(counts, l.start.Add(delay-c.wall(l.start)))
-	}
-	return modulo(l.ticks[p].Sub(counts)-fine+aside, s.period(p)) - aside
-}
-
-// mostCrashes is the number of crashes after which the jitter of the back-off reaches the phases of the ticks of most probes.
+// mostCrashes is the number of crashes after which afterBackOff has tried most phases of the ticks.
 const mostCrashes = 5
 
 // crashing returns the case of a start after a crash with a number of crashes. The last one can be earlier by as long as the ticks need to repeat.
