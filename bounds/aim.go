@@ -23,8 +23,7 @@ const ages = 190
 // verdict, and a relist just before this sync. The kill then waits for a look at the runtime that is newer than the sync: the end of the next relist.
 //
 // The case with the greatest value so far moves to a time at which a sync can come, and which is later by a multiple of a time after which the phases
-// that matter repeat. The kubelet's age decides the phases of the ticks
-// and the relists.
+// that matter repeat. The kubelet's age decides the phases of the ticks and the relists.
 func (s *Subject) aim(b Bound, n Nodes, phase time.Duration) (Bound, error) {
 	c, ok, err := s.syncsBefore(b.AtGreatest.corner(true, n.dims(listPodSandbox, listContainers)), phase)
 	if err != nil || !ok {

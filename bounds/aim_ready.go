@@ -151,7 +151,7 @@ func (s *Subject) startupSuccess(c Case) (success, sync, relist virtual.Time, er
 		switch {
 		case r.Kind == trace.PodSync:
 			sync = r.T
-		case r.Kind == trace.CRICall && r.Pod == "" && r.Reason == "ListPodSandbox" && modulo(c.Uptime+request(r).Offset(), housekeepingPeriod) > 0:
+		case s.isRelist(&c, r):
 			relist = request(r)
 		case s.succeeds(trace.Startup)(r):
 			success = r.T

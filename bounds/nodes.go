@@ -204,7 +204,7 @@ func (d dim) and(later dim) dim {
 // relistPeriod is the time from one relist to the next on a node without pods: a relist begins 1 s after the end of the last one
 // (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
 func (c *Case) relistPeriod() time.Duration {
-	return time.Second + c.value(listPodSandbox) + c.value(listContainers)
+	return time.Second + c.lists()
 }
 
 // uptimes returns the dimension of the kubelet's age, over one period of the relists.

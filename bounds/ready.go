@@ -44,10 +44,6 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	case err != nil || first.bound.Least == Never && !first.bound.isNone() || n.Middle:
 		return first.bound, err
 	}
-	delays := append([]delay{apiGet, apiPatch}, looks...)
-	for _, p := range probes {
-		delays = append(delays, answerDelay(s.Probe(p)))
-	}
 	b := first.bound
 	if b.isNone() {
 		if b, err = s.laterAtAll(n, c, f); err != nil {
@@ -56,21 +52,9 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	if s.derivesReady() {
 		least, greatest := s.readyLimits(n, atOnce)
-		if b, err = s.atHousekeeping(n, b.toward(s.derived(least, greatest, timeTolerance)), f); err != nil {
-			return b, err
-		}
+		b = b.toward(s.derived(least, greatest, timeTolerance))
 	}
-	if !b.found(false) || !b.found(true) {
-		if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
-			b, err = s.aimToStarted(b)
-		}
-		if err == nil {
-			b, err = s.overOtherStarts(n, b, f)
-		}
-		if err == nil {
-			b, err = s.atHousekeeping(n, b, f)
-		}
-	}
+	b, err = s.searchReady(n, c, search, f, b)
 	if err != nil || !b.isNone() {
 		return b.atGoal(), err
 	}
@@ -79,6 +63,28 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		atOnceToo = atOnceToo.derive(b.goal.least, b.goal.greatest)
 	}
 	return atOnceToo, err
+}
+
+// searchReady extends a bound of the time until ready by a search over all nodes, which it needs only if no case comes close to the goal.
+func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, measure, Bound) (Bound, error), f measure, b Bound) (Bound, error) {
+	b, err := s.atHousekeeping(n, b, f)
+	if err != nil || b.found(false) && b.found(true) {
+		return b, err
+	}
+	delays := append([]delay{apiGet, apiPatch}, looks...)
+	for _, p := range c.question.probes {
+		delays = append(delays, answerDelay(s.Probe(p)))
+	}
+	if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
+		b, err = s.aimToStarted(b)
+	}
+	if err == nil {
+		b, err = s.overOtherStarts(n, b, f)
+	}
+	if err == nil {
+		b, err = s.atHousekeeping(n, b, f)
+	}
+	return b, err
 }
 
 // laterAtAll returns the bound of a program that comes up later on the node where the start may take the longest.

@@ -333,11 +333,10 @@ func (r *readying) triggersLook() bool {
 // untilLast is the longest time from the first run of the readiness probe to the last one that it needs. If the first run is the first look too, its
 // initial result leads to a sync that triggers the next run.
 func (r *readying) untilLast() time.Duration {
-	later := r.successes - 1
-	if later > 0 && r.initialTriggers && (r.startup == nil || r.triggersLook()) {
-		return (later-1)*r.step + min(r.step, max(r.took.Max, r.wait))
+	if r.triggersLook() {
+		return r.untilLastAfterLook(max(r.took.Max, r.wait))
 	}
-	return later * r.step
+	return (r.successes - 1) * r.step
 }
 
 // laterAfterStartup returns the same times as atOnceAfterStartup, from a moment that is not before the first run of the startup probe.
