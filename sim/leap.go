@@ -17,13 +17,17 @@ type Idle struct {
 	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is set.
 	Period   time.Duration
 	AfterEnd bool
+	// Silent says that a firing takes no time and no turn of a process. Then it does not matter whether the timer or another one that
+	// is due at the same instant goes first.
+	Silent bool
 	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets the time of the last one and of the
 	// end of its work. It must not make an Until earlier. Nil: nothing, for a ticker.
 	Fire func(times int64, at, end virtual.Time)
 }
 
-// Leap says what a timer does while it finds nothing to do. Without a chooser, the kernel lets such timers fire many times in one step,
-// while nothing else happens. Their firings do not count as events then. The timer is a standing one, as with Stand.
+// Leap says what a timer does while it finds nothing to do. The kernel lets such timers fire many times in one step, while nothing else
+// happens and no choice matters, unless there is a chooser that does not allow it; see choose.Asker.Skips. Their firings do not count as
+// events then. The timer is a standing one, as with Stand.
 func (s *Sim) Leap(t *Timer, idle Idle) {
 	t.idle = &idle
 	s.Stand(t)
@@ -40,6 +44,7 @@ func (t *Ticker) Leap(idle Idle) {
 		},
 		End:    idle.End,
 		Period: t.period,
+		Silent: idle.Silent,
 		Fire: func(times int64, at, end virtual.Time) {
 			t.sim.Set(&t.timer, at.Add(t.period))
 			if idle.Fire != nil {
@@ -81,7 +86,7 @@ func (s *Sim) leap(first *Timer) {
 		}
 	}
 	for n := range uint64(longestLeap) {
-		if !fireIdle(s.leapers, until, math.MaxUint64-longestLeap+n) {
+		if !fireIdle(s.leapers, until, math.MaxUint64-longestLeap+n, s.Canonical()) {
 			break
 		}
 	}
@@ -116,14 +121,17 @@ type leaper struct {
 	at, end virtual.Time // of its last firing
 }
 
-// fireIdle notes a firing of the timer that is first, unless its work would end after a time or while another timer fires. Idle timers
-// that fire at the same instant do not matter to each other.
-func fireIdle(list []leaper, until virtual.Time, number uint64) bool {
+// fireIdle notes a firing of the timer that is first, unless its work would end after a time or while another timer fires, or its order
+// among those of the instant matters.
+func fireIdle(list []leaper, until virtual.Time, number uint64, canonical bool) bool {
 	first := &list[0]
 	for i := 1; i < len(list); i++ {
 		if l := &list[i]; l.next < first.next || l.next == first.next && l.number < first.number {
 			first = l
 		}
+	}
+	if !canonical && !orderFree(list, first.next) {
+		return false
 	}
 	idle, at, end := first.idle, first.next, first.next
 	if idle.End != nil {
@@ -147,4 +155,19 @@ func fireIdle(list []leaper, until virtual.Time, number uint64) bool {
 	}
 	first.times, first.at, first.end, first.next, first.number = first.times+1, at, end, begin.Add(idle.Period), number
 	return true
+}
+
+// orderFree reports whether the timers that fire at an instant can do so in any order. In the canonical order, idle timers do not matter to
+// each other. In another order, a process that two timers wake takes one turn or two, and the chooser has to choose between them.
+func orderFree(list []leaper, at virtual.Time) bool {
+	firing, silent := 0, 0
+	for i := range list {
+		if l := &list[i]; l.next == at {
+			firing++
+			if l.idle.Silent {
+				silent++
+			}
+		}
+	}
+	return firing == 1 || firing == 2 && silent > 0
 }

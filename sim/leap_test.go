@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/limit"
 	"probesim.dev/sim/virtual"
 )
@@ -46,8 +47,12 @@ func TestLeap(t *testing.T) {
 		for i := range rapid.IntRange(0, 5).Draw(t, "others") {
 			others = append(others, other{virtual.At(at("at", 400)), fmt.Sprint("other ", i)})
 		}
-		with, events := leaping(t, idlers, others, true)
-		without, all := leaping(t, idlers, others, false)
+		var chooser choose.Chooser
+		if rapid.Bool().Draw(t, "seeded") {
+			chooser = choose.Seeded(rapid.Uint64().Draw(t, "seed"))
+		}
+		with, events := leaping(t, idlers, others, chooser, true)
+		without, all := leaping(t, idlers, others, chooser, false)
 		if diff := cmp.Diff(without, with); diff != "" {
 			t.Fatalf("with leaps (-without +with):\n%s", diff)
 		}
@@ -59,8 +64,8 @@ func TestLeap(t *testing.T) {
 }
 
 // leaping returns what happens in 100 s, and the number of events.
-func leaping(t *rapid.T, idlers []idler, others []other, leap bool) (notes []string, events int64) {
-	s := sim.New(sim.Options{})
+func leaping(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, leap bool) (notes []string, events int64) {
+	s := sim.New(sim.Options{Chooser: chooser})
 	defer s.Close()
 	begin, end := virtual.Min, virtual.Min // of the last work that was leapt over
 	note := func(at virtual.Time, what string) {
@@ -132,6 +137,59 @@ func leaping(t *rapid.T, idlers []idler, others []other, leap bool) (notes []str
 		t.Fatal(err)
 	}
 	return append(notes, fmt.Sprint("at the end ", idle, " ", last, " ", s.Now())), s.Events()
+}
+
+// With a seed, a leap ends before an instant at which the order of idle firings matters. Later choices then are the same with leaps and
+// without: here, two tickers of a process fall together every 6 s, and the process takes one turn or two.
+func TestLeapsKeepTheChoicesOfASeed(t *testing.T) {
+	for seed := range choose.Seeded(50) {
+		with, events := afterIdleMinute(seed, true)
+		without, all := afterIdleMinute(seed, false)
+		if diff := cmp.Diff(without, with); diff != "" {
+			t.Errorf("seed %d with leaps (-without +with):\n%s", seed, diff)
+		}
+		if events > all*2/3 {
+			t.Errorf("seed %d: leaps leave %d of %d events", seed, events, all)
+		}
+	}
+}
+
+// afterIdleMinute returns the order in which two processes run in the seconds after an idle minute, and the number of events.
+func afterIdleMinute(seed choose.Seeded, leap bool) (order []string, events int64) {
+	s := sim.New(sim.Options{Chooser: seed})
+	defer s.Close()
+	minute := virtual.At(time.Minute)
+	note := func(what string) {
+		if s.Now() >= minute {
+			order = append(order, fmt.Sprint(s.Now(), " ", what))
+		}
+	}
+	ticker := func(name string, period time.Duration, of func() *sim.Proc) *sim.Ticker {
+		t := s.NewTicker(name, period)
+		if leap {
+			t.Leap(sim.Idle{
+				Until: func() virtual.Time { return minute },
+				Fire:  func(times int64, _, _ virtual.Time) { of().Spare(times) },
+			})
+		}
+		return t
+	}
+	var loop *sim.Proc
+	a, b := ticker("a", 2*time.Second, func() *sim.Proc { return loop }), ticker("b", 3*time.Second, func() *sim.Proc { return loop })
+	loop = s.Go("loop", func(p *sim.Proc) {
+		for {
+			p.Select(sim.OnTick(a, func(*sim.Proc) { note("a") }), sim.OnTick(b, func(*sim.Proc) { note("b") }))
+		}
+	})
+	s.Go("other", func(p *sim.Proc) {
+		for p.Sleep(time.Minute); ; p.Sleep(time.Second) {
+			note("other")
+		}
+	})
+	if err := s.RunUntil(minute.Add(20 * time.Second)); err != nil {
+		order = append(order, err.Error())
+	}
+	return order, s.Events()
 }
 
 // A ticker leaps while its receiver waits and Until allows it, and does not lose a tick after that.

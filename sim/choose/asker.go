@@ -17,6 +17,13 @@ type Asker struct {
 // Canonical reports whether there is no chooser.
 func (a *Asker) Canonical() bool { return a.Chooser == nil }
 
+// Skips reports whether choices that do not matter can be left out: there is no chooser, or one that draws each choice from its identity
+// alone and keeps no list of them.
+func (a *Asker) Skips() bool {
+	_, seeded := a.Chooser.(Seeded)
+	return seeded || a.Canonical()
+}
+
 // Choose picks one of n alternatives, from 0 to n-1. It returns 0 if n is less than 2.
 func (a *Asker) Choose(kind Kind, key string, n int) int {
 	if a.Canonical() || n < 2 {
