@@ -39,7 +39,7 @@ type Outcome struct {
 	explore.Result
 	Plan *scenarios.Plan
 	Real []trace.Record // the trace of the real kubelet
-	// Wall time of the real run, of one simulated run of the same plan, and of the whole search.
+	// Wall time of the real run, of one simulated run of the same plan in a program that makes several, and of the whole search.
 	RealTime, SimTime, FollowTime time.Duration
 }
 
@@ -60,7 +60,7 @@ func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.timeOneRun()}
+	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.simTime()}
 	start := time.Now()
 	out.Result = explore.Follow(c.follow(real))
 	out.FollowTime = time.Since(start)
@@ -143,6 +143,12 @@ func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time)
 	c.plan.Drive(n)
 	err := n.RunUntil(until)
 	return n.Trace().Records(), err
+}
+
+// simTime returns the wall time of one simulated run: the shortest of three. The first run takes about twice as long, because the real
+// kubelet has just used the caches of the processor. The real kubelet runs for so long that this does not matter to it.
+func (c *comparison) simTime() time.Duration {
+	return min(c.timeOneRun(), c.timeOneRun(), c.timeOneRun())
 }
 
 // timeOneRun measures the wall time of one simulated run that follows no trace.
