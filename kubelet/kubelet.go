@@ -216,7 +216,7 @@ func (k *Kubelet) startSyncLoop() {
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
 	if !k.ticks {
 		syncTicker.Unless(func() bool { return k.nothingToSync(k.sim.Now()) })
-		syncTicker.Leap(sim.Idle{Until: k.nothingToSyncUntil, Silent: true})
+		syncTicker.Leap(sim.Idle{Until: k.nothingToSyncUntil, AnyOrder: true})
 	}
 	cases := []sim.Case{
 		sim.On(k.config, k.handleConfig),
@@ -711,7 +711,7 @@ func (k *Kubelet) updateRuntimeUp() {
 		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
-	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, Silent: true, Fire: func(_ int64, at, _ virtual.Time) {
+	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, AnyOrder: true, Fire: func(_ int64, at, _ virtual.Time) {
 		k.lastReady = at
 		k.sim.Set(timer, at.Add(runtimeCheckPeriod))
 	}})

@@ -17,9 +17,9 @@ type Idle struct {
 	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is set.
 	Period   time.Duration
 	AfterEnd bool
-	// Silent says that a firing takes no time and no turn of a process. Then it does not matter whether the timer or another one that
-	// is due at the same instant goes first.
-	Silent bool
+	// AnyOrder says that the order of a firing among others at its instant does not matter: it takes no time, and wakes no process that
+	// another idle timer wakes too.
+	AnyOrder bool
 	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets the time of the last one and of the
 	// end of its work. It must not make an Until earlier. Nil: nothing, for a ticker.
 	Fire func(times int64, at, end virtual.Time)
@@ -42,9 +42,9 @@ func (t *Ticker) Leap(idle Idle) {
 			}
 			return idle.Until()
 		},
-		End:    idle.End,
-		Period: t.period,
-		Silent: idle.Silent,
+		End:      idle.End,
+		Period:   t.period,
+		AnyOrder: idle.AnyOrder,
 		Fire: func(times int64, at, end virtual.Time) {
 			t.sim.Set(&t.timer, at.Add(t.period))
 			if idle.Fire != nil {
@@ -130,7 +130,7 @@ func fireIdle(list []leaper, until virtual.Time, number uint64, canonical bool) 
 			first = l
 		}
 	}
-	if !canonical && !orderFree(list, first.next) {
+	if !canonical && !inAnyOrder(list, first.next) {
 		return false
 	}
 	idle, at, end := first.idle, first.next, first.next
@@ -157,17 +157,14 @@ func fireIdle(list []leaper, until virtual.Time, number uint64, canonical bool) 
 	return true
 }
 
-// orderFree reports whether the timers that fire at an instant can do so in any order. In the canonical order, idle timers do not matter to
-// each other. In another order, a process that two timers wake takes one turn or two, and the chooser has to choose between them.
-func orderFree(list []leaper, at virtual.Time) bool {
-	firing, silent := 0, 0
+// inAnyOrder reports whether the timers that fire at an instant can do so in any order. In the canonical order, idle timers do not matter
+// to each other. In another order, a process that two timers wake takes one turn or two, and calls that end together take one.
+func inAnyOrder(list []leaper, at virtual.Time) bool {
+	ordered := 0
 	for i := range list {
-		if l := &list[i]; l.next == at {
-			firing++
-			if l.idle.Silent {
-				silent++
-			}
+		if l := &list[i]; l.next == at && !l.idle.AnyOrder {
+			ordered++
 		}
 	}
-	return firing == 1 || firing == 2 && silent > 0
+	return ordered < 2
 }

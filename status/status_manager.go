@@ -193,7 +193,8 @@ func (m *Manager) Start() {
 			}
 			return virtual.Max
 		},
-		Fire: func(times int64, _, _ virtual.Time) { proc.Spare(times) },
+		AnyOrder: true,
+		Fire:     func(times int64, _, _ virtual.Time) { proc.Spare(times) },
 	})
 }
 
