@@ -61,6 +61,9 @@ func (s *Subject) unreadyLimits(n Nodes, m Misfortune) (least, greatest time.Dur
 		case !s.losesFailures():
 			greatest = min(greatest, s.failsByExit(n, exit, starts, shown, last))
 		case exit.Min < last:
+			if !s.Profile.ContainerScopedProbes { // a run that has begun before the exit fails then
+				greatest = min(greatest, exit.Max+s.took(n, trace.Readiness)+n.lists())
+			}
 			greatest = max(greatest, last+starts.Max+shown.Max)
 		}
 		greatest = min(greatest, s.failure(n, m, trace.Liveness).Max+s.restartShown(n, m))
