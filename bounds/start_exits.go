@@ -14,12 +14,40 @@ func (s *Subject) foundByProbe(c Case, m startMoves, latest bool, f measure, b B
 	if s.Probe(s.quickest(&c)).FailureThreshold > 1 {
 		return b, nil
 	}
-	if err := s.exitAt(&c, m.ticks(latest), -time.Millisecond); err != nil {
+	c, err := s.exitAtProbe(c, m, latest, f)
+	if err != nil {
 		return b, err
 	}
 	starts := m.phase(&c)
-	m.ticks, m.phase, m.exits = func(bool) dim { return starts }, uptimes, false
+	m.ticks, m.phase, m.exits, m.killed = func(bool) dim { return starts }, uptimes, false, true
 	return s.toEnd(c, m, latest, f, b)
+}
+
+// exitAtProbe returns the case with the least or the greatest limit among those whose exit is just before or during a run of the probe with the least
+// threshold, at each of its ticks until those of all probes are in the same phase again.
+func (s *Subject) exitAtProbe(c Case, m startMoves, latest bool, f measure) (Case, error) {
+	usual := c.order
+	if latest { // the sooner the start, the later the ticks after it
+		c = c.corner(false, m.starts)
+		c.order = livenessLast
+	}
+	d, b, period := m.ticks(latest), none(c), s.period(s.quickest(&c))
+	for _, after := range []time.Duration{-time.Millisecond, fine} {
+		next := c
+		if err := s.exitAt(&next, d, after); err != nil {
+			return c, err
+		}
+		for x := d.from + modulo(d.get(&next)-d.from, period); x <= d.to; x += period {
+			one, err := f(next.in(d, x))
+			if err != nil {
+				return c, err
+			}
+			b = b.Or(one.bound)
+		}
+	}
+	c = b.end(latest)
+	c.order = usual
+	return c, nil
 }
 
 // exitAt moves the exit to a time after a tick of the probe with the least threshold.
