@@ -119,27 +119,68 @@ func (s *Subject) repeated(c Case, instances int) Case {
 	return c
 }
 
-// afterBackOffOfKills extends a bound by the least limits of the starts after several liveness kills. If the last instance before has lived for
-// less than the back-off, the sync that stops it does not start the next one. A later sync does, and the kubelet carries over nothing.
-func (s *Subject) afterBackOffOfKills(c Case, m startMoves, f measure, b Bound) (Bound, error) {
+// afterBackOffOfKills extends a bound by the limits of the starts after several liveness kills. If the last instance before has lived for
+// less than the back-off, the sync that stops it does not start the next one. A later sync does, and the kubelet carries over nothing. Such syncs are
+// whole seconds apart, so the delays of the start and the age of the kubelet also decide when between two ticks the start comes. The runs last for
+// minutes, so a case within 0.1 s of the derived end is close enough.
+func (s *Subject) afterBackOffOfKills(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
+	shutdown, rough := m.ticks(false), *b.goal
+	rough.within = max(rough.within, 100*time.Millisecond)
+	if b := b.toward(&rough); b.found(false) && b.found(true) {
+		return b, nil
+	}
+	waiting, err := s.waitsAfterKills(c.in(shutdown, shutdown.from), f)
+	if waiting == nil || err != nil {
+		return b, err
+	}
 	m.carries = false
-	for kills := 2; kills <= mostKills; kills++ {
-		c := s.repeated(c, kills)
-		for i := range c.Rules { // a later instance is up a period later if the kubelet carries over that the container has started
-			if r := &c.Rules[i]; r.Misfortune == Hang && r.Instance > 0 {
-				r.From += s.period(trace.Startup)
-			}
+	p := startPhases{begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c)}
+	for _, latest := range []bool{false, true} {
+		if b.toward(&rough).found(latest) {
+			continue
 		}
-		shutdown := m.ticks(false)
-		l, err := s.landmarks(c.in(shutdown, shutdown.to))
+		own, err := s.toEnd(*waiting, m, latest, f, none(c).toward(&rough))
+		for x := shutdown.from; x <= shutdown.to && err == nil && !own.found(latest); x += time.Second {
+			var one sample
+			one, err = f(waiting.corner(latest, m.delays).in(shutdown, x))
+			own = own.Or(one.bound)
+		}
 		if err != nil {
 			return b, err
 		}
-		if len(l.syncs) > 1 { // not only the one that shows the start
-			return s.toEnd(c, m, false, f, b)
+		if own, err = p.onward(latest, 5*tolerance, f, own); err != nil {
+			return b, err
 		}
+		b = b.Or(own)
 	}
 	return b, nil
+}
+
+// waitsAfterKills returns the case after the least number of liveness kills whose start waits for the back-off, or nil if there is none. The sooner
+// a program hangs, the shorter an instance lives, but the startup probe must see that it is up.
+func (s *Subject) waitsAfterKills(c Case, f measure) (*Case, error) {
+	_, longest := s.periods()
+	for _, sooner := range []time.Duration{longest, 0} {
+		for kills := 2; kills <= mostKills; kills++ {
+			c := s.repeated(c, kills)
+			for i := range c.Rules { // a later instance is up a period later if the kubelet carries over that the container has started
+				if r := &c.Rules[i]; r.Misfortune == Hang && r.Instance > 0 {
+					r.From += s.period(trace.Startup) - sooner
+				}
+			}
+			l, err := s.landmarks(c)
+			if err != nil {
+				return nil, err
+			}
+			if len(l.syncs) == 1 { // only the one that shows the start
+				continue
+			}
+			if one, err := f(c); err != nil || !one.bound.isNone() {
+				return &c, err
+			}
+		}
+	}
+	return nil, nil
 }
 
 // mostKills is the number of kills after which a start has waited for the greatest back-off.
