@@ -113,11 +113,11 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		}
 	}
 	switch {
-	case b.goal == nil || b.found(false):
-	case which == AfterCrash:
+	case b.goal == nil || b.found(false) && b.found(true):
+	case which == AfterCrash && !b.found(false):
 		b, err = s.afterBackOff(c, n, m, f, b)
 	case which == AfterLivenessKill && m.carries:
-		b, err = s.afterBackOffOfKills(c, m, f, b)
+		b, err = s.afterBackOffOfKills(c, n, m, f, b)
 	}
 	return b.atGoal(), err
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -35,12 +36,11 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 	case which == AfterCrash && p == trace.Liveness:
 		least = s.afterFailures(n)
 	case s.carriesStart(n, which):
-		carried := s.afterCarriedStart(n, which)
+		carriedLeast, carriedGreatest := s.afterCarriedStart(n, which)
 		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
-			carried = min(carried, least)
+			carriedLeast, carriedGreatest = min(carriedLeast, least), max(carriedGreatest, greatest)
 		}
-		corrected := min(late+step, max(late, s.delay(trace.Liveness))+s.failures(trace.Liveness)*s.step(n, trace.Liveness))
-		least, greatest = carried, max(corrected, delay)+failures*step
+		least, greatest = carriedLeast, carriedGreatest
 	}
 	return least, greatest
 }
@@ -132,30 +132,52 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 	return which == AfterLivenessKill || which == AfterCrash && s.failsOften(p, s.failures(p), s.failsUnseen(n))
 }
 
-// afterCarriedStart returns the least limit of a start after a kill if the kubelet carries over that the container has started. The first
-// tick of the startup probe that sees the instance corrects this and does not count. Up to then, the liveness probe counts (isContainerStarted
-// in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+// afterCarriedStart returns limits of a start if the kubelet carries over that the container has started. The first tick of the startup probe
+// that sees the instance corrects this and does not count. Up to then, the liveness probe counts, so the tick comes before this probe has
+// failed too often (isContainerStarted in pkg/kubelet/prober/prober_manager.go at v1.37.0).
 //
 // After a crash, the sync for a failure of the liveness probe starts the instance, so the next ticks of this probe come whole periods later.
-func (s *Subject) afterCarriedStart(n Nodes, which StartCase) time.Duration {
+func (s *Subject) afterCarriedStart(n Nodes, which StartCase) (least, greatest time.Duration) {
 	shown, late := s.shown(n, false)
-	startup, liveness := trace.Startup, trace.Liveness
-	least := max(shown+s.period(startup), s.delay(startup)-time.Second) + (s.failures(startup)-1)*s.period(startup)
-	fails := (s.failures(liveness) - 1) * s.period(liveness)
-	delay, killed := s.delay(liveness)-time.Second, time.Duration(0)
-	if which == AfterCrash {
-		killed = s.failures(liveness)*s.period(liveness) - s.startsAfterFailure(n)
+	p, period, failures, seconds := trace.Startup, s.period(trace.Startup), s.failures(trace.Startup), s.delays(trace.Startup)
+	killed := s.killedBefore(n, shown, late, which)
+	corrected := min(late+period, killed.Max)
+	if period < n.longestWait() { // the sync for the correction can wait for a relist, and the next tick comes before it
+		corrected = late + n.longestWait()
 	}
-	if max(killed, max(late, delay)+fails) < late+s.step(n, startup) { // between two ticks of the startup probe
-		return min(least, max(killed, max(shown, delay)+fails))
+	first := max(corrected+period, nextTick(seconds.Max, period, fakeruntime.Draw{Min: -corrected, Max: -shown}, true))
+	least, greatest = max(shown+period, seconds.Min)+(failures-1)*period, first+(failures-1)*s.step(n, p)
+	after := s.delays(trace.Liveness).Min
+	fails := (s.failures(trace.Liveness) - 1) * s.period(trace.Liveness)
+	if max(killed.Min, max(late, after)+fails) < late+period { // between two ticks of the startup probe
+		least = min(least, killed.Min)
 	}
-	return least
+	return least, greatest
 }
 
-// startsAfterFailure returns the greatest time from the begin of a run of the liveness probe that fails because of an exit to the start of the next
-// instance in the sync for this failure.
-func (s *Subject) startsAfterFailure(n Nodes) time.Duration {
-	return s.took(n, trace.Liveness) + n.longestWait() + n.most(stopContainer) + s.startsAgain(n).Max
+// killedBefore returns the time from a start until the last run of the liveness probe that its threshold needs, if the startup probe does not correct
+// that the container has started. A kill can take any time, so the start can come at any time between two ticks.
+func (s *Subject) killedBefore(n Nodes, shown, late time.Duration, which StartCase) fakeruntime.Draw {
+	p, period, failures, seconds := trace.Liveness, s.period(trace.Liveness), s.failures(trace.Liveness), s.delays(trace.Liveness)
+	begins := fakeruntime.Draw{Max: period}
+	if which == AfterCrash {
+		begins = s.startsAfterFailure(n)
+	}
+	return fakeruntime.Draw{
+		Min: nextTick(max(shown, seconds.Min), period, begins, false) + (failures-1)*period,
+		Max: nextTick(max(late, seconds.Max), period, begins, true) + (failures-1)*s.step(n, p),
+	}
+}
+
+// startsAfterFailure returns the time from the begin of a run of the liveness probe that fails because of an exit to the start of the next
+// instance in the sync for this failure. The run that goes on at the exit can begin just before.
+func (s *Subject) startsAfterFailure(n Nodes) fakeruntime.Draw {
+	d := n.sum(append([]delay{stopContainer, imageStatus, imageStatus}, s.starts()...)...)
+	d.Max += s.took(n, trace.Liveness) + n.longestWait() + n.most(stopReturn)
+	if c := podutil.Find(s.pod, s.Container); c.Lifecycle != nil { // the hook before the stop runs too
+		d.Max += s.shutdown(horizon)
+	}
+	return d
 }
 
 func (s *Subject) delay(p trace.Probe) time.Duration {

@@ -14,12 +14,40 @@ func (s *Subject) foundByProbe(c Case, m startMoves, latest bool, f measure, b B
 	if s.Probe(s.quickest(&c)).FailureThreshold > 1 {
 		return b, nil
 	}
-	if err := s.exitAt(&c, m.ticks(latest), -time.Millisecond); err != nil {
+	c, err := s.exitAtProbe(c, m, latest, f)
+	if err != nil {
 		return b, err
 	}
 	starts := m.phase(&c)
-	m.ticks, m.phase, m.exits = func(bool) dim { return starts }, uptimes, false
+	m.ticks, m.phase, m.exits, m.killed = func(bool) dim { return starts }, uptimes, false, true
 	return s.toEnd(c, m, latest, f, b)
+}
+
+// exitAtProbe returns the case with the least or the greatest limit among those whose exit is just before or during a run of the probe with the least
+// threshold, at each of its ticks until those of all probes are in the same phase again.
+func (s *Subject) exitAtProbe(c Case, m startMoves, latest bool, f measure) (Case, error) {
+	usual := c.order
+	if latest { // the sooner the start, the later the ticks after it
+		c = c.corner(false, m.starts)
+		c.order = livenessLast
+	}
+	d, b, period := m.ticks(latest), none(c), s.period(s.quickest(&c))
+	for _, after := range []time.Duration{-time.Millisecond, fine} {
+		next := c
+		if err := s.exitAt(&next, d, after); err != nil {
+			return c, err
+		}
+		for x := d.from + modulo(d.get(&next)-d.from, period); x <= d.to; x += period {
+			one, err := f(next.in(d, x))
+			if err != nil {
+				return c, err
+			}
+			b = b.Or(one.bound)
+		}
+	}
+	c = b.end(latest)
+	c.order = usual
+	return c, nil
 }
 
 // exitAt moves the exit to a time after a tick of the probe with the least threshold.
@@ -35,16 +63,19 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 }
 
 // afterBackOff extends a bound by the least limits of the starts after several crashes. The kubelet waits for the back-off before such a start, so
-// the number of crashes decides in which phase of the ticks the start comes. As many probes as possible fail before: the last exit is just after a
-// tick. Such runs last for minutes, so a case within a second of the derived end is close enough.
+// the number of crashes and the jitter of the syncs decide in which phase of the ticks the start comes. As many probes as possible fail before: the
+// last exit is just after a tick. Such runs last for minutes, and a single crash is the simpler case, so one within a second of the derived end is
+// close enough.
 func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
 	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)} // any greatest end will do
 	if b.toward(&rough).found(false) {
 		return b, nil
 	}
+	rough.within = max(b.goal.within, 200*time.Millisecond)
 	c = c.corner(true, n.dims(answerDelay(s.Probe(s.quickest(&c))))).corner(false, m.delays)
 	p := startPhases{
 		begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c),
+		before: []dim{syncJitters},
 	}
 	atTick := func(c Case) (sample, error) {
 		if err := s.exitAt(&c, leads(c.Instance-1, c.Rules[0].From, horizon), time.Millisecond); err != nil {
@@ -52,15 +83,31 @@ func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound
 		}
 		return f(c)
 	}
-	own := none(c).toward(&rough)
+	all := none(c).toward(&rough)
 	for crashes := 2; crashes <= mostCrashes; crashes++ {
-		var err error
-		if own, err = p.evenly(s.crashing(c, crashes), 6, atTick, own); err != nil {
+		own, err := p.evenly(s.crashing(c, crashes), 6, atTick, none(c).toward(&rough))
+		if err != nil {
 			return b, err
 		}
+		best := own.AtLeast
+		for i := time.Duration(0); i <= 20 && !all.Or(own).found(false); i++ {
+			one, err := atTick(best.in(syncJitters, i*syncJitters.to/20))
+			if err != nil {
+				return b, err
+			}
+			own = own.Or(one.bound)
+		}
+		all = all.Or(own)
 	}
-	own, err := p.onward(false, 5*tolerance, atTick, own)
-	return b.Or(own), err
+	all, err := p.onward(false, 5*tolerance, atTick, all)
+	return b.Or(all), err
+}
+
+// syncJitters is the dimension of the jitter of the time until the kubelet syncs the pod again, which decides when a back-off ends.
+var syncJitters = dim{
+	to:  time.Second - 1,
+	get: func(c *Case) time.Duration { return time.Duration(c.SyncJitter * float64(time.Second)) },
+	set: func(c *Case, x time.Duration) { c.SyncJitter = float64(x) / float64(time.Second) },
 }
 
 // mostCrashes is the number of crashes after which afterBackOff has tried most phases of the ticks.
@@ -91,27 +138,68 @@ func (s *Subject) repeated(c Case, instances int) Case {
 	return c
 }
 
-// afterBackOffOfKills extends a bound by the least limits of the starts after several liveness kills. If the last instance before has lived for
-// less than the back-off, the sync that stops it does not start the next one. A later sync does, and the kubelet carries over nothing.
-func (s *Subject) afterBackOffOfKills(c Case, m startMoves, f measure, b Bound) (Bound, error) {
+// afterBackOffOfKills extends a bound by the limits of the starts after several liveness kills. If the last instance before has lived for
+// less than the back-off, the sync that stops it does not start the next one. A later sync does, and the kubelet carries over nothing. Such syncs are
+// whole seconds apart, so the delays of the start and the age of the kubelet also decide when between two ticks the start comes. The runs last for
+// minutes, so a case within 0.1 s of the derived end is close enough.
+func (s *Subject) afterBackOffOfKills(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
+	shutdown, rough := m.ticks(false), *b.goal
+	rough.within = max(rough.within, 100*time.Millisecond)
+	if b := b.toward(&rough); b.found(false) && b.found(true) {
+		return b, nil
+	}
+	waiting, err := s.waitsAfterKills(c.in(shutdown, shutdown.from), f)
+	if waiting == nil || err != nil {
+		return b, err
+	}
 	m.carries = false
-	for kills := 2; kills <= mostKills; kills++ {
-		c := s.repeated(c, kills)
-		for i := range c.Rules { // a later instance is up a period later if the kubelet carries over that the container has started
-			if r := &c.Rules[i]; r.Misfortune == Hang && r.Instance > 0 {
-				r.From += s.period(trace.Startup)
-			}
+	p := startPhases{begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c)}
+	for _, latest := range []bool{false, true} {
+		if b.toward(&rough).found(latest) {
+			continue
 		}
-		shutdown := m.ticks(false)
-		l, err := s.landmarks(c.in(shutdown, shutdown.to))
+		own, err := s.toEnd(*waiting, m, latest, f, none(c).toward(&rough))
+		for x := shutdown.from; x <= shutdown.to && err == nil && !own.found(latest); x += time.Second {
+			var one sample
+			one, err = f(waiting.corner(latest, m.delays).in(shutdown, x))
+			own = own.Or(one.bound)
+		}
 		if err != nil {
 			return b, err
 		}
-		if len(l.syncs) > 1 { // not only the one that shows the start
-			return s.toEnd(c, m, false, f, b)
+		if own, err = p.onward(latest, 5*tolerance, f, own); err != nil {
+			return b, err
 		}
+		b = b.Or(own)
 	}
 	return b, nil
+}
+
+// waitsAfterKills returns the case after the least number of liveness kills whose start waits for the back-off, or nil if there is none. The sooner
+// a program hangs, the shorter an instance lives, but the startup probe must see that it is up.
+func (s *Subject) waitsAfterKills(c Case, f measure) (*Case, error) {
+	_, longest := s.periods()
+	for _, sooner := range []time.Duration{longest, 0} {
+		for kills := 2; kills <= mostKills; kills++ {
+			c := s.repeated(c, kills)
+			for i := range c.Rules { // a later instance is up a period later if the kubelet carries over that the container has started
+				if r := &c.Rules[i]; r.Misfortune == Hang && r.Instance > 0 {
+					r.From += s.period(trace.Startup) - sooner
+				}
+			}
+			l, err := s.landmarks(c)
+			if err != nil {
+				return nil, err
+			}
+			if len(l.syncs) == 1 { // only the one that shows the start
+				continue
+			}
+			if one, err := f(c); err != nil || !one.bound.isNone() {
+				return &c, err
+			}
+		}
+	}
+	return nil, nil
 }
 
 // mostKills is the number of kills after which a start has waited for the greatest back-off.
