@@ -12,6 +12,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -265,7 +266,7 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	if liveness == nil || readiness == nil {
 		return nil
 	}
-	if !sameEndpoint(&liveness.ProbeHandler, &readiness.ProbeHandler) {
+	if !s.sameEndpoint(trace.Liveness, trace.Readiness) {
 		return stoppedFirst(s)
 	}
 	stopped, err := s.UntilStopped(s.options.Nodes, bounds.Refuse)
@@ -372,24 +373,29 @@ func longTimeout(s *subject, _ *result) []finding {
 		if probe == nil || probe.TimeoutSeconds < probe.PeriodSeconds {
 			continue
 		}
-		var ends []time.Duration
+		var first *trace.Record
+		var apart time.Duration // from the end of one run to the end of the next one of the same instance
 		rules := []bounds.Rule{{Instance: bounds.AnyInstance, Misfortune: bounds.Hang}}
 		if p != s.killer() && s.Probe(trace.Startup) != nil {
 			rules[0].From = time.Minute // the container has started
 		}
 		err := s.Run(s.options.Nodes, rules, 10*time.Minute, func(r *trace.Record) bool {
-			if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p && r.Result == trace.Failure {
-				ends = append(ends, r.T.Offset())
+			if r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p || r.Result != trace.Failure {
+				return false
 			}
-			return len(ends) == 2
+			if first != nil && first.Instance == r.Instance {
+				apart = r.T.Sub(first.T)
+			}
+			first = r
+			return apart > 0
 		})
 		period := time.Duration(probe.PeriodSeconds) * time.Second
-		if err != nil || len(ends) < 2 || ends[1]-ends[0] <= period+tenth {
+		if err != nil || apart <= period+tenth {
 			continue
 		}
 		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format((ends[1] - ends[0]).Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at %s", value.Format(s.warm()))}, ""})
+			p, format(apart.Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at %s", value.Format(s.warm()))}, ""})
 	}
 	return list
 }
@@ -407,18 +413,40 @@ func slowReady(s *subject, r *result) []finding {
 	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
 		return nil
 	}
-	field, advice := "readinessProbe", "A startup probe without a delay would find it sooner."
-	for _, p := range []trace.Probe{trace.Readiness, trace.Startup} {
-		if probe := s.Probe(p); probe != nil && probe.InitialDelaySeconds > 0 {
-			field = string(p) + "Probe.initialDelaySeconds"
-			if p == trace.Startup {
-				advice = "Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts."
-			}
+	field, advice := s.slowest(atOnce.Least)
+	return []finding{{SlowReady, Note, fmt.Sprintf(
+		"A container that is up at once becomes ready only after %s to %s.%s",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice), field, nil, ""}}
+}
+
+// slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
+func (s *subject) slowest(least time.Duration) (field, advice string) {
+	var longest, delay, successes time.Duration
+	consider := func(d time.Duration, f, a string) {
+		if d > longest {
+			longest, field, advice = d, f, a
 		}
 	}
-	return []finding{{SlowReady, Note, fmt.Sprintf(
-		"A container that is up at once becomes ready only after %s to %s. %s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice), field, nil, ""}}
+	if p := s.Probe(trace.Startup); p != nil {
+		delay = time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(delay, "startupProbe.initialDelaySeconds", " Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts.")
+	}
+	if p := s.Probe(trace.Readiness); p != nil {
+		own := time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(own, "readinessProbe.initialDelaySeconds", " Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
+		delay = max(delay, own)
+		successes = time.Duration(p.SuccessThreshold-1) * time.Duration(p.PeriodSeconds) * time.Second
+		consider(successes, "readinessProbe.successThreshold", fmt.Sprintf(" The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
+	}
+	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
+	if slices.ContainsFunc(s.Pod().Spec.Containers, hook) {
+		at := ""
+		if hook(*s.container.spec) {
+			at = "lifecycle.postStart"
+		}
+		consider(least-delay-successes, at, " The kubelet probes no container of the pod until all postStart hooks have ended.")
+	}
+	return field, advice
 }
 
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
@@ -530,19 +558,11 @@ func (s *subject) killer() trace.Probe {
 	return trace.Liveness
 }
 
-// sameEndpoint reports whether two probes ask the program the same.
-func sameEndpoint(a, b *v1.ProbeHandler) bool {
-	switch {
-	case a.HTTPGet != nil && b.HTTPGet != nil:
-		return a.HTTPGet.Port == b.HTTPGet.Port && a.HTTPGet.Path == b.HTTPGet.Path && a.HTTPGet.Scheme == b.HTTPGet.Scheme
-	case a.TCPSocket != nil && b.TCPSocket != nil:
-		return a.TCPSocket.Port == b.TCPSocket.Port
-	case a.GRPC != nil && b.GRPC != nil:
-		return a.GRPC.Port == b.GRPC.Port && *cmp.Or(a.GRPC.Service, new("")) == *cmp.Or(b.GRPC.Service, new(""))
-	case a.Exec != nil && b.Exec != nil:
-		return slices.Equal(a.Exec.Command, b.Exec.Command)
-	}
-	return false
+// sameEndpoint reports whether two probes ask the program the same. The port of one can be a name, and that of the other its number.
+func (s *subject) sameEndpoint(a, b trace.Probe) bool {
+	return slices.ContainsFunc(scenarios.Endpoints(s.container.spec), func(e scenarios.Endpoint) bool {
+		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
+	})
 }
 
 // app returns a word for the flag --app of 'probesim run' about the container.

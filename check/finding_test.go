@@ -53,6 +53,11 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThr
 		{name: "one endpoint and one budget", want: "no-time-to-recover:9 no-startup-probe:9", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
+		{name: "one endpoint by name and by number", want: "no-time-to-recover:10 no-startup-probe:10", container: `
+ports: [{name: http, containerPort: 80}]
+livenessProbe: {httpGet: {port: http}, periodSeconds: 2, failureThreshold: 3}
+readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
+		{name: "a long timeout and a single failure", want: "no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1}`},
 		{name: "one endpoint, one budget and a hook", want: "no-time-to-recover:10 no-startup-probe:10", container: `
 lifecycle: {preStop: {sleep: {seconds: 5}}}
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
@@ -111,6 +116,16 @@ func TestAdvice(t *testing.T) {
 	got := findings("startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: 30}")
 	if len(got) != 1 || got[0].ID != check.SlowReady || !strings.Contains(got[0].Message, "Without its delay, the startup probe would find it sooner") {
 		t.Errorf("a startup probe with a delay has the findings %+v", got)
+	}
+	for container, want := range map[string]string{
+		"readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}":                                    "Without its delay, the readiness probe would find it sooner",
+		"readinessProbe: {httpGet: {port: 80}, periodSeconds: 10, successThreshold: 5}":                                       "The readiness probe needs 5 successes, 10s apart",
+		"lifecycle: {postStart: {exec: {command: [sleep, \"20\"]}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}": "until all postStart hooks have ended",
+	} {
+		got := findings(container)
+		if len(got) != 1 || got[0].ID != check.SlowReady || !strings.Contains(got[0].Message, want) {
+			t.Errorf("%s has the findings %+v, want the advice %q", container, got, want)
+		}
 	}
 }
 

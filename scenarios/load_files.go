@@ -110,8 +110,9 @@ func readAll(f io.Reader, size int64) ([]byte, error) {
 	return data, nil
 }
 
+// tooLarge names the size rounded up, so that it is greater than the limit.
 func tooLarge(size int64) error {
-	return fmt.Errorf("it has %d MiB, and the limit is %d MiB", size>>20, strict.MaxFileSize>>20)
+	return fmt.Errorf("it has %d MiB, and the limit is %d MiB", (size+1<<20-1)>>20, strict.MaxFileSize>>20)
 }
 
 // reason returns the text of a file system error without the path.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"probesim.dev/internal/strict"
 )
 
 const podYAML = `
@@ -184,5 +186,12 @@ spec:
 		if _, err := LoadBytes("s.yaml", []byte(text.String()), nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A file that is a little too large must not seem to have the size of the limit.
+func TestTooLargeRoundsUp(t *testing.T) {
+	if got, want := tooLarge(strict.MaxFileSize+1).Error(), "it has 5 MiB, and the limit is 4 MiB"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -302,12 +302,13 @@ func (s *search) lowest(x setting, p place, atLeast check.Requirements) (int32, 
 		return x.at(p), true
 	}
 	low := x.at(p) // which does not suffice
-	high := max(low+1, s.guess(x, p))
+	most := min(2*s.longest()+10, greatest(p.field))
+	high := min(max(low+1, s.guess(x, p)), most)
 	for !s.possible(x.with(p, high), atLeast) {
-		if s.err != nil || high > 2*s.longest()+10 {
+		if s.err != nil || high == most {
 			return 0, false
 		}
-		low, high = high, high+max(1, (high-low)/2)
+		low, high = high, min(high+max(1, (high-low)/2), most)
 	}
 	if high > low+1 && !s.possible(x.with(p, high-1), atLeast) { // the guess is often right
 		return high, s.err == nil
@@ -407,7 +408,7 @@ func (s *search) step(x *setting, solved []place) bool {
 			if !q.Row.IsLimit() {
 				to = x.at(p) - 1
 			}
-			if to < least[p.field] {
+			if to < least[p.field] || to > greatest(p.field) {
 				continue
 			}
 			y := x.with(p, to)

@@ -38,6 +38,17 @@ var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeout
 // least is the smallest value that Kubernetes accepts.
 var least = [fields]int32{0, 1, 1, 1}
 
+// longestTime is the greatest value of a time in seconds that package bounds measures.
+const longestTime = 3600
+
+// greatest returns the greatest value of a field that tune tries.
+func greatest(f field) int32 {
+	if f == threshold {
+		return math.MaxInt32
+	}
+	return longestTime
+}
+
 // place is a field of a probe.
 type place struct {
 	kind  kind

@@ -90,6 +90,20 @@ func TestPropertyTunedSettingsMeetRequirements(t *testing.T) {
 	})
 }
 
+// A start of over an hour needs a threshold: package bounds measures no delay that is so long.
+func TestTuneLongStart(t *testing.T) {
+	require, err := check.ParseRequirements("start>=2h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+		"    startupProbe: {httpGet: {port: 80}, periodSeconds: 60, failureThreshold: 12}\n")}
+	r := tuned(t, f, check.Options{Require: require})
+	if c := r.Workloads[0].Containers[0]; !r.Met() || len(c.Changes) != 1 || c.Changes[0].Field != "startupProbe.failureThreshold" || c.Changes[0].After != 121 {
+		t.Errorf("the changes are %+v", c.Changes)
+	}
+}
+
 // meets checks that the changed file meets the requirements.
 func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
 	edited, err := r.Edit(f)

@@ -68,13 +68,16 @@ Below the table are findings: settings that a run shows to be a problem, with
 the command that shows the run.
 
 Rows for --require, and for the annotation probesim.dev/require of a workload:
-  start>=D     a start may take D           restart>=D  a start after a kill or a
-                                                        crash may take D
-  stall>=D     a stall of D is survived     silence>=D  as stall, but requests are
-                                                        lost
-  serving>=D   stays ready in a stall of D  ready<=D    from up to Ready
-  unready<=D   from broken to not Ready     detect<=D   from hung to SIGTERM
-  recover<=D   from hung to Ready again
+  start>=D    a start may take D
+  restart>=D  a start after a kill, or after a crash of a program that was up
+  retry>=D    a start after a crash in a start
+  stall>=D    a stall of D is survived
+  silence>=D  as stall, but requests are lost
+  serving>=D  stays Ready in a stall of D
+  ready<=D    from up to Ready
+  unready<=D  from broken to not Ready
+  detect<=D   from hung to SIGTERM
+  recover<=D  from hung to Ready again
 
 Output formats:
   table      tables for a terminal (default)
