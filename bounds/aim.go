@@ -77,7 +77,7 @@ func (s *Subject) sinceRelist(c Case) (time.Duration, error) {
 		return 0, err
 	}
 	last, since := syncs[len(syncs)-1], time.Duration(0)
-	_, err = s.record(&c, &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}, horizon, func(r *trace.Record) bool {
+	_, err = s.record(&c, &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}, s.longestRun(), func(r *trace.Record) bool {
 		if s.isRelist(&c, r) && request(r) < last {
 			since = last.Sub(request(r))
 		}
@@ -149,7 +149,7 @@ func resyncJitter(after, n time.Duration) float64 {
 
 // syncs returns the time of the verdict, and the times of the syncs before it.
 func (s *Subject) syncs(c Case) (verdict virtual.Time, before []virtual.Time, err error) {
-	h, err := s.record(&c, s.recorder(trace.PodSync), horizon, func(r *trace.Record) bool {
+	h, err := s.record(&c, s.recorder(trace.PodSync), s.longestRun(), func(r *trace.Record) bool {
 		return r.T >= virtual.At(c.Event) && s.stopped(0)(r)
 	})
 	if errors.Is(err, errNothing) {

@@ -147,7 +147,7 @@ func (s *Subject) aimToTick(b Bound, c Case, tick, before virtual.Time) (Bound, 
 // They are zero if the container is stopped before.
 func (s *Subject) startupSuccess(c Case) (success, sync, relist virtual.Time, err error) {
 	to := &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}
-	_, err = s.record(&c, to, horizon, func(r *trace.Record) bool {
+	_, err = s.record(&c, to, s.longestRun(), func(r *trace.Record) bool {
 		switch {
 		case r.Kind == trace.PodSync:
 			sync = r.T

@@ -24,7 +24,7 @@ func (s *Subject) UntilRecovered(n Nodes, start time.Duration) (Bound, error) {
 		c.Instance = 1
 		started, stoppedAgain := s.started(1), s.started(2)
 		var up, readySince virtual.Time // zero: not yet
-		h, err := s.record(&c, s.recorder(""), c.Event+s.shutdown(math.MaxInt64)+start+healthyWithin, func(r *trace.Record) bool {
+		h, err := s.record(&c, s.recorder(""), c.Event+s.shutdown(math.MaxInt64)+start+s.healthyWithin(), func(r *trace.Record) bool {
 			switch {
 			case started(r):
 				up = r.T.Add(start)

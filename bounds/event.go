@@ -26,7 +26,12 @@ type question struct {
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
 // phase of the misfortune against the probe.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
-	return s.ask(n, s.survives(m))
+	q := s.survives(m)
+	if m == Refuse && s.reconnects(trace.Liveness) && !n.Middle {
+		least, greatest := s.lastsWithout(n, m, trace.Liveness)
+		q.goal = s.derived(least, greatest, tolerance)
+	}
+	return s.ask(n, q)
 }
 
 func (s *Subject) survives(m Misfortune) question {
@@ -38,7 +43,7 @@ func (s *Subject) survives(m Misfortune) question {
 // away. Both ends are derived if its liveness probe can stop the container first.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 	q := s.staysReady(m)
-	if !n.Middle && s.derivesStaysReady(n, m) {
+	if !n.Middle && (s.derivesStaysReady(n, m) || m == Refuse && s.reconnects(trace.Readiness)) {
 		least, greatest := s.lastsAtMost(n, m)
 		q.goal = s.derived(least, greatest, tolerance)
 	}
@@ -171,7 +176,7 @@ func (s *Subject) limit(h history, r *trace.Record, m Misfortune, c *Case) (time
 	case err != nil:
 		return 0, err
 	case m != Stall:
-		return request(verdict).Sub(virtual.At(c.Event)), nil
+		return s.lastChance(h, verdict, c).Sub(virtual.At(c.Event)), nil
 	}
 	return verdict.T.Sub(virtual.At(c.Event)) - s.latency(h, verdict, c), nil
 }
@@ -252,7 +257,11 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 			return until > 0 && (r.T > until || s.stopped(0)(r))
 		}
 	}
-	h, err := s.record(&c, s.recorder(q.also), horizon, over)
+	also := q.also
+	if q.misfortune == Refuse && also == "" {
+		also = s.showsConnections()
+	}
+	h, err := s.record(&c, s.recorder(also), s.longestRun(), over)
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}
@@ -300,7 +309,7 @@ func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([]time.Duration
 	ready, runs, has := false, 0, map[trace.Probe]bool{}
 	var passed, from, to, until virtual.Time
 	var all []time.Duration
-	err := s.watch(&c, healthyWithin, func(r *trace.Record) bool {
+	err := s.watch(&c, s.healthyWithin(), func(r *trace.Record) bool {
 		if s.started(0)(r) {
 			passed = r.T.Add(s.initialDelays())
 		}
@@ -336,5 +345,8 @@ func (s *Subject) requests(c Case, p trace.Probe, other *rival) ([]time.Duration
 // longestAnswer is how long a healthy program takes to answer a probe at most.
 const longestAnswer = time.Second
 
-// healthyWithin is the virtual time within which a healthy container becomes ready, if its probes can succeed.
-const healthyWithin = time.Hour
+// healthyWithin is the virtual time within which a healthy container becomes ready, if its probes can succeed, and runs some periods of its probes.
+func (s *Subject) healthyWithin() time.Duration {
+	_, longest := s.periods()
+	return time.Hour + s.initialDelays() + (cycles+4)*longest
+}

@@ -28,6 +28,7 @@ var _ = flag.Set("rapid.checks", "12")
 var (
 	only    = flag.String("only", "", "the question to prove")
 	version = flag.String("version", "", "the only version of Kubernetes to draw; empty for all releases")
+	grpc    = flag.Bool("grpc", false, "draw gRPC probes only")
 	usual   = flag.Bool("usual", false, "draw only numbers that published manifests have")
 )
 
@@ -47,6 +48,10 @@ func drawProbe(t *rapid.T, name string) *v1.Probe {
 	}
 	if rapid.Bool().Draw(t, name+" has delay") {
 		p.InitialDelaySeconds = number("delay", 1, 15, 5, 10, 15, 20, 30, 60)
+	}
+	if *grpc {
+		p.GRPC = &v1.GRPCAction{Port: 80}
+		return p
 	}
 	switch rapid.SampledFrom([]string{"http", "tcp", "exec"}).Draw(t, name) {
 	case "http":
@@ -290,7 +295,7 @@ func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 // drawEvent draws a misfortune of a healthy container.
 func drawEvent(d *dice, s *Subject, c Case, q question) (sample, error) {
 	_, longest := s.periods()
-	h, err := s.record(&c, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool { return s.ready(r) })
+	h, err := s.record(&c, &trace.Recorder{}, s.healthyWithin(), func(r *trace.Record) bool { return s.ready(r) })
 	if err != nil {
 		return sample{}, errSkip
 	}

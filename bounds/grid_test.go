@@ -124,7 +124,7 @@ func (s *Subject) onGrid(c Case, d dim, x time.Duration) (sample, error) {
 	if c.Event > 0 {
 		healthy := c
 		healthy.Rules = nil
-		h, err := s.record(&healthy, &trace.Recorder{}, healthyWithin, func(r *trace.Record) bool { return s.ready(r) })
+		h, err := s.record(&healthy, &trace.Recorder{}, s.healthyWithin(), func(r *trace.Record) bool { return s.ready(r) })
 		if err != nil {
 			return sample{}, errSkip
 		}

@@ -58,7 +58,7 @@ func (s *Subject) observe(c Case) (landmarks, error) {
 	looks := c.question != nil && c.question.probes != nil
 	var housekeeping, relisted virtual.Time // the end of the last list of housekeeping, and of the last call of a relist
 	to := &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}
-	_, err := s.record(&c, to, horizon, func(r *trace.Record) bool {
+	_, err := s.record(&c, to, s.longestRun(), func(r *trace.Record) bool {
 		switch {
 		case c.Instance > 0 && s.exited(c.Instance-1)(r):
 			exited, l.exit = true, r.T

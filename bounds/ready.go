@@ -345,7 +345,7 @@ func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
 	if t > 0 {
 		c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: Refuse}}
 	}
-	h, err := s.record(&c, s.recorder(""), t+healthyWithin, func(r *trace.Record) bool { return s.ready(r) || s.stopped(0)(r) })
+	h, err := s.record(&c, s.recorder(""), t+s.healthyWithin(), func(r *trace.Record) bool { return s.ready(r) || s.stopped(0)(r) })
 	if errors.Is(err, errNothing) || err == nil && !s.ready(h.outcome()) {
 		return sample{bound: at(Never, c)}, nil
 	}

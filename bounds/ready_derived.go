@@ -34,6 +34,8 @@ func (s *Subject) alone() bool {
 func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Duration) {
 	r := s.newReadying(n, atOnce)
 	switch {
+	case r.startup != nil && !atOnce && s.lastConnection(n, trace.Startup).Max > 0:
+		least, greatest = s.laterAfterConnection(n, &r)
 	case r.startup != nil:
 		least, greatest = s.afterStartup(n, r, atOnce)
 	case atOnce:
@@ -41,6 +43,9 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 	default:
 		least, greatest = r.later()
 		greatest += (r.successes - 1) * r.step
+		if r.successes > 1 { // the first success can come late in its run, closer to the next tick
+			least = max(0, least-s.lastConnection(n, trace.Readiness).Max)
+		}
 	}
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
@@ -115,14 +120,15 @@ func (s *Subject) neverLater(n Nodes) bool {
 		return false
 	}
 	r := s.newReadying(n, false)
+	last := s.lastConnection(n, p).Max // that can still succeed
 	if s.derivesStart(FirstInstance) {
 		resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.settled}
 		first := min(firstFrom(r.seconds.Min, r.period, resets), max(r.seconds.Min, r.shown.Min+resync))
-		if s.firstRun(n, p, s.begins(n, p)).Max+(s.failures(p)-1)*s.step(n, p) <= first {
+		if s.firstRun(n, p, s.begins(n, p)).Max+(s.failures(p)-1)*s.step(n, p)+last <= first {
 			return true
 		}
 	}
-	stops := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p)
+	stops := max(0, s.delays(p).Max-r.shown.Min) + s.failures(p)*s.step(n, p) + last
 	periods := max(0, r.seconds.Min-r.settled+r.period-1) / r.period
 	runs := max(periods*r.period, r.seconds.Min-r.shown.Max)
 	if r.seconds.Min > r.shown.Max { // not with the sync that shows the start

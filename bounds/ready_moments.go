@@ -22,8 +22,12 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	period := time.Duration(max(s.Probe(p).PeriodSeconds, s.Probe(p).TimeoutSeconds)) * time.Second
 	last := virtual.Time(math.MaxInt64)
 	var stop int64
-	h, err := s.record(&c, s.recorder(""), healthyWithin, func(r *trace.Record) bool {
-		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == p {
+	requests := trace.ProbeExecuted
+	if s.reconnects(p) {
+		requests = trace.Behavior
+	}
+	h, err := s.record(&c, s.recorder(s.showsConnections()), s.healthyWithin(), func(r *trace.Record) bool {
+		if r.Kind == requests && r.Container == s.Container && r.Probe == p {
 			times = append(times, request(r).Offset())
 		}
 		if stop == 0 && s.stopped(0)(r) { // a run that has begun before can still be going on
@@ -45,7 +49,7 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	slices.Sort(times)
 	if stop > 0 { // a program that comes up before the run that stops it is not stopped
 		if v, err := h.verdictOf(&h[stop-1]); err == nil {
-			times = until(times, request(v).Offset())
+			times = until(times, s.lastChance(h, v, &c).Offset())
 		}
 	}
 	slices.Sort(ends)

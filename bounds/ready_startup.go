@@ -42,6 +42,13 @@ func (s *Subject) afterStartup(n Nodes, r readying, atOnce bool) (least, greates
 	return least, greatest
 }
 
+// laterAfterConnection is afterStartup for a program that comes up later, if a run of the startup probe can succeed at any time, because it connects
+// more than once. The readiness probe then runs at its next tick after a sync at the latest, once its initialDelaySeconds is over.
+func (s *Subject) laterAfterConnection(n Nodes, r *readying) (least, greatest time.Duration) {
+	success := s.step(n, trace.Startup) + r.startup.took.Max
+	return r.startup.took.Min, success + max(r.wait, r.seconds.Max) + r.successes*r.step
+}
+
 // after returns the times for a run of the startup probe.
 func (r readying) after(run startupRun) *readying {
 	r.startup = &run

@@ -203,7 +203,7 @@ func (s *Subject) overOrders(cases []Case, d dim, f measure, b Bound) (Bound, er
 
 // start measures how long an instance may take to start.
 func (s *Subject) start(c Case) (sample, error) {
-	h, err := s.run(&c, s.stopped(c.Instance))
+	h, err := s.record(&c, s.recorder(s.showsConnections()), s.longestRun(), s.stopped(c.Instance))
 	if errors.Is(err, errNothing) {
 		return sample{bound: at(Never, c)}, nil
 	}
@@ -217,6 +217,6 @@ func (s *Subject) start(c Case) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	limit := request(verdict).Sub(h.first(s.started(c.Instance)).T)
+	limit := s.lastChance(h, verdict, &c).Sub(h.first(s.started(c.Instance)).T)
 	return sample{bound: at(limit, c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Liveness)}, nil
 }

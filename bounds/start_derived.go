@@ -26,16 +26,19 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 	p := s.killer()
 	shown, late := s.shown(n, which == FirstInstance || which == YoungKubelet)
 	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
-	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.period(p), max(late, delay)+failures*step
+	least, greatest = max(shown, delay-time.Second)+(failures-1)*s.leastStep(p), max(late, delay)+failures*step
 	switch {
 	case which == FirstInstance:
 		run := s.firstRun(n, p, s.begins(n, p))
-		least, greatest = run.Min+(failures-1)*s.period(p), run.Max+(failures-1)*step
+		least, greatest = run.Min+(failures-1)*s.leastStep(p), run.Max+(failures-1)*step
 	case which == AfterCrashWhileStarting: // the kubelet keeps counting failures, up to the last one before the threshold
 		least = max(shown, delay-time.Second)
 	case which == AfterCrash && p == trace.Liveness:
 		least = s.afterFailures(n)
-	case s.carriesStart(n, which):
+	}
+	last := s.lastConnection(n, p)
+	least, greatest = least+last.Min, greatest+last.Max
+	if s.carriesStart(n, which) {
 		carriedLeast, carriedGreatest := s.afterCarriedStart(n, which)
 		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
 			carriedLeast, carriedGreatest = min(carriedLeast, least), max(carriedGreatest, greatest)
@@ -99,7 +102,7 @@ func (s *Subject) afterFailures(n Nodes) time.Duration {
 	for failed := time.Duration(1); left > 0 && s.failsOften(p, failed, within); failed++ {
 		left--
 	}
-	return max(shown, s.delay(p)-time.Second) + left*s.period(p)
+	return max(shown, s.delay(p)-time.Second) + left*s.leastStep(p)
 }
 
 // failsOften reports whether a probe can fail a number of times within a time because of an exit. A command cannot run in a container that has
@@ -118,7 +121,7 @@ func (s *Subject) failsWithin(n Nodes) time.Duration {
 
 // failsUnseen is like failsWithin, but until a relist shows the exit to the syncs.
 func (s *Subject) failsUnseen(n Nodes) time.Duration {
-	return s.took(n, trace.Liveness) + time.Second + 2*s.look(n)
+	return s.answered(n, trace.Liveness) + time.Second + 2*s.look(n)
 }
 
 // carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and
@@ -141,16 +144,17 @@ func (s *Subject) afterCarriedStart(n Nodes, which StartCase) (least, greatest t
 	shown, late := s.shown(n, false)
 	p, period, failures, seconds := trace.Startup, s.period(trace.Startup), s.failures(trace.Startup), s.delays(trace.Startup)
 	killed := s.killedBefore(n, shown, late, which)
-	corrected := min(late+period, killed.Max)
+	corrected := min(late+period, killed.Max+s.leastTook(trace.Liveness))
 	if period < n.longestWait() { // the sync for the correction can wait for a relist, and the next tick comes before it
 		corrected = late + n.longestWait()
 	}
 	first := max(corrected+period, nextTick(seconds.Max, period, fakeruntime.Draw{Min: -corrected, Max: -shown}, true))
-	least, greatest = max(shown+period, seconds.Min)+(failures-1)*period, first+(failures-1)*s.step(n, p)
+	last := s.lastConnection(n, p)
+	least, greatest = max(shown+period, seconds.Min)+(failures-1)*s.leastStep(p)+last.Min, first+(failures-1)*s.step(n, p)+last.Max
 	after := s.delays(trace.Liveness).Min
 	fails := (s.failures(trace.Liveness) - 1) * s.period(trace.Liveness)
 	if max(killed.Min, max(late, after)+fails) < late+period { // between two ticks of the startup probe
-		least = min(least, killed.Min)
+		least = min(least, killed.Min+s.lastConnection(n, trace.Liveness).Min)
 	}
 	return least, greatest
 }
@@ -159,6 +163,9 @@ func (s *Subject) afterCarriedStart(n Nodes, which StartCase) (least, greatest t
 // that the container has started. A kill can take any time, so the start can come at any time between two ticks.
 func (s *Subject) killedBefore(n Nodes, shown, late time.Duration, which StartCase) fakeruntime.Draw {
 	p, period, failures, seconds := trace.Liveness, s.period(trace.Liveness), s.failures(trace.Liveness), s.delays(trace.Liveness)
+	if s.leastTook(p) > period { // the runs follow each other instead of the ticks
+		return fakeruntime.Draw{Min: max(shown, seconds.Min) + (failures-1)*period, Max: max(late, seconds.Max) + failures*s.step(n, p)}
+	}
 	begins := fakeruntime.Draw{Max: period}
 	if which == AfterCrash {
 		begins = s.startsAfterFailure(n)
@@ -173,6 +180,7 @@ func (s *Subject) killedBefore(n Nodes, shown, late time.Duration, which StartCa
 // instance in the sync for this failure. The run that goes on at the exit can begin just before.
 func (s *Subject) startsAfterFailure(n Nodes) fakeruntime.Draw {
 	d := n.sum(append([]delay{stopContainer, imageStatus, imageStatus}, s.starts()...)...)
+	d.Min += s.leastTook(trace.Liveness)
 	d.Max += s.took(n, trace.Liveness) + n.longestWait() + n.most(stopReturn)
 	if c := podutil.Find(s.pod, s.Container); c.Lifecycle != nil { // the hook before the stop runs too
 		d.Max += s.shutdown(horizon)
@@ -188,10 +196,26 @@ func (s *Subject) failures(p trace.Probe) time.Duration {
 	return time.Duration(s.Probe(p).FailureThreshold)
 }
 
+// answered is the longest time that a probe takes which the program answers or refuses at once.
+func (s *Subject) answered(n Nodes, p trace.Probe) time.Duration {
+	return min(n.most(answerDelay(s.Probe(p))), s.timeout(p))
+}
+
 // took is the longest time that a run of a probe takes while the program refuses it.
 func (s *Subject) took(n Nodes, p trace.Probe) time.Duration {
-	return min(n.most(answerDelay(s.Probe(p))), time.Duration(s.Probe(p).TimeoutSeconds)*time.Second)
+	return max(s.answered(n, p), s.leastTook(p))
 }
+
+// leastTook is a time that a run of a probe takes at least while the program refuses it.
+func (s *Subject) leastTook(p trace.Probe) time.Duration {
+	if s.reconnects(p) {
+		return s.timeout(p)
+	}
+	return 0
+}
+
+// leastStep is a time from one run of a probe to the next that is never shorter while the program refuses it.
+func (s *Subject) leastStep(p trace.Probe) time.Duration { return max(s.period(p), s.leastTook(p)) }
 
 // step is the longest time from one run of a probe to the next while the program refuses it.
 func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {

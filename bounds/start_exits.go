@@ -68,7 +68,7 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 // close enough.
 func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
 	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)} // any greatest end will do
-	if b.toward(&rough).found(false) {
+	if b.toward(&rough).found(false) || s.ticksRepeat(&c) > longestRepeat {
 		return b, nil
 	}
 	rough.within = max(b.goal.within, 200*time.Millisecond)
@@ -102,6 +102,10 @@ func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound
 	all, err := p.onward(false, 5*tolerance, atTick, all)
 	return b.Or(all), err
 }
+
+// longestRepeat is the longest time until the ticks of the probes repeat for which a search tries starts after several crashes or kills. With a longer one,
+// the runs would last for hours of virtual time.
+const longestRepeat = 2 * time.Minute
 
 // syncJitters is the dimension of the jitter of the time until the kubelet syncs the pod again, which decides when a back-off ends.
 var syncJitters = dim{
@@ -145,7 +149,7 @@ func (s *Subject) repeated(c Case, instances int) Case {
 func (s *Subject) afterBackOffOfKills(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
 	shutdown, rough := m.ticks(false), *b.goal
 	rough.within = max(rough.within, 100*time.Millisecond)
-	if b := b.toward(&rough); b.found(false) && b.found(true) {
+	if b := b.toward(&rough); b.found(false) && b.found(true) || s.ticksRepeat(&c) > longestRepeat {
 		return b, nil
 	}
 	waiting, err := s.waitsAfterKills(c.in(shutdown, shutdown.from), f)

@@ -64,7 +64,7 @@ const aside = 50 * time.Millisecond
 // last sync (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
 func (s *Subject) lag(c Case) (sample, error) {
 	started := false
-	h, err := s.record(&c, s.recorder(trace.PodSync), horizon, func(r *trace.Record) bool {
+	h, err := s.record(&c, s.recorder(trace.PodSync), s.longestRun(), func(r *trace.Record) bool {
 		started = started || s.started(c.Instance)(r)
 		return started && r.Kind == trace.PodSync
 	})

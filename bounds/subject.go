@@ -103,16 +103,27 @@ func (s *Subject) checkTimes() error {
 // Pod returns the pod of the subject, with its defaults. Do not change it.
 func (s *Subject) Pod() *v1.Pod { return s.pod }
 
-// horizon is the virtual time after which a run ends without a result.
+// horizon is the virtual time after which a run ends without a result, if the probes of its container need no longer.
 const horizon = 6 * time.Hour
 
+// longestRun is the virtual time after which a run ends without a result. Several instances can need as long as the slowest probe takes to stop one.
+func (s *Subject) longestRun() time.Duration {
+	var slowest time.Duration
+	for _, p := range probeTypes {
+		if s.Probe(p) != nil {
+			slowest = max(slowest, s.delay(p)+min(s.failures(p)*max(s.period(p), s.timeout(p)), horizon))
+		}
+	}
+	return horizon + 2*slowest
+}
+
 // errNothing is the error of a run without an outcome before the horizon.
-var errNothing = errors.New("a limit or a time is longer than the six hours that a run can last")
+var errNothing = errors.New("a limit or a time is longer than a run can last, which is six hours and more with slow probes")
 
 // run simulates the pod in a case. The rules of the case win over the subject's own. The run ends at the first record for which
 // over returns true. If there is none before the horizon, run returns errNothing. The history is valid until the next run.
 func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
-	return s.record(c, s.recorder(""), horizon, over)
+	return s.record(c, s.recorder(""), s.longestRun(), over)
 }
 
 // watch is run without a history, up to a virtual time.

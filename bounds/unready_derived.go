@@ -88,14 +88,25 @@ func (s *Subject) lastsAtMost(n Nodes, m Misfortune) (least, greatest time.Durat
 		if !s.fails(p, m) {
 			continue
 		}
-		failed, took := s.failure(n, m, p), s.tookDuring(n, m, p)
-		if m == Stall { // a stall that ends before the timeout can still be too long for the answer
-			answer := n.draw(answerDelay(s.Probe(p)))
-			took = fakeruntime.Draw{Min: answer.Max, Max: answer.Min}
-		}
-		least, greatest = min(least, failed.Min-took.Min), min(greatest, failed.Max-took.Max)
+		first, last := s.lastsWithout(n, m, p)
+		least, greatest = min(least, first), min(greatest, last)
 	}
 	return least, greatest
+}
+
+// lastsWithout returns the least and the greatest time that a misfortune of a healthy container may last before a probe has failed as often as its
+// threshold says.
+func (s *Subject) lastsWithout(n Nodes, m Misfortune, p trace.Probe) (least, greatest time.Duration) {
+	failed, took := s.failure(n, m, p), s.tookDuring(n, m, p)
+	switch m {
+	case Stall: // a stall that ends before the timeout can still be too long for the answer
+		answer := n.draw(answerDelay(s.Probe(p)))
+		took = fakeruntime.Draw{Min: answer.Max, Max: answer.Min}
+	case Refuse:
+		last := s.lastConnection(n, p)
+		took.Min, took.Max = took.Min-last.Min, took.Max-last.Max
+	}
+	return failed.Min - took.Min, failed.Max - took.Max
 }
 
 // failure returns the time from a misfortune until a probe has failed as often as its threshold says. The first run that fails begins at the

@@ -72,7 +72,7 @@ func (s *Subject) restartOf(c Case, after time.Duration) (r restart, err error) 
 	var last virtual.Time
 	ready := false
 	started, stopping := s.started(1), s.stopped(0)
-	_, err = s.record(&c, &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}, horizon, func(one *trace.Record) bool {
+	_, err = s.record(&c, &trace.Recorder{Internal: true, Sink: func(*trace.Record) {}}, s.longestRun(), func(one *trace.Record) bool {
 		switch {
 		case one.T < virtual.At(c.Event):
 			ready = ready || s.ready(one)

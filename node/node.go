@@ -187,7 +187,7 @@ func New(o Options) *Node {
 	n.limitMemory()
 	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits, Interrupt: o.Interrupt})
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
-		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal, RecordRules: o.Trace.Internal,
+		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal, RecordRules: o.Trace.Wants(trace.Behavior),
 	}))
 	n.options = kubelet.Options{
 		Profile: o.Profile, Config: o.Config, Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,

@@ -23,11 +23,28 @@ const (
 // ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
 const ConnectJitter choose.JitterSource = "connect of "
 
+// ConnectBackOff returns the range of the time from a connection of a gRPC probe that is refused until the next one, for the first connection of a
+// probe run, which is 0, and later ones.
+func ConnectBackOff(connection int) (least, greatest time.Duration) {
+	if connection == 0 {
+		return backOffBase, backOffBase
+	}
+	backOff := backOffBase
+	for range connection {
+		backOff = nextBackOff(backOff)
+	}
+	return time.Duration(float64(backOff) * (1 - backOffJitter)), time.Duration(float64(backOff) * (1 + backOffJitter))
+}
+
+func nextBackOff(backOff time.Duration) time.Duration {
+	return min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax)
+}
+
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
 func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	deadline, retry := p.Now().Add(e.timeout()), false
-	for backOff := backOffBase; ; backOff = min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax) {
+	for backOff := backOffBase; ; backOff = nextBackOff(backOff) {
 		wait := e.jittered(p, backOff, retry)
 		reply := e.connect(p, Connection{
 			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(minConnectTimeout, wait),
