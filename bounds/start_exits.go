@@ -63,19 +63,16 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 }
 
 // afterBackOff extends a bound by the least limits of the starts after several crashes. The kubelet waits for the back-off before such a start, so
-// the number of crashes and the jitter of the syncs decide in which phase of the ticks the start comes. As many probes as possible fail before: the
-// last exit is just after a tick. Such runs last for minutes, and a single crash is the simpler case, so one within a second of the derived end is
-// close enough.
+// the number of crashes decides in which phase of the ticks the start comes. As many probes as possible fail before: the last exit is just after a
+// tick. Such runs last for minutes, so a case within a second of the derived end is close enough.
 func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
 	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)} // any greatest end will do
 	if b.toward(&rough).found(false) || s.ticksRepeat(&c) > longestRepeat {
 		return b, nil
 	}
-	rough.within = max(b.goal.within, 200*time.Millisecond)
 	c = c.corner(true, n.dims(answerDelay(s.Probe(s.quickest(&c))))).corner(false, m.delays)
 	p := startPhases{
 		begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c),
-		before: []dim{syncJitters},
 	}
 	atTick := func(c Case) (sample, error) {
 		if err := s.exitAt(&c, leads(c.Instance-1, c.Rules[0].From, horizon), time.Millisecond); err != nil {
@@ -83,36 +80,20 @@ func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound
 		}
 		return f(c)
 	}
-	all := none(c).toward(&rough)
+	own := none(c).toward(&rough)
 	for crashes := 2; crashes <= mostCrashes; crashes++ {
-		own, err := p.evenly(s.crashing(c, crashes), 6, atTick, none(c).toward(&rough))
-		if err != nil {
+		var err error
+		if own, err = p.evenly(s.crashing(c, crashes), 6, atTick, own); err != nil {
 			return b, err
 		}
-		best := own.AtLeast
-		for i := time.Duration(0); i <= 20 && !all.Or(own).found(false); i++ {
-			one, err := atTick(best.in(syncJitters, i*syncJitters.to/20))
-			if err != nil {
-				return b, err
-			}
-			own = own.Or(one.bound)
-		}
-		all = all.Or(own)
 	}
-	all, err := p.onward(false, 5*tolerance, atTick, all)
-	return b.Or(all), err
+	own, err := p.onward(false, 5*tolerance, atTick, own)
+	return b.Or(own), err
 }
 
-// longestRepeat is the longest time until the ticks of the probes repeat for which a search tries starts after several crashes or kills. With a longer one,
-// the runs would last for hours of virtual time.
+// longestRepeat is the longest time until the ticks of the probes repeat for which a search tries starts after several crashes or kills. With a longer
+// one, the runs would last for hours of virtual time.
 const longestRepeat = 2 * time.Minute
-
-// syncJitters is the dimension of the jitter of the time until the kubelet syncs the pod again, which decides when a back-off ends.
-var syncJitters = dim{
-	to:  time.Second - 1,
-	get: func(c *Case) time.Duration { return time.Duration(c.SyncJitter * float64(time.Second)) },
-	set: func(c *Case, x time.Duration) { c.SyncJitter = float64(x) / float64(time.Second) },
-}
 
 // mostCrashes is the number of crashes after which afterBackOff has tried most phases of the ticks.
 const mostCrashes = 5
