@@ -154,6 +154,38 @@ func TestWitnessesOfBackOff(t *testing.T) {
 	}
 }
 
+// TestWitnessesOfGRPC checks on the real kubelet that a program is in time if it comes up before the last connection of a gRPC probe, which connects
+// again until its timeout.
+func TestWitnessesOfGRPC(t *testing.T) {
+	p, _ := profile.Named(release.Version)
+	typical, _ := fakeruntime.DelaySet("typical")
+	for _, timeout := range []int32{1, 2, 4, 8} {
+		s, err := bounds.NewSubject(changed(podOf(1), func(c *v1.Container) {
+			c.StartupProbe = nil
+			c.LivenessProbe.ProbeHandler = v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}
+			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold, c.LivenessProbe.TimeoutSeconds = 10, 3, timeout
+		}), "app", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Start(bounds.Nodes{Delays: typical, Middle: true}, bounds.FirstInstance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end, c := range map[string]bounds.Case{"always": b.AtLeast, "never": b.AtGreatest} {
+			witnesses, err := s.Witnesses(fmt.Sprintf("grpc-%d-%s", timeout, end), c)
+			if err != nil || len(witnesses) != 2 {
+				t.Fatalf("timeout %d s: %d witnesses, error %v", timeout, len(witnesses), err)
+			}
+			for _, w := range witnesses {
+				if err := runWitness(t, w); err != nil {
+					t.Errorf("%s: %s: %v", w.Name, w.Outcome, err)
+				}
+			}
+		}
+	}
+}
+
 // changed returns a pod without a readiness probe, whose container a function has changed.
 func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
 	c := &pod.Spec.Containers[0]
