@@ -78,8 +78,8 @@ func admitted(p profile.Profile, planned *scenarios.PlannedPod) (*v1.Pod, error)
 	return admission.Admit(p, planned.Pod)
 }
 
-// longestTime is the maximum of the times in the settings of a probe. A search for bounds with longer ones would take too long.
-const longestTime = 3600 // seconds
+// LongestTime is the maximum, in seconds, of the times in the settings of a probe. A search for bounds with longer ones would take too long.
+const LongestTime = 3600
 
 // checkTimes returns an error if a time in a probe is too long.
 func (s *Subject) checkTimes() error {
@@ -92,8 +92,8 @@ func (s *Subject) checkTimes() error {
 			name    string
 			seconds int32
 		}{{"periodSeconds", probe.PeriodSeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"initialDelaySeconds", probe.InitialDelaySeconds}} {
-			if field.seconds > longestTime {
-				return fmt.Errorf("container %s: %s of the %s probe is %d; bounds need at most %d", s.Container, field.name, p, field.seconds, longestTime)
+			if field.seconds > LongestTime {
+				return fmt.Errorf("container %s: %s of the %s probe is %d; bounds need at most %d", s.Container, field.name, p, field.seconds, LongestTime)
 			}
 		}
 	}

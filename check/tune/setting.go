@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/bounds"
 	"probesim.dev/kube/podutil"
 )
 
@@ -38,15 +39,12 @@ var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeout
 // least is the smallest value that Kubernetes accepts.
 var least = [fields]int32{0, 1, 1, 1}
 
-// longestTime is the greatest value of a time in seconds that package bounds measures.
-const longestTime = 3600
-
 // greatest returns the greatest value of a field that tune tries.
 func greatest(f field) int32 {
 	if f == threshold {
 		return math.MaxInt32
 	}
-	return longestTime
+	return bounds.LongestTime
 }
 
 // place is a field of a probe.
