@@ -386,24 +386,36 @@ func readManifests(stdin io.Reader, paths []string) ([]check.File, error) {
 	return files, errors.Join(errs...)
 }
 
-// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories.
+// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
+// kustomize combines the others. A Helm chart is an error: its templates are no manifests.
 func manifestsIn(dir string) ([]string, error) {
 	var names []string
+	var charts []error
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
+		case d.IsDir() && isChart(name):
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Check what it renders:\n  helm template %s | probesim check -", printable.Text(name), quote(name)))
+			return filepath.SkipDir
+		case slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, d.Name()):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			names = append(names, name)
 		}
 		return nil
 	})
-	if err == nil && len(names) == 0 {
+	if err = errors.Join(append(charts, err)...); err == nil && len(names) == 0 {
 		err = fmt.Errorf("%s has no YAML files", printable.Text(dir))
 	}
 	return names, err
+}
+
+// isChart reports whether a directory is a Helm chart.
+func isChart(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
+	return err == nil
 }
 
 // isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
