@@ -62,3 +62,30 @@ func (s *Subject) lastConnection(n Nodes, p trace.Probe) (last fakeruntime.Draw)
 		at, last.Max = next, min(next.Max, timeout-answer.Min)
 	}
 }
+
+// withJitter extends a bound of a start that is searched by what the jitter between the connections of a gRPC probe can add or take away. The search leaves
+// this jitter in the middle.
+func (s *Subject) withJitter(b Bound, n Nodes) (Bound, error) {
+	if s.showsConnections() == "" || b.Least == Never {
+		return b, nil
+	}
+	least, greatest := b.Least, b.Greatest
+	for _, latest := range []bool{false, true} {
+		c := b.end(latest)
+		h, err := s.record(&c, s.recorder(trace.Behavior), s.longestRun(), s.stopped(c.Instance))
+		if err != nil {
+			return b, err
+		}
+		verdict, err := h.verdict()
+		if err != nil {
+			return b, err
+		}
+		last, own := s.lastConnection(n, verdict.Probe), s.lastChance(h, verdict, &c).Sub(request(verdict))
+		if latest {
+			greatest += last.Max - own
+		} else {
+			least += last.Min - own
+		}
+	}
+	return b.derive(least, greatest), nil
+}

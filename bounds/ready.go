@@ -55,6 +55,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		b = b.toward(s.derived(least, greatest, timeTolerance))
 	}
 	b, err = s.searchReady(n, c, search, f, b)
+	if err == nil && b.goal == nil && !b.isNone() && !atOnce {
+		last := s.lastConnection(n, s.deciding(&c)[0])
+		return b.derive(max(0, b.Least-(last.Max-last.Min)), b.Greatest+last.Max-last.Min), nil
+	}
 	if err != nil || !b.isNone() {
 		return b.atGoal(), err
 	}

@@ -119,6 +119,9 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	case which == AfterLivenessKill && m.carries:
 		b, err = s.afterBackOffOfKills(c, n, m, f, b)
 	}
+	if b.goal == nil && !n.Middle && err == nil {
+		return s.withJitter(b, n)
+	}
 	return b.atGoal(), err
 }
 
