@@ -22,8 +22,8 @@ func TestLastConnection(t *testing.T) {
 		{1, 0, 0},
 		{2, 1000500 * time.Microsecond, 1020 * time.Millisecond},
 		{3, 2281 * time.Millisecond, 2960 * time.Millisecond},
-		{5, 2281 * time.Millisecond, 4999500 * time.Microsecond},     // a third try is in time or not
-		{10, 5044800 * time.Microsecond, 9999500 * time.Microsecond}, // the back-off before the fifth is 3.28 to 4.92 s
+		{5, 2281 * time.Millisecond, 4999500 * time.Microsecond},     // the fourth connection is in time or not
+		{10, 5044800 * time.Microsecond, 9999500 * time.Microsecond}, // the fifth is 3.28 to 4.92 s after the fourth
 	} {
 		s := withLiveness(t, v1.Probe{
 			ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}, PeriodSeconds: 10, FailureThreshold: 3, TimeoutSeconds: test.timeout,

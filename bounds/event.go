@@ -24,7 +24,7 @@ type question struct {
 }
 
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
-// phase of the misfortune against the probe.
+// phase of the misfortune against the probe. Both ends are derived for a gRPC probe that the program refuses.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 	q := s.survives(m)
 	if m == Refuse && s.reconnects(trace.Liveness) && !n.Middle {
@@ -40,7 +40,7 @@ func (s *Subject) survives(m Misfortune) question {
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
-// away. Both ends are derived if its liveness probe can stop the container first.
+// away. Both ends are derived if its liveness probe can stop the container first, and for a gRPC probe that the program refuses.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 	q := s.staysReady(m)
 	if !n.Middle && (s.derivesStaysReady(n, m) || m == Refuse && s.reconnects(trace.Readiness)) {

@@ -55,7 +55,7 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		b = b.toward(s.derived(least, greatest, timeTolerance))
 	}
 	b, err = s.searchReady(n, c, search, f, b)
-	if err == nil && b.goal == nil && !b.isNone() && !atOnce {
+	if err == nil && b.goal == nil && !b.isNone() && !atOnce { // the search leaves the jitter between the connections of a gRPC probe in the middle
 		last := s.lastConnection(n, s.deciding(&c)[0])
 		return b.derive(max(0, b.Least-(last.Max-last.Min)), b.Greatest+last.Max-last.Min), nil
 	}

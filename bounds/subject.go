@@ -117,11 +117,11 @@ func (s *Subject) longestRun() time.Duration {
 	return horizon + 2*slowest
 }
 
-// errNothing is the error of a run without an outcome before the horizon.
-var errNothing = errors.New("a limit or a time is longer than a run can last, which is six hours and more with slow probes")
+// errNothing is the error of a run without an outcome.
+var errNothing = errors.New("a limit or a time is longer than a run can last: six hours, or more with slow probes")
 
 // run simulates the pod in a case. The rules of the case win over the subject's own. The run ends at the first record for which
-// over returns true. If there is none before the horizon, run returns errNothing. The history is valid until the next run.
+// over returns true. If there is none before the end of the longest run, run returns errNothing. The history is valid until the next run.
 func (s *Subject) run(c *Case, over func(*trace.Record) bool) (history, error) {
 	return s.record(c, s.recorder(""), s.longestRun(), over)
 }

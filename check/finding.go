@@ -373,7 +373,7 @@ func longTimeout(s *subject, _ *result) []finding {
 		if probe == nil || probe.TimeoutSeconds < probe.PeriodSeconds {
 			continue
 		}
-		var first *trace.Record
+		var before *trace.Record
 		var apart time.Duration // from the end of one run to the end of the next one of the same instance
 		rules := []bounds.Rule{{Instance: bounds.AnyInstance, Misfortune: bounds.Hang}}
 		if p != s.killer() && s.Probe(trace.Startup) != nil {
@@ -383,10 +383,10 @@ func longTimeout(s *subject, _ *result) []finding {
 			if r.Kind != trace.ProbeExecuted || r.Container != s.Container || r.Probe != p || r.Result != trace.Failure {
 				return false
 			}
-			if first != nil && first.Instance == r.Instance {
-				apart = r.T.Sub(first.T)
+			if before != nil && before.Instance == r.Instance {
+				apart = r.T.Sub(before.T)
 			}
-			first = r
+			before = r
 			return apart > 0
 		})
 		period := time.Duration(probe.PeriodSeconds) * time.Second
@@ -414,9 +414,9 @@ func slowReady(s *subject, r *result) []finding {
 		return nil
 	}
 	field, advice := s.slowest(atOnce.Least)
-	return []finding{{SlowReady, Note, fmt.Sprintf(
-		"A container that is up at once becomes ready only after %s to %s.%s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice), field, nil, ""}}
+	return []finding{{SlowReady, Note, strings.TrimSpace(fmt.Sprintf(
+		"A container that is up at once becomes ready only after %s to %s. %s",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), field, nil, ""}}
 }
 
 // slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
@@ -429,14 +429,14 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 	}
 	if p := s.Probe(trace.Startup); p != nil {
 		delay = time.Duration(p.InitialDelaySeconds) * time.Second
-		consider(delay, "startupProbe.initialDelaySeconds", " Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts.")
+		consider(delay, "startupProbe.initialDelaySeconds", "Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts.")
 	}
 	if p := s.Probe(trace.Readiness); p != nil {
 		own := time.Duration(p.InitialDelaySeconds) * time.Second
-		consider(own, "readinessProbe.initialDelaySeconds", " Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
+		consider(own, "readinessProbe.initialDelaySeconds", "Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
 		delay = max(delay, own)
 		successes = time.Duration(p.SuccessThreshold-1) * time.Duration(p.PeriodSeconds) * time.Second
-		consider(successes, "readinessProbe.successThreshold", fmt.Sprintf(" The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
+		consider(successes, "readinessProbe.successThreshold", fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
 	}
 	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
 	if slices.ContainsFunc(s.Pod().Spec.Containers, hook) {
@@ -444,7 +444,7 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 		if hook(*s.container.spec) {
 			at = "lifecycle.postStart"
 		}
-		consider(least-delay-successes, at, " The kubelet probes no container of the pod until all postStart hooks have ended.")
+		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
 	}
 	return field, advice
 }

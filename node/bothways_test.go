@@ -137,17 +137,12 @@ type hashed struct {
 func hashRun(plan *scenarios.Plan, o node.Options) hashed {
 	var h hashed
 	sum, line := crc32.New(crc32.MakeTable(crc32.Castagnoli)), []byte(nil)
-	o.Profile, _ = plan.Profile()
-	o.Uptime, o.Seed, o.Delays, o.Config = &plan.Uptime, plan.Seed, plan.Delays, plan.Config
 	o.Trace = &trace.Recorder{Sink: func(r *trace.Record) {
 		h.records++
 		line = trace.AppendObserved(line[:0], r)
 		sum.Write(line)
 	}}
-	n := node.New(o)
-	defer n.Close()
-	plan.Drive(n)
-	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
+	if err := simulate(plan, o); err != nil {
 		h.err = err.Error()
 	}
 	h.sum = sum.Sum32()

@@ -14,7 +14,7 @@ type counts struct {
 	Records           int
 	Choices           int           // choices that differ from the canonical ones
 	Runs              int           // simulated runs that the search took
-	RealTime, SimTime time.Duration // wall time of the real run, and of one simulated run of several
+	RealTime, SimTime time.Duration // wall time of the real run, and of the shortest of several simulated runs
 	FollowTime        time.Duration // wall time of the search
 }
 

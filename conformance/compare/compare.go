@@ -39,7 +39,7 @@ type Outcome struct {
 	explore.Result
 	Plan *scenarios.Plan
 	Real []trace.Record // the trace of the real kubelet
-	// Wall time of the real run, of one simulated run of the same plan in a program that makes several, and of the whole search.
+	// Wall time of the real run, of the shortest of several simulated runs of the same plan, and of the whole search.
 	RealTime, SimTime, FollowTime time.Duration
 }
 
