@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// HTTP probes use the client of package net/http as the kubelet does, so redirects follow exactly the same rules. Only
-// the transport differs: it waits in virtual time for an answer of the simulated program.
+// HTTP probes follow redirects with the client of package net/http as the kubelet does, so redirects follow exactly the same rules.
+// Only the transport differs: it waits in virtual time for an answer of the simulated program.
 
 // maxRedirects is the number of redirects that a probe follows (pkg/probe/http/http.go at v1.37.0).
 const maxRedirects = 10
@@ -36,16 +37,45 @@ func (e *execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 		}
 		e.request, e.requestIP = req, podIP
 	}
-	client := NewClient(&Transport{
+	res, err := get(&Transport{
 		Network: e.network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: TLSHandshakeTimeout,
 		HTTP2:     podutil.IsHTTP2(e.spec.HTTPGet),
 		Requester: Connection{PodUID: e.podUID, Container: e.name, Probe: e.probeType, Retry: retry},
-	})
-	res, err := client.Do(e.request)
+	}, e.request)
 	if err != nil {
 		return failure(err.Error())
 	}
 	return responseOutcome(res)
+}
+
+// get makes the request of a probe as a client of package net/http does. It does without one where the response is no redirect: the client
+// copies all headers first, and most responses need none of the copies.
+func get(t *Transport, req *http.Request) (*http.Response, error) {
+	if req.URL.User != nil { // the client makes a header of it
+		return NewClient(t).Do(req)
+	}
+	res, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, &url.Error{Op: "Get", URL: req.URL.String(), Err: err}
+	}
+	if res.Header.Get("Location") == "" {
+		return res, nil
+	}
+	return (&http.Client{Transport: &hasResponse{t, res}, CheckRedirect: checkRedirect}).Do(req)
+}
+
+// hasResponse is a transport that has the response to the first request.
+type hasResponse struct {
+	*Transport
+	first *http.Response
+}
+
+func (t *hasResponse) RoundTrip(req *http.Request) (*http.Response, error) {
+	if res := t.first; res != nil {
+		t.first = nil
+		return res, nil
+	}
+	return t.Transport.RoundTrip(req)
 }
 
 // responseOutcome returns the outcome of a response: a 2xx status is a success, a redirect that the client did not follow

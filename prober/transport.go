@@ -142,9 +142,9 @@ func (t *Transport) connection(req *http.Request) Connection {
 }
 
 func (t *Transport) response(req *http.Request, reply *Reply) *http.Response {
-	res := &http.Response{StatusCode: reply.Code, Header: http.Header{}, Body: http.NoBody, Request: req}
+	res := &http.Response{StatusCode: reply.Code, Body: http.NoBody, Request: req}
 	if reply.Location != "" {
-		res.Header.Set("Location", reply.Location)
+		res.Header = http.Header{"Location": {reply.Location}}
 	}
 	switch {
 	case reply.BodyTruncated:

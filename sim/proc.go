@@ -23,6 +23,7 @@ type Proc struct {
 	yields  bool                        // the process is in YieldToOne
 	ended   bool
 	cause   int64 // valid while the process does not run; while it runs, Sim has its cause
+	digest  digest
 	sleep   Timer
 }
 

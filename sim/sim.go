@@ -129,10 +129,7 @@ func (s *Sim) step() bool {
 		}
 		s.ready.Push(s.last.Remove(0))
 	}
-	i := 0
-	if !s.Canonical() {
-		i = s.Next(s.enabled(), s.candidate)
-	}
+	i := s.next()
 	s.meter.Event(s.now)
 	if i < s.due.Len() {
 		s.fire(s.due.Remove(i))
@@ -140,19 +137,6 @@ func (s *Sim) step() bool {
 	}
 	s.ready.Remove(i - s.due.Len()).resume()
 	return true
-}
-
-// enabled returns the number of timers and processes that can go next.
-func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
-
-// candidate identifies the i-th of the due timers and enabled processes to the chooser.
-func (s *Sim) candidate(i int) choose.Choice {
-	if i < s.due.Len() {
-		t := s.due.At(i)
-		return choose.Choice{Kind: choose.Next, Key: t.key(), Ordinal: *t.turns}
-	}
-	p := s.ready.At(i - s.due.Len())
-	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
 }
 
 // enable puts a woken process in front of the processes that were woken or started earlier. The process that was woken

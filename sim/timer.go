@@ -8,12 +8,13 @@ import (
 
 // Timer calls a function, ticks a Ticker or wakes a process at a set time.
 type Timer struct {
-	set   uint64 // its number in the queue of timers; 0 if it is not set
-	at    virtual.Time
-	of    interface{ due(t *Timer, s *Sim) }
-	turns *int64 // how often timers of this name have fired
-	group *Group
-	name  string
+	set    uint64 // its number in the queue of timers; 0 if it is not set
+	at     virtual.Time
+	of     interface{ due(t *Timer, s *Sim) }
+	turns  *int64 // how often timers of this name have fired
+	group  *Group
+	name   string
+	digest digest
 
 	standing bool        // it is in timers.standing
 	passes   func() bool // set by Unless

@@ -56,20 +56,31 @@ func (s Seeded) Next(candidates []Choice) int {
 // Fraction draws from a uniform distribution.
 func (s Seeded) Fraction(c Choice) float64 { return float64(s.hash(c)>>11) / (1 << 53) }
 
-// hash is FNV-1a over the kind and key of the choice, followed by the mixing steps of SplitMix64.
-func (s Seeded) hash(c Choice) uint64 {
+// Priority returns the priority with which Next goes through the candidates. The least one goes first.
+func (s Seeded) Priority(d Digest, ordinal int64) uint64 {
+	h := uint64(d) ^ (uint64(ordinal)*0x9e3779b97f4a7c15 + uint64(s)*0xd1342543de82ef95)
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// hash is the digest of the choice, followed by the mixing steps of SplitMix64.
+func (s Seeded) hash(c Choice) uint64 { return s.Priority(DigestOf(c.Kind, c.Key), c.Ordinal) }
+
+// Digest is what a Seeded policy needs of the kind and key of a choice.
+type Digest uint64
+
+// DigestOf is FNV-1a over the kind and key of a choice.
+func DigestOf(kind Kind, key string) Digest {
 	h := uint64(14695981039346656037)
 	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
-	for _, part := range []string{string(c.Kind), c.Key} {
+	for _, part := range []string{string(kind), key} {
 		for i := range len(part) {
 			add(part[i])
 		}
 		add(0)
 	}
-	h ^= uint64(c.Ordinal)*0x9e3779b97f4a7c15 + uint64(s)*0xd1342543de82ef95
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
+	return Digest(h)
 }
 
 // Replay is a policy that repeats the choices of a list and makes canonical choices elsewhere.
