@@ -44,7 +44,7 @@ func CompareRows(a, b RowID) int {
 
 // Report returns the report. Call it when all tasks are done.
 func (c *Checker) Report() *Report {
-	r := &Report{Delays: c.options.Delays}
+	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
 	if s := c.options.Start; s != nil {
 		r.Start = &Span{Seconds(s.Min), Seconds(s.Max)}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -204,7 +203,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
 		return errors.New("--fail-on: must be error, warning or note")
 	}
-	files, err := readManifests(cmd.InOrStdin(), paths)
+	files, err := manifestReader{cmd.InOrStdin(), cmd.ErrOrStderr(), o.allowEmpty}.read(paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -212,7 +211,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	c, err := runChecker(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
-		r = &check.Report{Delays: options.Delays, Workloads: []check.Workload{}}
+		r, c = c.Report(), nil
 	case err != nil && o.output == "github":
 		annotate(cmd.OutOrStdout(), "invalid manifest", err)
 		return err
@@ -263,14 +262,14 @@ func runCheck(ctx context.Context, files []check.File, o check.Options, parallel
 // memory, so with the default of 100 a collection would follow every few runs.
 const collectAfter = 1000
 
-// runChecker does all tasks of a Checker and shows progress.
+// runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
 func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
 	c, err := check.New(files, o)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
 	}
 	if c.Workloads() == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
+		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
 	progress := newCounter(stderr, c.Tasks(), "containers")
@@ -350,79 +349,4 @@ func writeCheckFile(r *check.Report, also string) error {
 		return err
 	}
 	return errors.Join(writeCheck(f, r, format), f.Close())
-}
-
-// readManifests reads files, the YAML files in directories, and stdin.
-func readManifests(stdin io.Reader, paths []string) ([]check.File, error) {
-	var files []check.File
-	var errs []error
-	add := func(name string, data []byte, err error) {
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
-	}
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		switch {
-		case path == "-":
-			data, err := readStdin(stdin)
-			add("stdin", data, err)
-		case err == nil && info.IsDir():
-			found, err := manifestsIn(path)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			for _, name := range found {
-				data, err := readManifest(name)
-				add(name, data, err)
-			}
-		default:
-			data, err := readManifest(path)
-			add(path, data, err)
-		}
-	}
-	return files, errors.Join(errs...)
-}
-
-// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
-// kustomize combines the others. A Helm chart is an error: its templates are no manifests.
-func manifestsIn(dir string) ([]string, error) {
-	var names []string
-	var charts []error
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
-		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
-			return filepath.SkipDir
-		case d.IsDir() && isChart(name):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Check what it renders:\n  helm template %s | probesim check -", printable.Text(name), quote(name)))
-			return filepath.SkipDir
-		case slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, d.Name()):
-		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
-			names = append(names, name)
-		}
-		return nil
-	})
-	if err = errors.Join(append(charts, err)...); err == nil && len(names) == 0 {
-		err = fmt.Errorf("%s has no YAML files", printable.Text(dir))
-	}
-	return names, err
-}
-
-// isChart reports whether a directory is a Helm chart.
-func isChart(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
-	return err == nil
-}
-
-// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
-func isFile(name string, d fs.DirEntry) bool {
-	if d.Type()&fs.ModeSymlink == 0 {
-		return d.Type().IsRegular()
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }

@@ -145,9 +145,10 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 
 // read reads both manifests.
 func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []check.File, err error) {
+	r := manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr()}
 	last := paths[len(paths)-1]
 	if o.beforeRef == "" {
-		before, err = readManifests(cmd.InOrStdin(), paths[:1])
+		before, err = r.read(paths[:1])
 	} else {
 		if last == "-" {
 			return nil, nil, errors.New("--before-ref requires a file, not stdin")
@@ -156,7 +157,7 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 		data, err = gitFile(cmd.Context(), o.beforeRef, last)
 		before = []check.File{{Name: last, Data: data}}
 	}
-	after, afterErr := readManifests(cmd.InOrStdin(), []string{last})
+	after, afterErr := r.read([]string{last})
 	return before, after, errors.Join(err, afterErr)
 }
 

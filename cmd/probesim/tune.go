@@ -79,7 +79,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	files, err := readManifests(cmd.InOrStdin(), paths)
+	files, err := manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr()}.read(paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/printable"
+)
+
+// manifestReader reads the manifests that a command line names.
+type manifestReader struct {
+	stdin      io.Reader
+	stderr     io.Writer // for the names of files that it passes over
+	allowEmpty bool      // a directory without manifests is no error
+}
+
+// read reads files, the manifests in directories, and stdin.
+func (r manifestReader) read(paths []string) ([]check.File, error) {
+	var files []check.File
+	var errs []error
+	add := func(name string, data []byte, err error) {
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case path == "-":
+			data, err := readStdin(r.stdin)
+			add("stdin", data, err)
+		case err == nil && info.IsDir():
+			found, err := r.readDirectory(path)
+			files = append(files, found...)
+			if err != nil {
+				errs = append(errs, err)
+			}
+		default:
+			data, err := readManifest(path)
+			add(path, data, err)
+		}
+	}
+	return files, errors.Join(errs...)
+}
+
+// readDirectory reads the manifests in a directory and below it. It passes over files without any object of Kubernetes, such as the values of
+// a chart, and names them.
+func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
+	names, err := manifestsIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []check.File
+	var errs []error
+	var others []string
+	for _, name := range names {
+		data, err := readManifest(name)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case hasObject(data):
+			files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
+		default:
+			others = append(others, name)
+		}
+	}
+	switch {
+	case len(files)+len(errs) == 0 && !r.allowEmpty:
+		return nil, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir))
+	case len(others) > 0:
+		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", someOf(others))
+	}
+	return files, errors.Join(errs...)
+}
+
+// hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do not have to be valid YAML.
+func hasObject(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+}
+
+// someOf names three files and counts the others.
+func someOf(names []string) string {
+	const most = 3
+	listed := make([]string, min(len(names), most))
+	for i := range listed {
+		listed[i] = printable.Text(names[i])
+	}
+	text := strings.Join(listed, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
+// kustomize combines the others. A Helm chart is an error: its templates are no manifests.
+func manifestsIn(dir string) ([]string, error) {
+	var names []string
+	var charts []error
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
+		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.IsDir() && isChart(name):
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Check what it renders:\n  helm template %s | probesim check -", printable.Text(name), quote(name)))
+			return filepath.SkipDir
+		case slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, d.Name()):
+		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, errors.Join(append(charts, err)...)
+}
+
+// isChart reports whether a directory is a Helm chart.
+func isChart(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
+	return err == nil
+}
+
+// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
+func isFile(name string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
