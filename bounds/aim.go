@@ -103,18 +103,23 @@ func (s *Subject) syncsBefore(c Case, phase time.Duration) (Case, bool, error) {
 	if last.Offset() >= c.Event { // the misfortune itself leads to a sync, and the next one comes too late
 		return c, false, nil
 	}
-	for by := time.Duration(0); by <= 3*resync; by += phase {
-		wait := verdict.Sub(last) + by // another age of the kubelet changes it a little
-		if c.Event+by < last.Offset()+2*resyncTick {
+	later, ok := time.Duration(0), false
+	for by := time.Duration(0); by <= mostResyncs*resync; by += phase {
+		wait := verdict.Sub(last) + by
+		if c.Event+by < last.Offset()+2*resyncTick || resyncs(wait) == 0 {
 			continue // at another age, the container could become ready too late
 		}
-		if resyncs(wait) > 0 && resyncs(wait-resyncTick/4) > 0 && resyncs(wait+resyncTick/4) > 0 {
-			c = c.clone()
-			c.shift(by)
-			return c, true, nil
+		sure := resyncs(wait-resyncTick/4) > 0 && resyncs(wait+resyncTick/4) > 0 // another age of the kubelet changes the wait a little
+		if sure || !ok {
+			later, ok = by, true
+		}
+		if sure {
+			break
 		}
 	}
-	return c, false, nil
+	c = c.clone()
+	c.shift(later)
+	return c, ok, nil
 }
 
 // lastWithEvent returns the last of some syncs that has an event, and not only the time since the one before.
@@ -126,10 +131,13 @@ func (c *Case) lastWithEvent(syncs []virtual.Time) virtual.Time {
 	return syncs[len(syncs)-1]
 }
 
+// mostResyncs is the number of syncs without an event that aim lets follow each other.
+const mostResyncs = 6
+
 // resyncs returns how many syncs without an event can follow each other so that the last one comes some time after a sync with an event. It returns 0
-// if one to three do not.
+// if no number of them up to mostResyncs does.
 func resyncs(after time.Duration) time.Duration {
-	for n := time.Duration(1); n <= 3; n++ {
+	for n := time.Duration(1); n <= mostResyncs; n++ {
 		each := (after / n).Round(resyncTick)
 		if each > resync+3*resyncTick && each < resync*3/2-3*resyncTick && (after-n*each).Abs() < resyncTick*9/10 {
 			return n
