@@ -104,6 +104,24 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
+// A probe that takes longer than LongestLimit to stop a container counts as none, and the others still count.
+func TestLongestLimit(t *testing.T) {
+	pod := web()
+	pod.Spec.Containers[0].LivenessProbe, pod.Spec.Containers[0].StartupProbe = probe(2, 3), probe(10, 5000)
+	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := s.Start(bounds.Nodes{}, bounds.FirstInstance)
+	if err != nil || start.Least != bounds.Never {
+		t.Errorf("the first start can take %v; error %v", start.Least, err)
+	}
+	stall, err := s.Survives(bounds.Nodes{}, bounds.Stall)
+	if err != nil || stall.Greatest > 10*time.Second {
+		t.Errorf("the container survives a stall of %v; error %v", stall.Greatest, err)
+	}
+}
+
 func TestNewSubjectErrors(t *testing.T) {
 	if _, err := bounds.NewSubject(web(), "ap", profile.Newest()); err == nil || err.Error() != `the pods of web have no container "ap"` {
 		t.Errorf("the error is %v", err)

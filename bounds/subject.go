@@ -103,15 +103,22 @@ func (s *Subject) checkTimes() error {
 // Pod returns the pod of the subject, with its defaults. Do not change it.
 func (s *Subject) Pod() *v1.Pod { return s.pod }
 
+// LongestLimit is the greatest limit or time that bounds determine. A longer one counts as none.
+const LongestLimit = 6 * time.Hour
+
 // horizon is the virtual time after which a run ends without a result, if the probes of its container need no longer.
-const horizon = 6 * time.Hour
+const horizon = LongestLimit
 
 // longestRun is the virtual time after which a run ends without a result. Several instances can need as long as the slowest probe takes to stop one.
+// A probe that takes longer than LongestLimit never stops one.
 func (s *Subject) longestRun() time.Duration {
 	var slowest time.Duration
 	for _, p := range probeTypes {
-		if s.Probe(p) != nil {
-			slowest = max(slowest, s.delay(p)+min(s.failures(p)*max(s.period(p), s.timeout(p)), horizon))
+		if s.Probe(p) == nil {
+			continue
+		}
+		if takes := s.delay(p) + s.failures(p)*max(s.period(p), s.timeout(p)); takes <= LongestLimit {
+			slowest = max(slowest, takes)
 		}
 	}
 	return horizon + 2*slowest

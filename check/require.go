@@ -110,6 +110,9 @@ func parseRequirement(text string) (Requirement, error) {
 		if err != nil {
 			return Requirement{}, fmt.Errorf("%s: %w", name, err)
 		}
+		if d > bounds.LongestLimit {
+			return Requirement{}, fmt.Errorf("%s: must be at most %s, because a longer time counts as no limit", name, value.Format(bounds.LongestLimit))
+		}
 		return Requirement{r.id, d}, nil
 	}
 	var names []string

@@ -185,6 +185,9 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		if err := d.UnmarshalText([]byte(o.start)); err != nil {
 			return c, fmt.Errorf("--start: %w", err)
 		}
+		if time.Duration(d.Max) > bounds.LongestLimit {
+			return c, fmt.Errorf("--start: must be at most %s", value.Format(bounds.LongestLimit))
+		}
 		c.Start = &check.Interval{Min: time.Duration(d.Min), Max: time.Duration(d.Max)}
 	}
 	if o.require != "" {
