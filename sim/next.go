@@ -5,7 +5,7 @@ import "probesim.dev/sim/choose"
 // enabled returns the number of timers and processes that can go next.
 func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 
-// next picks which of them goes first: an index of the due timers, followed by the enabled processes.
+// next picks the timer or process that goes first. The result is an index of the due timers, followed by the enabled processes.
 func (s *Sim) next() int {
 	n := s.enabled()
 	if s.Canonical() || n < 2 {
