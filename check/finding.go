@@ -63,7 +63,7 @@ func Rules() []Rule { return slices.Clone(rules) }
 var rules = []Rule{
 	{BrokenProbe, "A probe can never run, for example because its named port does not exist."},
 	{StartKilled, "Some of the starts that are known to happen are killed."},
-	{StartTight, "No start is killed, but the longest one has a margin of less than a period."},
+	{StartTight, "No start is killed, but the longest one has a margin of less than a period. Or few are killed, on some nodes."},
 	{NoStartupProbe, "There is no startup probe, and the liveness probe stops long starts."},
 	{ShortRestart, "A start after a kill or a crash has much less time than the first one."},
 	{NoTimeToRecover, "The liveness probe stops a container as soon as the readiness probe removes it from its Service."},
@@ -108,8 +108,15 @@ type finding struct {
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
 func (c *Checker) findings(found *container) []Finding {
 	var list []Finding
+	worst := found.leastShare()
 	for _, r := range slices.Backward(found.results) {
 		for _, f := range r.findings {
+			if f.ID == StartKilled && len(found.results) > 1 {
+				if r != worst {
+					continue
+				}
+				f.Message = "Kubernetes " + r.version + ", " + f.Message
+			}
 			same := func(o Finding) bool {
 				return o.ID == f.ID && o.Field == strings.TrimSuffix(found.path+"."+f.Field, ".")
 			}
@@ -130,6 +137,17 @@ func (c *Checker) findings(found *container) []Finding {
 		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.Line, b.Line))
 	})
 	return list
+}
+
+// leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.
+func (c *container) leastShare() *result {
+	var worst *result
+	for _, r := range slices.Backward(c.results) {
+		if r.share != nil && (worst == nil || *r.share < *worst.share) {
+			worst = r
+		}
+	}
+	return worst
 }
 
 // typical is the name of the delays that 'probesim check' takes unless it is told otherwise.
@@ -202,6 +220,11 @@ func startKilled(s *subject, r *result) []finding {
 	field := string(probe) + "Probe.failureThreshold"
 	app := []string{s.app("start %s", interval(*start))}
 	switch {
+	case limit.Least < start.Max && r.share != nil && *r.share == 1:
+		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+			"%d x %ds: on nearly all nodes, each start of %s comes up. On some, one of over %s does not.",
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
+			Field: field, witness: s.container.witnessName() + "-" + string(Start) + "-always"}}
 	case limit.Least < start.Max && r.share != nil:
 		return []finding{{StartKilled, Error, fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
@@ -233,7 +256,7 @@ func noStartupProbe(s *subject, r *result) []finding {
 	}
 	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest))}, ""}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}, ""}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a

@@ -16,8 +16,12 @@ func Command(f *check.Finding) string {
 	if f.Kubernetes != "" && f.Kubernetes != profile.Newest().Version {
 		version = " --kubernetes " + f.Kubernetes
 	}
+	file := simulate.Quote(f.File)
+	if f.File == "stdin" { // where - stands for it
+		file = "-"
+	}
 	if f.Witness != "" {
-		check := "probesim check " + simulate.Quote(f.File) + version
+		check := "probesim check " + file + version
 		if f.Delays != "" {
 			check += " --delays " + f.Delays
 		}
@@ -26,7 +30,7 @@ func Command(f *check.Finding) string {
 	if f.ID == check.VersionsDiffer { // about rows without a witness
 		return ""
 	}
-	words := []string{"probesim run", simulate.Quote(f.File)}
+	words := []string{"probesim run", file}
 	for _, app := range f.App {
 		words = append(words, "--app", simulate.Quote(app))
 	}

@@ -19,7 +19,7 @@ import (
 type manifestReader struct {
 	stdin      io.Reader
 	stderr     io.Writer // for the names of files that it passes over
-	allowEmpty bool      // a directory without manifests is no error
+	allowEmpty bool      // an empty file or a directory without manifests is no error
 }
 
 // read reads files, the manifests in directories, and stdin.
@@ -45,6 +45,7 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 			if err != nil {
 				errs = append(errs, err)
 			}
+		case err == nil && info.Size() == 0 && r.allowEmpty: // for example what a template renders
 		default:
 			data, err := readManifest(path)
 			add(path, data, err)
