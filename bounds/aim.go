@@ -105,16 +105,16 @@ func (s *Subject) syncsBefore(c Case, phase time.Duration) (Case, bool, error) {
 	}
 	later, ok := time.Duration(0), false
 	for by := time.Duration(0); by <= mostResyncs*resync; by += phase {
-		wait := verdict.Sub(last) + by
-		if c.Event+by < last.Offset()+2*resyncTick || resyncs(wait) == 0 {
+		if c.Event+by < last.Offset()+2*resyncTick {
 			continue // at another age, the container could become ready too late
 		}
-		sure := resyncs(wait-resyncTick/4) > 0 && resyncs(wait+resyncTick/4) > 0 // another age of the kubelet changes the wait a little
-		if sure || !ok {
+		wait := verdict.Sub(last) + by // another age changes it a little
+		if resyncs(wait) > 0 && resyncs(wait-resyncTick/4) > 0 && resyncs(wait+resyncTick/4) > 0 {
 			later, ok = by, true
-		}
-		if sure {
 			break
+		}
+		if resyncs(wait) > 0 && !ok { // the best so far
+			later, ok = by, true
 		}
 	}
 	c = c.clone()

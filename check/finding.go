@@ -222,7 +222,7 @@ func startKilled(s *subject, r *result) []finding {
 	switch {
 	case limit.Least < start.Max && r.share != nil && *r.share == 1:
 		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
-			"%d x %ds: on nearly all nodes, each start of %s comes up. On some, one of over %s does not.",
+			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
 			Field: field, witness: s.container.witnessName() + "-" + string(Start) + "-always"}}
 	case limit.Least < start.Max && r.share != nil:

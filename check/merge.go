@@ -130,10 +130,8 @@ func (c *Checker) courses(found *container, out *Container) {
 	for _, t := range newest.restarts {
 		out.Restarts = append(out.Restarts, Seconds(t))
 	}
-	for _, r := range found.results {
-		if r.share != nil && (out.StartShare == nil || *r.share < *out.StartShare) {
-			out.StartShare = r.share
-		}
+	if worst := found.leastShare(); worst != nil {
+		out.StartShare = worst.share
 	}
 }
 

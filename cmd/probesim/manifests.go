@@ -72,14 +72,14 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 		case hasObject(data):
 			files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
 		default:
-			others = append(others, name)
+			others = append(others, printable.Text(name))
 		}
 	}
 	switch {
 	case len(files)+len(errs) == 0 && !r.allowEmpty:
 		return nil, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir))
 	case len(others) > 0:
-		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", someOf(others))
+		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", few(others))
 	}
 	return files, errors.Join(errs...)
 }
@@ -87,20 +87,6 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 // hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do not have to be valid YAML.
 func hasObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
-}
-
-// someOf names three files and counts the others.
-func someOf(names []string) string {
-	const most = 3
-	listed := make([]string, min(len(names), most))
-	for i := range listed {
-		listed[i] = printable.Text(names[i])
-	}
-	text := strings.Join(listed, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
