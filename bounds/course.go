@@ -79,7 +79,8 @@ func (s *Subject) Deleted(n Nodes) (Course, error) {
 		n.At(deletion, func() { n.DeletePod(s.pod.Namespace, s.pod.Name, nil) })
 	}
 	defer func() { s.before = nil }()
-	h, err = s.run(&c, func(r *trace.Record) bool { return r.Kind == trace.ContainerExited && r.Container == s.Container })
+	exited := func(r *trace.Record) bool { return r.Kind == trace.ContainerExited && r.Container == s.Container }
+	h, err = s.record(&c, s.recorder(""), s.longestRun()+s.shutdown(math.MaxInt64), exited)
 	if err != nil {
 		return Course{}, err
 	}
@@ -121,7 +122,9 @@ func (s *Subject) AtKubeletRestart(n Nodes, at, within time.Duration) (time.Dura
 // start, in the middle of the nodes.
 func (s *Subject) Restarts(n Nodes, within time.Duration) ([]time.Duration, error) {
 	c := s.center(n)
-	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
+	ends := s.ends()
+	ends.Instance = AnyInstance
+	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}, ends}
 	var starts []time.Duration
 	var first virtual.Time
 	err := s.watch(&c, within, func(r *trace.Record) bool {

@@ -35,6 +35,9 @@ type Rule struct {
 // AnyInstance is the Instance of a rule for all instances.
 const AnyInstance = -1
 
+// crashes reports whether the program exits by itself.
+func (r Rule) crashes() bool { return r.Exit != 0 && r.Clock != fakeruntime.AfterSigterm }
+
 // rule returns the rule for the fake runtime.
 func (s *Subject) rule(r Rule) fakeruntime.Rule {
 	c := fakeruntime.Rule{Clock: r.Clock, From: fakeruntime.Exactly(r.From)}

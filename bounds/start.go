@@ -34,7 +34,7 @@ func (s *Subject) StartCases() []StartCase {
 		return nil
 	}
 	list := []StartCase{FirstInstance, YoungKubelet}
-	if c := podutil.Find(s.pod, s.Container); !podutil.ContainerShouldRestart(c, &s.pod.Spec, 1) {
+	if c := podutil.Find(s.pod, s.Container); !podutil.ContainerShouldRestart(c, &s.pod.Spec, failed) {
 		return list
 	}
 	if s.Probe(trace.Liveness) != nil {
@@ -57,13 +57,14 @@ func (s *Subject) killer() trace.Probe {
 }
 
 // deciding returns the probes that decide the question of a case. For a start, these are the probes that can stop the instance. A liveness
-// probe can stop a later instance although there is a startup probe, since the kubelet carries over that the container has started.
+// probe can stop a later instance although there is a startup probe, since the kubelet carries over that the container has started. A probe that
+// belongs to the instance carries over nothing.
 func (s *Subject) deciding(c *Case) []trace.Probe {
 	if c.question != nil && c.question.probes != nil {
 		return c.question.probes
 	}
 	list := []trace.Probe{s.killer()}
-	if c.Instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil {
+	if c.Instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil && !s.Profile.ContainerScopedProbes {
 		list = append(list, trace.Liveness)
 	}
 	return list

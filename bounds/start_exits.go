@@ -297,7 +297,7 @@ func (s *Subject) meetBoth(p pair, d dim, after time.Duration) (Case, error) {
 func (c *Case) endsBefore(h history) bool {
 	stop := h.first(func(r *trace.Record) bool { return r.Kind == trace.ContainerStopping && r.Instance == c.Instance-1 })
 	switch {
-	case c.Instance > 0 && c.Rules[0].Exit != 0:
+	case c.Instance > 0 && c.Rules[0].crashes():
 		return stop == nil
 	case c.Instance > 1:
 		verdict, err := h.verdictOf(stop)

@@ -112,11 +112,11 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 			return m, err
 		}
 		down.Instance, c.Instance = 1, 1
-		c.Rules = []Rule{{Misfortune: Hang, From: up}, {Clock: fakeruntime.AfterSigterm}, down}
+		c.Rules = []Rule{{Misfortune: Hang, From: up}, s.ends(), down}
 		kill(1)
 	case AfterStartupKill:
 		c.Instance = 1
-		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm}, down}
+		c.Rules = []Rule{s.ends(), down}
 		kill(0)
 	case AfterCrash:
 		up, err := s.up(*c)
@@ -126,7 +126,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 		down.Instance, c.Instance = 1, 1
 		starts := n.total(window+time.Second, s.starts()...)
 		up += starts.to - starts.from
-		c.Rules = []Rule{{Exit: 1, From: up}, down}
+		c.Rules = []Rule{{Exit: failed, From: up}, down}
 		always(leads(0, up, up+window).exiting())
 	case AfterCrashWhileStarting:
 		last, err := s.longestStart(c, n)
@@ -134,7 +134,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 			return m, err
 		}
 		c.Instance = 1
-		c.Rules = []Rule{{Exit: 1, From: last / 2}, down}
+		c.Rules = []Rule{{Exit: failed, From: last / 2}, down}
 		m.ticks = func(latest bool) dim { // the fewer probes have failed before, the greater the limit
 			if latest {
 				return leads(0, time.Millisecond, min(last, 2*window)).exiting()
@@ -150,6 +150,19 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	}
 	return m, nil
 }
+
+// ends returns the rule of an instance that the kubelet stops. The exit code is one after which the container restarts: with restartPolicy
+// OnFailure, a program that exits with 0 need not restart.
+func (s *Subject) ends() Rule {
+	r := Rule{Clock: fakeruntime.AfterSigterm}
+	if !podutil.ContainerShouldRestart(podutil.Find(s.pod, s.Container), &s.pod.Spec, 0) {
+		r.Exit = failed
+	}
+	return r
+}
+
+// failed is the exit code of a program that fails.
+const failed = 1
 
 // longestStart returns how long the first instance may take to start, on the node where it may take the longest. It moves the case there.
 func (s *Subject) longestStart(c *Case, n Nodes) (time.Duration, error) {

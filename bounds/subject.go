@@ -81,12 +81,27 @@ func admitted(p profile.Profile, planned *scenarios.PlannedPod) (*v1.Pod, error)
 // LongestTime is the maximum, in seconds, of the times in the settings of a probe. A search for bounds with longer ones would take too long.
 const LongestTime = 3600
 
-// checkTimes returns an error if a time in a probe is too long.
+// LongestGracePeriod is the maximum, in seconds, of a terminationGracePeriodSeconds: a week.
+const LongestGracePeriod = 7 * 24 * 3600
+
+// checkTimes returns an error if a time of the pod or in a probe is too long.
 func (s *Subject) checkTimes() error {
+	tooLong := func(grace *int64, of string) error {
+		if grace != nil && *grace > LongestGracePeriod {
+			return fmt.Errorf("terminationGracePeriodSeconds of %s is %d; bounds need at most %d", of, *grace, LongestGracePeriod)
+		}
+		return nil
+	}
+	if err := tooLong(s.pod.Spec.TerminationGracePeriodSeconds, "the pod"); err != nil {
+		return err
+	}
 	for _, p := range probeTypes {
 		probe := s.Probe(p)
 		if probe == nil {
 			continue
+		}
+		if err := tooLong(probe.TerminationGracePeriodSeconds, fmt.Sprintf("the %s probe of container %s", p, s.Container)); err != nil {
+			return err
 		}
 		for _, field := range []struct {
 			name    string
