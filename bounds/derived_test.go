@@ -35,7 +35,7 @@ func allDerived() []derived {
 		list = append(list, derived{
 			string(which), needs,
 			func(s *Subject, n Nodes) (Bound, error) { return s.Start(n, which) },
-			func(s *Subject, _ Nodes) bool { return s.derivesStart(which) },
+			func(s *Subject, _ Nodes) bool { return s.derivesStart() },
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.startLimits(n, which) },
 		})
 	}

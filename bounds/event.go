@@ -224,7 +224,7 @@ func (n Nodes) rivalry(s *Subject, c *Case, other *rival, limit bool) dim {
 	case s.init() != "":
 		return n.begins(s, c, false).phases(other.common)
 	case limit:
-		begin := n.total(other.common, append([]delay{runPodSandbox}, s.starts()...)...)
+		begin := n.total(other.common, s.firstStart()...)
 		return begin.aligned(c.Uptime).phases(other.common)
 	}
 	return n.total(other.common, runPodSandbox).phases(other.common)

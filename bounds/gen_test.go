@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -85,7 +86,7 @@ func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
 			c.ReadinessProbe.SuccessThreshold = 1
 		}
 	}
-	name := rapid.SampledFrom(profile.Names()).Draw(t, "version")
+	name := rapid.SampledFrom(versions()).Draw(t, "version")
 	if *version != "" {
 		name = *version
 	}
@@ -94,11 +95,22 @@ func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
 		t.Fatalf("version %s is unknown", name)
 	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
+	if *varied {
+		vary(t, pod)
+	}
 	s, err := NewSubject(pod, "app", p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// versions returns the versions to draw.
+func versions() []string {
+	if *varied {
+		return profile.NamesWithPreviews()
+	}
+	return profile.Names()
 }
 
 // dice draw evenly, other than package rapid, which prefers small numbers.
@@ -232,6 +244,14 @@ var errSkip = errors.New("skip")
 func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
 	_, longest := s.periods()
+	if !slices.Contains(s.StartCases(), which) {
+		return sample{}, errSkip
+	}
+	stopping := func(instance int) Rule {
+		r := s.ends()
+		r.Instance, r.From = instance, d.duration(0, 30*time.Second)
+		return r
+	}
 	switch which {
 	case FirstInstance:
 		c.Rules = []Rule{down}
@@ -269,7 +289,7 @@ func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 		for i := range c.Instance {
 			c.Rules = append(c.Rules,
 				Rule{Instance: i, Misfortune: Hang, From: d.duration(up, up+3*longest)},
-				Rule{Instance: i, Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)})
+				stopping(i))
 		}
 		c.Rules = append(c.Rules, down)
 		if h, err := s.run(&c, s.stopped(c.Instance-1)); err != nil {
@@ -279,7 +299,7 @@ func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
 		}
 	case AfterStartupKill:
 		c.Instance = 1
-		c.Rules = []Rule{{Clock: fakeruntime.AfterSigterm, From: d.duration(0, 30*time.Second)}, down}
+		c.Rules = []Rule{stopping(0), down}
 	case AfterCrashWhileStarting:
 		c.Rules = []Rule{down}
 		first, err := s.start(c)

@@ -164,7 +164,7 @@ func (n Nodes) begins(s *Subject, c *Case, latest bool) dim {
 			set: func(c *Case, x time.Duration) { c.InitRuns = x },
 		}
 	}
-	list := append([]delay{runPodSandbox}, s.starts()...)
+	list := s.firstStart()
 	if latest {
 		slices.Reverse(list)
 	}

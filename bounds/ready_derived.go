@@ -121,7 +121,7 @@ func (s *Subject) neverLater(n Nodes) bool {
 	}
 	r := s.newReadying(n, false)
 	last := s.lastConnection(n, p).Max // that can still succeed
-	if s.derivesStart(FirstInstance) {
+	if s.derivesStart() {
 		resets := fakeruntime.Draw{Min: r.shown.Min, Max: r.settled}
 		first := min(firstFrom(r.seconds.Min, r.period, resets), max(r.seconds.Min, r.shown.Min+resync))
 		if s.firstRun(n, p, s.begins(n, p)).Max+(s.failures(p)-1)*s.step(n, p)+last <= first {

@@ -71,8 +71,7 @@ func (s *Subject) deciding(c *Case) []trace.Probe {
 }
 
 // Start returns how long the container may take to start: how long an instance may refuse all probes, counted from its start,
-// without a probe that stops it. The limits are derived, but for a container with a postStart hook
-// and the first start beside other containers.
+// without a probe that stops it. The limits are derived, but for probes that belong to an instance.
 func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 	if s.killer() == "" {
 		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
@@ -96,7 +95,7 @@ func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
 		return Bound{}, err
 	}
 	b, f := first.bound, remember(s.start)
-	if !n.Middle && s.derivesStart(which) {
+	if !n.Middle && s.derivesStart() {
 		least, greatest := s.startLimits(n, which)
 		b = b.toward(s.derived(least, greatest, tolerance))
 	}

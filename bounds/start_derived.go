@@ -8,12 +8,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// derivesStart reports whether the rules of startLimits hold for the container. After a hook, or in a sync that goes on to start other containers,
-// the start is shown later. A probe that belongs to the instance begins its ticks with it, so nothing but initialDelaySeconds decides. With
-// MutableContainerProbes, a worker has no ticks.
-func (s *Subject) derivesStart(which StartCase) bool {
-	first := which == FirstInstance || which == YoungKubelet
-	return !s.hooked() && !s.Profile.ContainerScopedProbes && !s.Profile.MutableContainerProbes && (!first || s.alone())
+// derivesStart reports whether the rules of startLimits hold for the container. A probe that belongs to the instance begins its ticks with it, so
+// nothing but initialDelaySeconds decides. With MutableContainerProbes, a worker has no ticks.
+func (s *Subject) derivesStart() bool {
+	return !s.Profile.ContainerScopedProbes && !s.Profile.MutableContainerProbes
 }
 
 // startLimits returns limits of a start, which follow from the rules of the kubelet.
@@ -59,10 +57,11 @@ func (s *Subject) livesBelowBackOff() bool {
 const longestBackOff = 5 * time.Minute
 
 // begins returns the time from a tick of a probe until the first start. The ticks begin with the sync that starts the container, so the delays of
-// this sync decide between which of them the start can be. An init container can run for any time.
+// this sync decide between which of them the start can be. After an init container, it can be at any time.
 func (s *Subject) begins(n Nodes, p trace.Probe) fakeruntime.Draw {
 	d := n.sum(append([]delay{runPodSandbox, podSandboxStatus, imageStatus, imageStatus}, s.starts()...)...)
-	if s.init() != "" {
+	d = plus(d, s.startsOf(n, s.startsBefore()))
+	if s.follows() {
 		d.Max = d.Min + s.period(p)
 	}
 	return d
@@ -231,12 +230,12 @@ func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {
 // and reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
 //
 // On a first start, the event of the sandbox has led to the sync, which waits. Otherwise, the event of the start leads to it, and the sync loop takes
-// the event later if it lists what runs for its housekeeping.
+// the event later if it lists what runs for its housekeeping. The sync before goes on for as long as rest says.
 func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 	inspects, rest := s.inspects(n, first), s.restWithoutSandbox(n)
 	after := max(n.lists(), inspects)
 	switch {
-	case !first || s.init() != "":
+	case !first || s.follows() || !s.alone() || s.hooked():
 		after = inspects + n.lists()
 	case rest > 0:
 		after = max(after, rest+n.lists())
@@ -248,7 +247,8 @@ func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 	for _, of := range looks {
 		least += n.draw(of).Min
 	}
-	return least, greatest
+	goesOn := s.rest(n, first)
+	return least + goesOn.Min, greatest + goesOn.Max
 }
 
 // shownLater returns the greatest time from the start of a later instance until a sync shows it, if a relist inspects the exit of the instance before for

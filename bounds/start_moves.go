@@ -3,8 +3,6 @@ package bounds
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
@@ -62,10 +60,12 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 		c.Instance = 1
 	}
 	window := s.ticksRepeat(c)
-	m := startMoves{carries: s.carriesStart(n, which), phase: func(c *Case) dim { return n.relisting(s, c) }, delays: n.dims(looks...), starts: n.dims(s.starts()...)}
-	if len(s.pod.Spec.Containers) > 1 || c.Instance == 0 && s.init() != "" { // the sync that starts the container goes on to start others
-		m.delays = append(m.delays, m.starts...)
+	m := startMoves{carries: s.carriesStart(n, which), phase: func(c *Case) dim { return n.relisting(s, c) }, starts: n.dims(s.starts()...)}
+	delays := append(looks[:len(looks):len(looks)], postStartDelays(podutil.Find(s.pod, s.Container))...)
+	if c.Instance == 0 { // the sync that starts the container goes on to start others
+		delays = append(delays, delaysOf(s.startsAfter())...)
 	}
+	m.delays = n.dims(distinct(delays)...)
 	always := func(d dim) { m.ticks = func(bool) dim { return d } }
 	kill := func(rule int) {
 		m.killed = true
@@ -101,7 +101,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 			d.to = min(d.to, period-1)
 			start := n.relisting(s, c)
 			if s.init() == "" {
-				start = n.total(c.relistPeriod(), append([]delay{runPodSandbox}, s.starts()...)...)
+				start = n.total(c.relistPeriod(), s.firstStart()...)
 			}
 			return d.and(start)
 		}
@@ -185,15 +185,6 @@ func (s *Subject) longestStart(c *Case, n Nodes) (time.Duration, error) {
 	}
 	*c = first.bound.AtGreatest
 	return first.bound.Greatest, nil
-}
-
-// starts returns the delays of each start of the container.
-func (s *Subject) starts() []delay {
-	list := []delay{createContainer, startContainer}
-	if podutil.Find(s.pod, s.Container).ImagePullPolicy == v1.PullAlways {
-		list = append(list, imagePull)
-	}
-	return list
 }
 
 // leads returns the dimension of the time of what leads to the misfortune, which is a rule of the case. A negative number of a rule counts from the

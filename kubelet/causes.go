@@ -36,6 +36,16 @@ func (k *Kubelet) wantedSince(pod *v1.Pod) int64 {
 	return k.api.WantedSince(pod.UID)
 }
 
+// causeOfPodKill returns the cause of the stop of all containers by a sync: that of the last container which the sync does not keep. Otherwise it
+// is the given cause.
+func causeOfPodKill(a podActions, otherwise int64) int64 {
+	cause := otherwise
+	for _, kill := range a.kill {
+		cause = kill.cause
+	}
+	return cause
+}
+
 // causeOfLastSync returns the cause of the last sync of a pod, which is also the cause of a periodic sync.
 func (k *Kubelet) causeOfLastSync(uid types.UID) int64 {
 	if w, ok := k.workers.workers[uid]; ok && w.active != nil {

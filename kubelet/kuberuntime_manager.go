@@ -291,7 +291,9 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 	}
 	if actions.killPod {
-		if k.killPod(p, u, s.running(), nil) != nil {
+		var err error
+		p.Because(causeOfPodKill(actions, p.Cause()), func() { err = k.killPod(p, u, s.running(), nil) })
+		if err != nil {
 			return syncResult{err: true}
 		}
 		if actions.createSandbox {
