@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"flag"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -54,4 +55,16 @@ func drawHooks(t *rapid.T, c *v1.Container) {
 	if after, stop := hook("postStart"), hook("preStop"); after != nil || stop != nil {
 		c.Lifecycle = &v1.Lifecycle{PostStart: after, PreStop: stop}
 	}
+}
+
+// showPod shows what vary draws.
+func showPod(pod *v1.Pod) string {
+	out := fmt.Sprintf("restart policy %s", pod.Spec.RestartPolicy)
+	for _, c := range append(pod.Spec.InitContainers[:len(pod.Spec.InitContainers):len(pod.Spec.InitContainers)], pod.Spec.Containers...) {
+		out += fmt.Sprintf(", %s pulls %s", c.Name, c.ImagePullPolicy)
+		if c.Lifecycle != nil {
+			out += fmt.Sprintf(" %v", c.Lifecycle)
+		}
+	}
+	return out + "\n"
 }

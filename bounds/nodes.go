@@ -154,8 +154,8 @@ func (n Nodes) total(width time.Duration, list ...delay) dim {
 }
 
 // begins returns the dimension of the time until the first start of the container, over which the start meets each tick of the probes that
-// decide. If the sync that starts the container is to end late, the last delays last as long as they can. An init container can run for any
-// time.
+// decide. If the sync that starts the container is to end late, the last delays last as long as they can, or those that also come after the start. An
+// init container can run for any time.
 func (n Nodes) begins(s *Subject, c *Case, latest bool) dim {
 	if s.init() != "" {
 		return dim{
@@ -164,11 +164,17 @@ func (n Nodes) begins(s *Subject, c *Case, latest bool) dim {
 			set: func(c *Case, x time.Duration) { c.InitRuns = x },
 		}
 	}
-	list := s.firstStart()
-	if latest {
-		slices.Reverse(list)
+	width, list := s.ticksRepeat(c), s.firstStart()
+	if !latest {
+		return n.total(width, list...)
 	}
-	return n.total(s.ticksRepeat(c), list...)
+	slices.Reverse(list)
+	if !s.comesAfter(list[0]) {
+		return n.total(width, list...)
+	}
+	d := n.total(horizon, list...)
+	d.from = max(d.from, d.to-width)
+	return d
 }
 
 // phases returns the dimension up to a width, over which a function jumps.

@@ -191,7 +191,7 @@ func TestBoundsAreReached(t *testing.T) {
 }
 
 func showSubject(s *Subject) string {
-	out := ""
+	out := showPod(s.pod)
 	for _, p := range probeTypes {
 		if q := s.Probe(p); q != nil {
 			out += fmt.Sprintf("%s delay %d period %d threshold %d timeout %d success %d exec %v tcp %v\n", p, q.InitialDelaySeconds, q.PeriodSeconds, q.FailureThreshold, q.TimeoutSeconds, q.SuccessThreshold, q.Exec != nil, q.TCPSocket != nil)

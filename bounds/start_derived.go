@@ -230,7 +230,10 @@ func (s *Subject) step(n Nodes, p trace.Probe) time.Duration {
 // and reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
 //
 // On a first start, the event of the sandbox has led to the sync, which waits. Otherwise, the event of the start leads to it, and the sync loop takes
-// the event later if it lists what runs for its housekeeping. The sync before goes on for as long as rest says.
+// the event later if it lists what runs for its housekeeping.
+//
+// The time counts from the end of the sync that starts the instance. If this sync ends with a hook, a relist can have inspected the pod during the hook.
+// The next one finds no change and only lists.
 func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 	inspects, rest := s.inspects(n, first), s.restWithoutSandbox(n)
 	after := max(n.lists(), inspects)
@@ -244,11 +247,12 @@ func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 	if !s.Profile.PLEGOnDemandRelist {
 		greatest += time.Second
 	}
-	for _, of := range looks {
-		least += n.draw(of).Min
+	goesOn, look := s.rest(n, first), n.sum(looks...).Min
+	least = goesOn.Min + look
+	if s.endsWithHook(first) {
+		least = max(look, goesOn.Min+n.sum(listPodSandbox, listContainers).Min)
 	}
-	goesOn := s.rest(n, first)
-	return least + goesOn.Min, greatest + goesOn.Max
+	return least, goesOn.Max + greatest
 }
 
 // shownLater returns the greatest time from the start of a later instance until a sync shows it, if a relist inspects the exit of the instance before for

@@ -61,11 +61,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 	}
 	window := s.ticksRepeat(c)
 	m := startMoves{carries: s.carriesStart(n, which), phase: func(c *Case) dim { return n.relisting(s, c) }, starts: n.dims(s.starts()...)}
-	delays := append(looks[:len(looks):len(looks)], postStartDelays(podutil.Find(s.pod, s.Container))...)
-	if c.Instance == 0 { // the sync that starts the container goes on to start others
-		delays = append(delays, delaysOf(s.startsAfter())...)
-	}
-	m.delays = n.dims(distinct(delays)...)
+	m.delays = n.dims(distinct(append(s.delaysAfter(c.Instance == 0), looks...))...)
 	always := func(d dim) { m.ticks = func(bool) dim { return d } }
 	kill := func(rule int) {
 		m.killed = true

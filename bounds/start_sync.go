@@ -16,11 +16,20 @@ import (
 // rest returns how long the sync that starts an instance goes on: for the hook of the container, and on a first start for the containers
 // that follow.
 func (s *Subject) rest(n Nodes, first bool) fakeruntime.Draw {
-	d := s.postStart(n, podutil.Find(s.pod, s.Container))
+	d := s.postStart(n, podutil.Find(s.pod, s.Container), first)
 	if first {
 		d = plus(d, s.startsOf(n, s.startsAfter()))
 	}
 	return d
+}
+
+// endsWithHook reports whether the sync that starts an instance ends with a postStart hook.
+func (s *Subject) endsWithHook(first bool) bool {
+	last := *podutil.Find(s.pod, s.Container)
+	if after := s.startsAfter(); first && len(after) > 0 {
+		last = after[len(after)-1]
+	}
+	return last.Lifecycle != nil && last.Lifecycle.PostStart != nil
 }
 
 // startsOf returns how long the kubelet takes to start some containers and to run their hooks.
@@ -28,32 +37,55 @@ func (s *Subject) startsOf(n Nodes, list []v1.Container) fakeruntime.Draw {
 	var d fakeruntime.Draw
 	for i := range list {
 		d = plus(d, n.sum(append([]delay{imageStatus, imageStatus}, startDelays(&list[i])...)...))
-		d = plus(d, s.postStart(n, &list[i]))
+		d = plus(d, s.postStart(n, &list[i], true))
 	}
 	return d
 }
 
-// postStart returns how long the postStart hook of a container takes, or 0 if it has none.
-func (s *Subject) postStart(n Nodes, c *v1.Container) fakeruntime.Draw {
+// postStart returns how long the postStart hook of a container takes, or 0 if it has none. Before an HTTP request without a host, the kubelet asks the
+// runtime for the address of the pod (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func (s *Subject) postStart(n Nodes, c *v1.Container, first bool) fakeruntime.Draw {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return fakeruntime.Draw{}
 	}
-	if sleep := c.Lifecycle.PostStart.Sleep; sleep != nil {
-		return fakeruntime.Exactly(time.Duration(sleep.Seconds) * time.Second)
+	hook := c.Lifecycle.PostStart
+	if hook.Sleep != nil {
+		return fakeruntime.Exactly(time.Duration(hook.Sleep.Seconds) * time.Second)
 	}
-	d := n.sum(hookDelays(c.Lifecycle.PostStart)...)
+	d := n.sum(hookDelays(hook)...)
+	if asksForAddress(hook) {
+		d.Max += time.Duration(s.known(c, first)-1) * n.most(containerStatus)
+	}
 	return plus(d, fakeruntime.Exactly(s.program.Containers[c.Name].Program.PostStartSleep))
 }
 
+// known returns the greatest number of instances that the runtime has of the containers of the pod when a container has started. Beside the instances
+// that run, it has one dead instance of each container at most (MinimumGCAge and MaxPerPodContainer in pkg/kubelet/apis/config/v1beta1/defaults.go at
+// v1.37.0).
+func (s *Subject) known(c *v1.Container, first bool) int {
+	all := len(s.pod.Spec.InitContainers) + len(s.pod.Spec.Containers)
+	if !first {
+		return 2 * all
+	}
+	if i := slices.IndexFunc(s.pod.Spec.Containers, func(one v1.Container) bool { return one.Name == c.Name }); i >= 0 {
+		return len(s.pod.Spec.InitContainers) + i + 1
+	}
+	return all
+}
+
+// asksForAddress reports whether the kubelet asks the runtime for the address of the pod before it runs a hook.
+func asksForAddress(h *v1.LifecycleHandler) bool { return h.HTTPGet != nil && h.HTTPGet.Host == "" }
+
 // hookDelays returns the delays of a hook.
 func hookDelays(h *v1.LifecycleHandler) []delay {
-	switch {
-	case h.Exec != nil:
-		return []delay{answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: h.Exec}})}
-	case h.HTTPGet != nil:
-		return []delay{answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: h.HTTPGet}})}
+	var list []delay
+	if asksForAddress(h) {
+		list = append(list, looks...)
 	}
-	return nil
+	if h.Exec != nil || h.HTTPGet != nil {
+		list = append(list, answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: h.Exec, HTTPGet: h.HTTPGet}}))
+	}
+	return list
 }
 
 // startDelays returns the delays of each start of a container.
@@ -68,9 +100,27 @@ func startDelays(c *v1.Container) []delay {
 // starts returns the delays of each start of the container.
 func (s *Subject) starts() []delay { return startDelays(podutil.Find(s.pod, s.Container)) }
 
-// firstStart returns the delays of the sync of the first start until the container starts.
+// firstStart returns the delays until the container starts for the first time. Those that also come after the start, in the same sync, are the last.
 func (s *Subject) firstStart() []delay {
-	return distinct(append(append([]delay{runPodSandbox}, delaysOf(s.startsBefore())...), s.starts()...))
+	list := []delay{runPodSandbox}
+	if s.follows() && s.place() >= 0 {
+		list = append(list, delaysOf(s.pod.Spec.InitContainers)...)
+	}
+	list = distinct(append(append(list, delaysOf(s.startsBefore())...), s.starts()...))
+	only := slices.DeleteFunc(slices.Clone(list), s.comesAfter)
+	return append(only, slices.DeleteFunc(list, func(of delay) bool { return !s.comesAfter(of) })...)
+}
+
+// comesAfter reports whether a delay is one of the sync of the first start after the start.
+func (s *Subject) comesAfter(of delay) bool { return slices.ContainsFunc(s.delaysAfter(true), of.same) }
+
+// delaysAfter returns the delays of the sync that starts an instance after the start.
+func (s *Subject) delaysAfter(first bool) []delay {
+	list := postStartDelays(podutil.Find(s.pod, s.Container))
+	if first {
+		list = append(list, delaysOf(s.startsAfter())...)
+	}
+	return distinct(list)
 }
 
 // startsBefore and startsAfter return the containers that the sync of the first start starts before and after the container. An init container starts alone.
@@ -112,14 +162,19 @@ func postStartDelays(c *v1.Container) []delay {
 
 // distinct returns a list with each delay once.
 func distinct(list []delay) []delay {
-	var d fakeruntime.Delays
 	var all []delay
 	for _, of := range list {
-		if !slices.ContainsFunc(all, func(one delay) bool { return one(&d) == of(&d) }) {
+		if !slices.ContainsFunc(all, of.same) {
 			all = append(all, of)
 		}
 	}
 	return all
+}
+
+// same reports whether two delays are the same.
+func (of delay) same(other delay) bool {
+	var d fakeruntime.Delays
+	return of(&d) == other(&d)
 }
 
 // plus returns the range of the sum of two times.
