@@ -108,19 +108,22 @@ func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 	if err != nil || q.goal == nil || b.Least == Never || !s.fails(trace.Liveness, m) {
 		return b, err
 	}
-	return s.aroundRestart(b, n, n.dims(q.delays...), q.goal)
+	return s.aroundRestart(b, n, n.dims(distinct(q.delays)...), q.goal)
 }
 
 func (s *Subject) untilStopped(m Misfortune) question {
 	a := asked{expect: s.stopping(0), happens: "the container is stopped"}
-	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, []delay{stopContainer}, "", nil}
+	delays := distinct(append(preStopDelays(s.container()), stopContainer))
+	return question{a, m, trace.Liveness, s.stopped(0), untilOutcome, delays, "", nil}
 }
 
 func (s *Subject) untilUnready(m Misfortune) question {
 	a := asked{expect: s.becomesReady(false), happens: "the container becomes not ready"}
 	delays := []delay{apiGet, apiPatch, listPodSandbox, listContainers} // for its housekeeping, the kubelet lists what runs
 	if other := s.rival(trace.Readiness, m); other != nil {             // after a kill, the kubelet looks at the runtime, and may start the container, before it writes the status
+		c := s.container()
 		delays = append(append(delays, stopContainer, stopReturn, imageStatus, answerDelay(s.Probe(other.probe)), podSandboxStatus, containerStatus), s.starts()...)
+		delays = append(append(delays, preStopDelays(c)...), postStartDelays(c)...)
 	}
 	return question{a, m, trace.Readiness, s.unready, untilOutcome, delays, "", nil}
 }
@@ -202,7 +205,7 @@ func (s *Subject) ask(n Nodes, q question) (Bound, error) {
 	c.question = &q.asked
 	c.question.measure = func(s *Subject, c Case) (sample, error) { return s.answer(c, q) }
 	delays := append([]delay{answerDelay(s.Probe(q.probe))}, q.delays...)
-	dims := n.dims(delays...)
+	dims := n.dims(distinct(delays)...)
 	if other := s.rival(q.probe, q.misfortune); other != nil {
 		dims = append(dims, n.rivalry(s, &c, other, q.limit))
 	}
@@ -250,11 +253,13 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 	over := happens
 	if other := s.rival(q.probe, q.misfortune); other != nil && q.limit { // its last run can begin before the outcome and end after it
 		var until virtual.Time
+		stopped := false
 		over = func(r *trace.Record) bool {
+			stopped = stopped || s.stopped(0)(r)
 			if until == 0 && happens(r) {
 				until = r.T.Add(time.Duration(s.Probe(other.probe).TimeoutSeconds) * time.Second)
 			}
-			return until > 0 && (r.T > until || s.stopped(0)(r))
+			return until > 0 && (r.T > until || stopped)
 		}
 	}
 	also := q.also

@@ -56,6 +56,7 @@ var (
 	createContainer delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.CreateContainer }
 	startContainer  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StartContainer }
 	stopContainer   delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopContainer }
+	stopPodSandbox  delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopPodSandbox }
 	stopReturn      delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.StopReturn }
 	apiGet          delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIGet }
 	apiPatch        delay = func(d *fakeruntime.Delays) **fakeruntime.Draw { return &d.APIPatch }

@@ -15,6 +15,7 @@ import (
 
 var (
 	samples  = flag.Int("samples", 50, "the number of drawn cases of each drawn container")
+	strict   = flag.Bool("strict", false, "allow no excess")
 	typical  = flag.Bool("typical", false, "draw the containers on typical nodes only")
 	manifest = flag.Int("manifest", 0, "the number of the only drawn container to prove; 0 for all")
 )
@@ -117,7 +118,7 @@ func (f *figures) draw(t *rapid.T, th theorem, s *Subject, n Nodes, b Bound) (pa
 		x := one.bound.Least
 		over := max(b.Least-x, x-b.Greatest)
 		f.worst = max(f.worst, over)
-		if over <= th.tolerance {
+		if over <= th.tolerance && !(*strict && over > time.Microsecond) {
 			continue
 		}
 		if f.bad++; over > worst {

@@ -34,7 +34,7 @@ func (s *Subject) StartCases() []StartCase {
 		return nil
 	}
 	list := []StartCase{FirstInstance, YoungKubelet}
-	if c := podutil.Find(s.pod, s.Container); !podutil.ContainerShouldRestart(c, &s.pod.Spec, failed) {
+	if c := s.container(); !podutil.ContainerShouldRestart(c, &s.pod.Spec, failed) {
 		return list
 	}
 	if s.Probe(trace.Liveness) != nil {

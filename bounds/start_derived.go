@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -181,7 +180,7 @@ func (s *Subject) startsAfterFailure(n Nodes) fakeruntime.Draw {
 	d := n.sum(append([]delay{stopContainer, imageStatus, imageStatus}, s.starts()...)...)
 	d.Min += s.leastTook(trace.Liveness)
 	d.Max += s.took(n, trace.Liveness) + n.longestWait() + n.most(stopReturn)
-	if c := podutil.Find(s.pod, s.Container); c.Lifecycle != nil { // the hook before the stop runs too
+	if c := s.container(); c.Lifecycle != nil { // the hook before the stop runs too
 		d.Max += s.shutdown(horizon)
 	}
 	return d

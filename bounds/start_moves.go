@@ -151,7 +151,7 @@ func (s *Subject) moves(c *Case, n Nodes, which StartCase) (startMoves, error) {
 // OnFailure, a program that exits with 0 need not restart.
 func (s *Subject) ends() Rule {
 	r := Rule{Clock: fakeruntime.AfterSigterm}
-	if !podutil.ContainerShouldRestart(podutil.Find(s.pod, s.Container), &s.pod.Spec, 0) {
+	if !podutil.ContainerShouldRestart(s.container(), &s.pod.Spec, 0) {
 		r.Exit = failed
 	}
 	return r

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
 )
 
 // One sync starts the containers of a pod one after the other, in the order of the spec, and runs the postStart hook of each. A later sync shows
@@ -16,7 +15,7 @@ import (
 // rest returns how long the sync that starts an instance goes on: for the hook of the container, and on a first start for the containers
 // that follow.
 func (s *Subject) rest(n Nodes, first bool) fakeruntime.Draw {
-	d := s.postStart(n, podutil.Find(s.pod, s.Container), first)
+	d := s.postStart(n, s.container(), first)
 	if first {
 		d = plus(d, s.startsOf(n, s.startsAfter()))
 	}
@@ -25,7 +24,7 @@ func (s *Subject) rest(n Nodes, first bool) fakeruntime.Draw {
 
 // endsWithHook reports whether the sync that starts an instance ends with a postStart hook.
 func (s *Subject) endsWithHook(first bool) bool {
-	last := *podutil.Find(s.pod, s.Container)
+	last := *s.container()
 	if after := s.startsAfter(); first && len(after) > 0 {
 		last = after[len(after)-1]
 	}
@@ -42,21 +41,37 @@ func (s *Subject) startsOf(n Nodes, list []v1.Container) fakeruntime.Draw {
 	return d
 }
 
-// postStart returns how long the postStart hook of a container takes, or 0 if it has none. Before an HTTP request without a host, the kubelet asks the
-// runtime for the address of the pod (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// postStart returns how long the postStart hook of a container takes, or 0 if it has none.
 func (s *Subject) postStart(n Nodes, c *v1.Container, first bool) fakeruntime.Draw {
-	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
+	if c.Lifecycle == nil {
 		return fakeruntime.Draw{}
 	}
-	hook := c.Lifecycle.PostStart
-	if hook.Sleep != nil {
+	return s.takes(n, c.Lifecycle.PostStart, s.program.Containers[c.Name].Program.PostStartSleep, s.known(c, first))
+}
+
+// preStop returns how long the preStop hook of a container takes, or 0 if it has none. The grace period includes the hook.
+func (s *Subject) preStop(n Nodes, c *v1.Container) fakeruntime.Draw {
+	if c.Lifecycle == nil {
+		return fakeruntime.Draw{}
+	}
+	d, grace := s.takes(n, c.Lifecycle.PreStop, s.program.Containers[c.Name].Program.PreStopSleep, s.known(c, false)), s.shutdown(horizon)
+	return fakeruntime.Draw{Min: min(d.Min, grace), Max: min(d.Max, grace)}
+}
+
+// takes returns how long a hook takes whose command sleeps for some time, while the runtime knows a number of instances. Before an HTTP request
+// without a host, the kubelet asks the runtime for the address of the pod (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+func (s *Subject) takes(n Nodes, hook *v1.LifecycleHandler, sleep time.Duration, known int) fakeruntime.Draw {
+	switch {
+	case hook == nil:
+		return fakeruntime.Draw{}
+	case hook.Sleep != nil:
 		return fakeruntime.Exactly(time.Duration(hook.Sleep.Seconds) * time.Second)
 	}
 	d := n.sum(hookDelays(hook)...)
 	if asksForAddress(hook) {
-		d.Max += time.Duration(s.known(c, first)-1) * n.most(containerStatus)
+		d.Max += time.Duration(known-1) * n.most(containerStatus)
 	}
-	return plus(d, fakeruntime.Exactly(s.program.Containers[c.Name].Program.PostStartSleep))
+	return plus(d, fakeruntime.Exactly(sleep))
 }
 
 // known returns the greatest number of instances that the runtime has of the containers of the pod when a container has started. Beside the instances
@@ -98,7 +113,7 @@ func startDelays(c *v1.Container) []delay {
 }
 
 // starts returns the delays of each start of the container.
-func (s *Subject) starts() []delay { return startDelays(podutil.Find(s.pod, s.Container)) }
+func (s *Subject) starts() []delay { return startDelays(s.container()) }
 
 // firstStart returns the delays until the container starts for the first time. Those that also come after the start, in the same sync, are the last.
 func (s *Subject) firstStart() []delay {
@@ -116,7 +131,7 @@ func (s *Subject) comesAfter(of delay) bool { return slices.ContainsFunc(s.delay
 
 // delaysAfter returns the delays of the sync that starts an instance after the start.
 func (s *Subject) delaysAfter(first bool) []delay {
-	list := postStartDelays(podutil.Find(s.pod, s.Container))
+	list := postStartDelays(s.container())
 	if first {
 		list = append(list, delaysOf(s.startsAfter())...)
 	}
@@ -152,12 +167,19 @@ func delaysOf(list []v1.Container) []delay {
 	return distinct(all)
 }
 
-// postStartDelays returns the delays of the postStart hook of a container.
+// postStartDelays and preStopDelays return the delays of a hook of a container.
 func postStartDelays(c *v1.Container) []delay {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
 	}
 	return hookDelays(c.Lifecycle.PostStart)
+}
+
+func preStopDelays(c *v1.Container) []delay {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+		return nil
+	}
+	return hookDelays(c.Lifecycle.PreStop)
 }
 
 // distinct returns a list with each delay once.

@@ -252,9 +252,12 @@ func (s *Subject) init() string {
 	return name
 }
 
+// container returns the container of the subject.
+func (s *Subject) container() *v1.Container { return podutil.Find(s.pod, s.Container) }
+
 // Probe returns the container's probe of a type, or nil.
 func (s *Subject) Probe(p trace.Probe) *v1.Probe {
-	c := podutil.Find(s.pod, s.Container)
+	c := s.container()
 	switch p {
 	case trace.Liveness:
 		return c.LivenessProbe
@@ -299,7 +302,7 @@ func (s *Subject) delayed(c *Case) bool {
 
 // hooked reports whether a hook runs when the container has started. The kubelet shows the start after the hook.
 func (s *Subject) hooked() bool {
-	c := podutil.Find(s.pod, s.Container)
+	c := s.container()
 	return c.Lifecycle != nil && c.Lifecycle.PostStart != nil
 }
 

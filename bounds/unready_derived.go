@@ -11,10 +11,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// derivesUnready reports whether the rules of unreadyLimits hold for the container: no other container of its pod runs, so that only its own
-// events lead to syncs and statuses, and healthy answers come in time. A hook would lengthen a restart.
+// derivesUnready reports whether the rules of unreadyLimits hold for the container: healthy answers come in time.
 func (s *Subject) derivesUnready(n Nodes, m Misfortune) bool {
-	if !s.alone() || !s.answersInTime(n, trace.Readiness) {
+	if !s.answersInTime(n, trace.Readiness) {
 		return false
 	}
 	if !s.fails(trace.Liveness, m) {
@@ -23,7 +22,7 @@ func (s *Subject) derivesUnready(n Nodes, m Misfortune) bool {
 	if !s.fails(trace.Readiness, m) && s.Profile.ContainerScopedProbes { // the next instance can be ready before a status shows it
 		return false
 	}
-	return s.answersInTime(n, trace.Liveness) && podutil.Find(s.pod, s.Container).Lifecycle == nil
+	return s.answersInTime(n, trace.Liveness)
 }
 
 // answersInTime reports whether each healthy answer to a probe comes before its timeout and before its next tick.
@@ -140,26 +139,43 @@ func (s *Subject) tookDuring(n Nodes, m Misfortune, p trace.Probe) fakeruntime.D
 
 // exit returns the time from a misfortune until the liveness probe has stopped the container.
 func (s *Subject) exit(n Nodes, m Misfortune) fakeruntime.Draw {
-	failed, stop := s.failure(n, m, trace.Liveness), n.draw(stopContainer)
-	return fakeruntime.Draw{
-		Min: failed.Min + stop.Min + fakeruntime.SigtermExit,
-		Max: failed.Max + n.longestWait() + stop.Max + fakeruntime.SigtermExit,
-	}
+	exit := plus(s.failure(n, m, trace.Liveness), s.stops(n, s.container()))
+	exit.Max += n.longestWait()
+	return exit
 }
 
-// startsAgain returns the time from the exit of a container that a probe has stopped until its next instance starts, in the same sync.
+// stops returns how long the kubelet takes to stop a container, with its preStop hook.
+func (s *Subject) stops(n Nodes, c *v1.Container) fakeruntime.Draw {
+	return plus(plus(s.preStop(n, c), n.draw(stopContainer)), fakeruntime.Exactly(fakeruntime.SigtermExit))
+}
+
+// startsAgain returns the time from the exit of a container that a probe has stopped until its next instance starts, in the same sync. If the
+// container does not start again, the sync can stop the pod: its sidecars, one after the other, and its sandbox.
 func (s *Subject) startsAgain(n Nodes) fakeruntime.Draw {
 	starts := n.sum(append([]delay{stopReturn, imageStatus, imageStatus}, s.starts()...)...)
-	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
-		starts.Min = n.draw(stopReturn).Min
+	if s.pod.Spec.RestartPolicy == v1.RestartPolicyAlways {
+		return starts
 	}
-	return starts
+	ends := n.sum(stopReturn, stopPodSandbox).Max
+	for i := range s.pod.Spec.InitContainers {
+		if c := &s.pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) {
+			ends += s.stops(n, c).Max + n.most(stopReturn)
+		}
+	}
+	return fakeruntime.Draw{Min: n.draw(stopReturn).Min, Max: max(starts.Max, ends)}
 }
 
 // shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start.
 func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
 	shown.Min, _ = s.shown(n, false)
+	hook := s.rest(n, false)
+	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
+		shown.Min = n.sum(looks...).Min
+	}
 	shown.Max = s.shownLater(n, s.inspects(n, true))
+	if s.hooked() { // the relist before can begin after the start
+		shown.Max = hook.Max + s.shownLater(n, s.look(n))
+	}
 	return shown
 }
 
@@ -167,15 +183,20 @@ func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
 // verdict late, since it lists what runs for its housekeeping. Or the sync that stops the container waits for a relist. The next relists then begin a
 // second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and Start in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (s *Subject) restartShown(n Nodes, m Misfortune) time.Duration {
-	stop, starts := n.most(stopContainer)+fakeruntime.SigtermExit, s.startsAgain(n).Max
+	stop, starts := s.stops(n, s.container()).Max, s.startsAgain(n).Max
 	// The relist before the start can inspect the exit if it comes soon after the exit.
 	seen := max(starts+n.lists(), min(starts, time.Second+2*n.lists())+s.inspects(n, true))
+	if s.hooked() { // the relist before can inspect the start during the hook
+		starts += s.rest(n, false).Max
+		seen = starts + s.look(n)
+	}
 	if !s.Profile.PLEGOnDemandRelist {
 		seen += time.Second
 	}
 	atOnce := n.lists() + stop + seen + s.look(n)
 	late := n.longestWait() + min(stop+seen, s.relistedBy(n, stop+starts)) + s.look(n)
-	if s.failure(n, m, trace.Liveness).Min < n.longestWait() { // the sync before can be that of the status that shows the container as ready
+	// The sync before can be that of the status that shows the container as ready, or one for another container.
+	if s.failure(n, m, trace.Liveness).Min < n.longestWait() || !s.alone() {
 		return max(late+n.lists(), atOnce)
 	}
 	return max(n.lateBy(late), atOnce)
