@@ -13,6 +13,11 @@ import (
 // reconnects reports whether a run of a probe that the program refuses lasts until its timeout.
 func (s *Subject) reconnects(p trace.Probe) bool { return s.Probe(p) != nil && s.Probe(p).GRPC != nil }
 
+// reconnectsDuring reports whether a probe connects more than once in a run during a misfortune.
+func (s *Subject) reconnectsDuring(p trace.Probe, m Misfortune) bool {
+	return s.reconnects(p) && (m == Refuse || m == Hang && s.timeout(p) > prober.MinConnectTimeout)
+}
+
 // showsConnections returns the internal kind of record that shows the connections of probes, if a probe connects more than once in a run.
 func (s *Subject) showsConnections() trace.Kind {
 	for _, p := range probeTypes {
@@ -42,7 +47,12 @@ func (s *Subject) lastChance(h history, run *trace.Record, c *Case) virtual.Time
 // lastConnection returns the time from the begin of a probe run that the program refuses to the last connection that the program could have answered
 // in time.
 func (s *Subject) lastConnection(n Nodes, p trace.Probe) (last fakeruntime.Draw) {
-	if !s.reconnects(p) {
+	return s.lastConnectionDuring(n, p, Refuse)
+}
+
+// lastConnectionDuring is like lastConnection for any misfortune but a stall. The client gives up a connection that the program does not answer.
+func (s *Subject) lastConnectionDuring(n Nodes, p trace.Probe, m Misfortune) (last fakeruntime.Draw) {
+	if !s.reconnectsDuring(p, m) {
 		return last
 	}
 	answer, timeout := n.draw(answerDelay(s.Probe(p))), s.timeout(p)
@@ -50,14 +60,18 @@ func (s *Subject) lastConnection(n Nodes, p trace.Probe) (last fakeruntime.Draw)
 	inTime := true          // this connection always is
 	for i := 0; ; i++ {
 		least, greatest := prober.ConnectBackOff(i)
-		next := fakeruntime.Draw{Min: at.Min + answer.Min + least, Max: at.Max + answer.Max + greatest}
+		ends := answer
+		if m == Hang {
+			ends = fakeruntime.Draw{Min: max(prober.MinConnectTimeout, least), Max: max(prober.MinConnectTimeout, greatest)}
+		}
+		next := fakeruntime.Draw{Min: at.Min + ends.Min + least, Max: at.Max + ends.Max + greatest}
 		switch {
 		case next.Min+answer.Min > timeout:
 			return last
 		case next.Max+answer.Max <= timeout:
 			last.Min = next.Min
 		case inTime: // it is not in time if the one before it is late, or its back-off is long
-			last.Min, inTime = min(max(at.Min, timeout-2*answer.Max-greatest), next.Min), false
+			last.Min, inTime = min(max(at.Min, timeout-answer.Max-ends.Max-greatest), next.Min), false
 		}
 		at, last.Max = next, min(next.Max, timeout-answer.Min)
 	}

@@ -16,21 +16,24 @@ import (
 // 0.5 to 20 ms here.
 func TestLastConnection(t *testing.T) {
 	for _, test := range []struct {
+		m               Misfortune
 		timeout         int32
 		least, greatest time.Duration
 	}{
-		{1, 0, 0},
-		{2, 1000500 * time.Microsecond, 1020 * time.Millisecond},
-		{3, 2281 * time.Millisecond, 2960 * time.Millisecond},
-		{5, 2281 * time.Millisecond, 4999500 * time.Microsecond},     // the fourth connection is in time or not
-		{10, 5044800 * time.Microsecond, 9999500 * time.Microsecond}, // the fifth is 3.28 to 4.92 s after the fourth
+		{Refuse, 1, 0, 0},
+		{Refuse, 2, 1000500 * time.Microsecond, 1020 * time.Millisecond},
+		{Refuse, 3, 2281 * time.Millisecond, 2960 * time.Millisecond},
+		{Refuse, 5, 2281 * time.Millisecond, 4999500 * time.Microsecond},     // the fourth connection is in time or not
+		{Refuse, 10, 5044800 * time.Microsecond, 9999500 * time.Microsecond}, // the fifth is 3.28 to 4.92 s after the fourth
+		{Hang, 20, 0, 0},
+		{Hang, 22, 21 * time.Second, 21 * time.Second}, // the client gives up the first connection after 20 s
 	} {
 		s := withLiveness(t, v1.Probe{
 			ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}, PeriodSeconds: 10, FailureThreshold: 3, TimeoutSeconds: test.timeout,
 		})
 		typical, _ := fakeruntime.DelaySet("typical")
-		if got := s.lastConnection(Nodes{Delays: typical}, trace.Liveness); got.Min != test.least || got.Max != test.greatest {
-			t.Errorf("the last connection within %d s that can succeed begins after %v to %v, not %v to %v", test.timeout, got.Min, got.Max, test.least, test.greatest)
+		if got := s.lastConnectionDuring(Nodes{Delays: typical}, trace.Liveness, test.m); got.Min != test.least || got.Max != test.greatest {
+			t.Errorf("%s: the last connection within %d s that can succeed begins after %v to %v, not %v to %v", test.m, test.timeout, got.Min, got.Max, test.least, test.greatest)
 		}
 	}
 }

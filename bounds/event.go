@@ -24,10 +24,10 @@ type question struct {
 }
 
 // Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
-// phase of the misfortune against the probe. Both ends are derived for a gRPC probe that the program refuses.
+// phase of the misfortune against the probe. Both ends are derived for a gRPC probe that connects more than once.
 func (s *Subject) Survives(n Nodes, m Misfortune) (Bound, error) {
 	q := s.survives(m)
-	if m == Refuse && s.reconnects(trace.Liveness) && !n.Middle {
+	if !n.Middle && s.reconnectsDuring(trace.Liveness, m) {
 		least, greatest := s.lastsWithout(n, m, trace.Liveness)
 		q.goal = s.derived(least, greatest, tolerance)
 	}
@@ -40,10 +40,10 @@ func (s *Subject) survives(m Misfortune) question {
 }
 
 // StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
-// away. Both ends are derived if its liveness probe can stop the container first, and for a gRPC probe that the program refuses.
+// away. Both ends are derived if its liveness probe can stop the container first, and for a gRPC probe that connects more than once.
 func (s *Subject) StaysReady(n Nodes, m Misfortune) (Bound, error) {
 	q := s.staysReady(m)
-	if !n.Middle && (s.derivesStaysReady(n, m) || m == Refuse && s.reconnects(trace.Readiness)) {
+	if !n.Middle && (s.derivesStaysReady(n, m) || s.reconnectsDuring(trace.Readiness, m)) {
 		least, greatest := s.lastsAtMost(n, m)
 		q.goal = s.derived(least, greatest, tolerance)
 	}
@@ -263,7 +263,7 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 		}
 	}
 	also := q.also
-	if q.misfortune == Refuse && also == "" {
+	if q.misfortune != Stall && also == "" {
 		also = s.showsConnections()
 	}
 	h, err := s.record(&c, s.recorder(also), s.longestRun(), over)

@@ -36,6 +36,13 @@ func TestNoGRPCCasePassesABound(t *testing.T) {
 	noCasePasses(t)
 }
 
+// The same holds beside other containers, with hooks and with other restart policies.
+func TestNoCaseOfOtherPodsPassesABound(t *testing.T) {
+	defer func(before bool) { *varied = before }(*varied)
+	*varied = true
+	noCasePasses(t)
+}
+
 func noCasePasses(t *testing.T) {
 	t.Helper()
 	list := provable()

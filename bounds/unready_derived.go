@@ -101,8 +101,8 @@ func (s *Subject) lastsWithout(n Nodes, m Misfortune, p trace.Probe) (least, gre
 	case Stall: // a stall that ends before the timeout can still be too long for the answer
 		answer := n.draw(answerDelay(s.Probe(p)))
 		took = fakeruntime.Draw{Min: answer.Max, Max: answer.Min}
-	case Refuse:
-		last := s.lastConnection(n, p)
+	default:
+		last := s.lastConnectionDuring(n, p, m)
 		took.Min, took.Max = took.Min-last.Min, took.Max-last.Max
 	}
 	return failed.Min - took.Min, failed.Max - took.Max

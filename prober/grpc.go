@@ -17,8 +17,10 @@ const (
 	backOffMax        = 120 * time.Second
 	backOffMultiplier = 1.6
 	backOffJitter     = 0.2 // to either side; the first back-off has none
-	minConnectTimeout = 20 * time.Second
 )
+
+// MinConnectTimeout is the least time after which a gRPC probe gives up a connection that the program does not answer.
+const MinConnectTimeout = 20 * time.Second
 
 // ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
 const ConnectJitter choose.JitterSource = "connect of "
@@ -47,7 +49,7 @@ func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	for backOff := backOffBase; ; backOff = nextBackOff(backOff) {
 		wait := e.jittered(p, backOff, retry)
 		reply := e.connect(p, Connection{
-			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(minConnectTimeout, wait),
+			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(MinConnectTimeout, wait),
 		})
 		if connected := !reply.Unanswered && (reply.TransportError == "" || reply.HungUp); connected {
 			return e.healthOutcome(&reply)
