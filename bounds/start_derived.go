@@ -20,6 +20,19 @@ func (s *Subject) derivesStart() bool {
 // carries over that the container has started, a tick of the startup probe that does not count corrects this, at the latest before the liveness probe
 // has failed too often.
 func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Duration) {
+	least, greatest = s.freshStart(n, which)
+	if !s.carriesStart(n, which) {
+		return least, greatest
+	}
+	carriedLeast, carriedGreatest := s.afterCarriedStart(n, which)
+	if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
+		return min(carriedLeast, least), max(carriedGreatest, greatest)
+	}
+	return carriedLeast, carriedGreatest
+}
+
+// freshStart returns limits of a start if the kubelet carries over nothing.
+func (s *Subject) freshStart(n Nodes, which StartCase) (least, greatest time.Duration) {
 	p := s.killer()
 	shown, late := s.shown(n, which == FirstInstance || which == YoungKubelet)
 	delay, step, failures := s.delay(p), s.step(n, p), s.failures(p)
@@ -34,15 +47,7 @@ func (s *Subject) startLimits(n Nodes, which StartCase) (least, greatest time.Du
 		least = s.afterFailures(n)
 	}
 	last := s.lastConnection(n, p)
-	least, greatest = least+last.Min, greatest+last.Max
-	if s.carriesStart(n, which) {
-		carriedLeast, carriedGreatest := s.afterCarriedStart(n, which)
-		if which == AfterCrash || s.livesBelowBackOff() { // the kubelet need not carry it over
-			carriedLeast, carriedGreatest = min(carriedLeast, least), max(carriedGreatest, greatest)
-		}
-		least, greatest = carriedLeast, carriedGreatest
-	}
-	return least, greatest
+	return least + last.Min, greatest + last.Max
 }
 
 // livesBelowBackOff reports whether the liveness probe can stop an instance before the greatest back-off since the instance before is over. The sync

@@ -138,9 +138,10 @@ func (s *Subject) afterBackOffOfKills(c Case, n Nodes, m startMoves, f measure, 
 		return b, err
 	}
 	m.carries = false
+	least, greatest := s.freshStart(n, AfterLivenessKill)
 	p := startPhases{begins: n.total(s.ticksRepeat(&c), s.starts()...), relists: uptimes(&c), seconds: s.delayed(&c), repeat: s.ticksRepeat(&c)}
 	for _, latest := range []bool{false, true} {
-		if b.toward(&rough).found(latest) {
+		if b.toward(&rough).found(latest) || latest && greatest <= b.Greatest || !latest && least >= b.Least { // such starts are not beyond
 			continue
 		}
 		own, err := s.toEnd(*waiting, m, latest, f, none(c).toward(&rough))
