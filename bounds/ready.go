@@ -16,8 +16,7 @@ import (
 // run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if no other
 // container of the pod leads to syncs.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
-	probes := s.waiting()
-	if len(probes) == 0 {
+	if len(s.waiting()) == 0 {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
 	if !atOnce && s.neverLater(n) {
@@ -25,17 +24,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	s.seen = map[string]landmarks{}
 	defer func() { s.seen = nil }()
-	c := s.center(n)
-	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
-		one, err := s.upAt(c, c.Event)
-		if c.Event > 0 && one.bound.Least == Never { // stopped before
-			one.bound = none(c)
-		}
-		return one, err
-	}}
-	f, search := remember(s.upLater), s.overUpLater
+	c, f := s.asksUntilReady(n, atOnce)
+	search := s.overUpLater
 	if atOnce {
-		f, search = remember(func(c Case) (sample, error) { return s.upAt(c, 0) }), s.overUpAtOnce
+		search = s.overUpAtOnce
 	}
 	first, err := f(c)
 	switch {
@@ -67,6 +59,22 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 		atOnceToo = atOnceToo.derive(b.goal.least, b.goal.greatest)
 	}
 	return atOnceToo, err
+}
+
+// asksUntilReady returns the case in the middle of the nodes with the question of UntilReady, and what measures its answer.
+func (s *Subject) asksUntilReady(n Nodes, atOnce bool) (Case, measure) {
+	c := s.center(n)
+	c.question = &asked{probes: s.waiting(), expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
+		one, err := s.upAt(c, c.Event)
+		if c.Event > 0 && one.bound.Least == Never { // stopped before
+			one.bound = none(c)
+		}
+		return one, err
+	}}
+	if atOnce {
+		return c, remember(func(c Case) (sample, error) { return s.upAt(c, 0) })
+	}
+	return c, remember(s.upLater)
 }
 
 // searchReady extends a bound of the time until ready by a search over all nodes, which it needs only if no case comes close to the goal.
