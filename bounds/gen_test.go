@@ -94,6 +94,9 @@ func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
 		t.Fatalf("version %s is unknown", name)
 	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
+	if *beside {
+		drawBeside(t, &pod.Spec)
+	}
 	s, err := NewSubject(pod, "app", p)
 	if err != nil {
 		t.Fatal(err)

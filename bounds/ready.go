@@ -83,12 +83,11 @@ func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, m
 	if err != nil || b.found(false) && b.found(true) {
 		return b, err
 	}
-	delays := append([]delay{apiGet, apiPatch}, looks...)
-	for _, p := range c.question.probes {
-		delays = append(delays, answerDelay(s.Probe(p)))
-	}
-	if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
+	if b, err = search(n, c, n.unevenly().dims(s.readyDelays()...), f, b); err == nil {
 		b, err = s.aimToStarted(b)
+	}
+	if err == nil {
+		b, err = s.withAlongside(n, c, search, f, b)
 	}
 	if err == nil {
 		b, err = s.overOtherStarts(n, b, f)
@@ -97,6 +96,15 @@ func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, m
 		b, err = s.atHousekeeping(n, b, f)
 	}
 	return b, err
+}
+
+// readyDelays returns the delays from the start of the container until it is ready.
+func (s *Subject) readyDelays() []delay {
+	list := append([]delay{apiGet, apiPatch}, looks...)
+	for _, p := range s.waiting() {
+		list = append(list, answerDelay(s.Probe(p)))
+	}
+	return list
 }
 
 // laterAtAll returns the bound of a program that comes up later on the node where the start may take the longest.
@@ -256,7 +264,7 @@ func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
 func (s *Subject) shownAt(p startPhases, c Case, latest bool, f measure) (Bound, error) {
-	lag, err := s.overRelists(p.middle(c), p.relists, []mark{landmarks.startTime}, s.lag, timeTolerance)
+	lag, err := s.overStartRelists(p.middle(c), p.relists, s.lag)
 	if err != nil {
 		return lag, err
 	}
@@ -280,7 +288,7 @@ func (s *Subject) overUpLater(n Nodes, c Case, delays []dim, f measure, b Bound)
 		if s.Probe(trace.Startup) != nil { // the phase of the relists against the ticks matters, not that against the start
 			relists, lag = uptimes(&c), s.upAfterOneFailure
 		}
-		own, err := s.overRelists(p.middle(c), relists, []mark{landmarks.startTime}, lag, timeTolerance)
+		own, err := s.overStartRelists(p.middle(c), relists, lag)
 		if err != nil {
 			return b, err
 		}

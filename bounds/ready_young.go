@@ -66,17 +66,15 @@ const young = time.Millisecond
 // overSleeps extends a bound of the time until ready by a search for its least or its greatest value over the sleeps of the workers. It begins with the
 // cases that come close for most containers.
 func (s *Subject) overSleeps(n Nodes, c Case, latest, atOnce bool, f measure, b Bound) (Bound, error) {
-	delays := append([]delay{apiGet, apiPatch}, looks...)
-	for _, p := range c.question.probes {
-		delays = append(delays, answerDelay(s.Probe(p)))
-	}
-	c = c.corner(latest, n.dims(delays...))
-	c = c.corner(false, n.dims(append([]delay{runPodSandbox, imageStatus}, s.starts()...)...)) // the sleeps count from before the start
+	c = c.corner(latest, n.dims(s.readyDelays()...))
+	early := append(append([]delay{runPodSandbox, imageStatus}, s.starts()...), s.ahead()...) // the sleeps count from before the start
+	soon := c.corner(false, n.dims(early...))
+	c = soon.corner(latest, n.dims(s.alongside()...))
 	if s.init() != "" {
-		c.InitRuns = young
+		c.InitRuns, soon.InitRuns = young, young
 	}
 	last := s.sleeps(c.question.probes[len(c.question.probes)-1])
-	longest, ages := c.in(last, last.to), s.youngAges(&c)
+	longest, ages := soon.in(last, last.to), s.youngAges(&c)
 	meets := f
 	if s.Probe(trace.Startup) != nil {
 		one := f
@@ -105,7 +103,7 @@ func (s *Subject) overSleeps(n Nodes, c Case, latest, atOnce bool, f measure, b 
 			}
 		}
 	}
-	lag, err := s.overRelists(c, ages, []mark{landmarks.startTime}, s.lag, timeTolerance)
+	lag, err := s.overStartRelists(c, ages, s.lag)
 	if err != nil {
 		return b, err
 	}
@@ -129,9 +127,12 @@ func (s *Subject) overSleeps(n Nodes, c Case, latest, atOnce bool, f measure, b 
 			return b, err
 		}
 	}
+	if b, err = s.overAlongside(n, f, b); err != nil || b.found(latest) {
+		return b, err
+	}
 	if atOnce && s.Probe(trace.Startup) == nil {
 		awake := c.in(last, 0)
-		b, err = s.overReadyOrders(n, awake, n.dims(delays...), f, b)
+		b, err = s.overReadyOrders(n, awake, n.dims(s.readyDelays()...), f, b)
 	}
 	return b, err
 }
