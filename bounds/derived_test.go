@@ -61,7 +61,7 @@ func allDerived() []derived {
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.readyLimits(n, atOnce) },
 		})
 	}
-	return list
+	return append(list, derivedWhenYoung()...)
 }
 
 // No run that a search finds passes a derived limit. A bound takes the wider of both, so a bound alone does not show a limit that is wrong.
@@ -88,8 +88,12 @@ func TestSearchStaysWithinDerivedLimits(t *testing.T) {
 		}
 		least, greatest := d.limits(s, n)
 		if b.AtLeast.question.startsUp() && b.AtLeast.Event == 0 && d.needs == trace.Readiness { // no node was found on which the program comes up later
-			atOnceLeast, atOnceGreatest := s.readyLimits(n, true)
-			if s.neverLater(n) {
+			limits, never := s.readyLimits, s.neverLater(n)
+			if b.AtLeast.Uptime < s.old() {
+				limits, never = s.readyLimitsWhenYoung, s.neverLaterWhenYoung(n)
+			}
+			atOnceLeast, atOnceGreatest := limits(n, true)
+			if never {
 				least, greatest = atOnceLeast, atOnceGreatest
 			}
 			least, greatest = min(least, atOnceLeast), max(greatest, atOnceGreatest)

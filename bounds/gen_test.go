@@ -232,7 +232,7 @@ func theorems() []theorem {
 			draw:  func(d *dice, s *Subject, c Case) (sample, error) { return drawUp(d, s, c, atOnce) },
 		})
 	}
-	return list
+	return append(list, readyWhenYoung()...)
 }
 
 // afterVerdict is the tolerance of times, which include what the kubelet does after a verdict.

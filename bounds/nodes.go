@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // Nodes are the nodes over which a bound is taken.
@@ -44,6 +45,8 @@ type Case struct {
 	// jitterSeed replaces the jitters too, but leaves the order of events to the case.
 	jitterSeed *int64
 	order      order // of events at one instant, unless there is a seed
+	// sleeps replaces StartJitter for the workers of some types of probes.
+	sleeps map[trace.Probe]float64
 }
 
 // delay is one of the delays that can change a bound.
@@ -91,10 +94,11 @@ type dim struct {
 	from, to time.Duration
 	get      func(*Case) time.Duration // the value of a case in which set has set it, or close to it
 	set      func(*Case, time.Duration)
-	jumps    bool // the function jumps along the dimension, and is not the least or the greatest at its ends only
-	ticks    bool // a greater value moves the ticks of the probes instead of the start
-	relisted bool // a relist leads to the start, so that an older kubelet moves it too
-	exit     bool // the dimension moves the exit of the instance before, and a relist that finds the exit leads to the start
+	jumps    bool        // the function jumps along the dimension, and is not the least or the greatest at its ends only
+	ticks    bool        // a greater value moves the ticks of the probes instead of the start
+	relisted bool        // a relist leads to the start, so that an older kubelet moves it too
+	probe    trace.Probe // whose ticks alone a dimension with ticks moves; empty: those of all
+	exit     bool        // the dimension moves the exit of the instance before, and a relist that finds the exit leads to the start
 }
 
 // dims returns the dimensions of some delays that the nodes have as ranges.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"probesim.dev/sim/choose"
+	"probesim.dev/trace"
 )
 
 // order is the order of events at one instant, where a bound depends on it. The zero value is the canonical order.
@@ -67,7 +68,11 @@ func (c *Case) Fraction(choice choose.Choice) float64 {
 	if c.jitterSeed != nil {
 		return choose.Seeded(*c.jitterSeed).Fraction(choice)
 	}
-	if _, start := startJitter.Drawer(choice); start {
+	if worker, start := startJitter.Drawer(choice); start {
+		probe, _, _ := strings.Cut(worker, " ")
+		if own, ok := c.sleeps[trace.Probe(probe)]; ok {
+			return own
+		}
 		return c.StartJitter
 	}
 	if _, sync := syncJitter.Drawer(choice); sync {

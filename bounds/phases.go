@@ -17,7 +17,11 @@ type startPhases struct {
 
 // startPhases returns the phases of the first start. If latest is true, the sync that starts the container ends late.
 func (n Nodes) startPhases(s *Subject, c *Case, latest bool) startPhases {
-	return startPhases{begins: n.begins(s, c, latest), relists: n.relisting(s, c), seconds: s.delayed(c), repeat: s.ticksRepeat(c)}
+	begins := n.begins(s, c, latest)
+	if ahead := s.ahead(); len(ahead) > 0 && s.init() == "" {
+		begins = n.total(s.ticksRepeat(c), append(append([]delay{runPodSandbox}, s.starts()...), ahead...)...)
+	}
+	return startPhases{begins: begins, relists: n.relisting(s, c), seconds: s.delayed(c), repeat: s.ticksRepeat(c)}
 }
 
 // phases returns the phases of the start of a case.

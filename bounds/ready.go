@@ -16,8 +16,7 @@ import (
 // run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if no other
 // container of the pod leads to syncs.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
-	probes := s.waiting()
-	if len(probes) == 0 {
+	if len(s.waiting()) == 0 {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
 	}
 	if !atOnce && s.neverLater(n) {
@@ -25,17 +24,10 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	}
 	s.seen = map[string]landmarks{}
 	defer func() { s.seen = nil }()
-	c := s.center(n)
-	c.question = &asked{probes: probes, expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
-		one, err := s.upAt(c, c.Event)
-		if c.Event > 0 && one.bound.Least == Never { // stopped before
-			one.bound = none(c)
-		}
-		return one, err
-	}}
-	f, search := remember(s.upLater), s.overUpLater
+	c, f := s.asksUntilReady(n, atOnce)
+	search := s.overUpLater
 	if atOnce {
-		f, search = remember(func(c Case) (sample, error) { return s.upAt(c, 0) }), s.overUpAtOnce
+		search = s.overUpAtOnce
 	}
 	first, err := f(c)
 	switch {
@@ -69,18 +61,33 @@ func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	return atOnceToo, err
 }
 
+// asksUntilReady returns the case in the middle of the nodes with the question of UntilReady, and what measures its answer.
+func (s *Subject) asksUntilReady(n Nodes, atOnce bool) (Case, measure) {
+	c := s.center(n)
+	c.question = &asked{probes: s.waiting(), expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
+		one, err := s.upAt(c, c.Event)
+		if c.Event > 0 && one.bound.Least == Never { // stopped before
+			one.bound = none(c)
+		}
+		return one, err
+	}}
+	if atOnce {
+		return c, remember(func(c Case) (sample, error) { return s.upAt(c, 0) })
+	}
+	return c, remember(s.upLater)
+}
+
 // searchReady extends a bound of the time until ready by a search over all nodes, which it needs only if no case comes close to the goal.
 func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, measure, Bound) (Bound, error), f measure, b Bound) (Bound, error) {
 	b, err := s.atHousekeeping(n, b, f)
 	if err != nil || b.found(false) && b.found(true) {
 		return b, err
 	}
-	delays := append([]delay{apiGet, apiPatch}, looks...)
-	for _, p := range c.question.probes {
-		delays = append(delays, answerDelay(s.Probe(p)))
-	}
-	if b, err = search(n, c, n.unevenly().dims(delays...), f, b); err == nil {
+	if b, err = search(n, c, n.unevenly().dims(s.readyDelays()...), f, b); err == nil {
 		b, err = s.aimToStarted(b)
+	}
+	if err == nil {
+		b, err = s.withAlongside(n, c, search, f, b)
 	}
 	if err == nil {
 		b, err = s.overOtherStarts(n, b, f)
@@ -89,6 +96,15 @@ func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, m
 		b, err = s.atHousekeeping(n, b, f)
 	}
 	return b, err
+}
+
+// readyDelays returns the delays from the start of the container until it is ready.
+func (s *Subject) readyDelays() []delay {
+	list := append([]delay{apiGet, apiPatch}, looks...)
+	for _, p := range s.waiting() {
+		list = append(list, answerDelay(s.Probe(p)))
+	}
+	return list
 }
 
 // laterAtAll returns the bound of a program that comes up later on the node where the start may take the longest.
@@ -248,7 +264,7 @@ func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
 
 // shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
 func (s *Subject) shownAt(p startPhases, c Case, latest bool, f measure) (Bound, error) {
-	lag, err := s.overRelists(p.middle(c), p.relists, []mark{landmarks.startTime}, s.lag, timeTolerance)
+	lag, err := s.overStartRelists(p.middle(c), p.relists, s.lag)
 	if err != nil {
 		return lag, err
 	}
@@ -272,7 +288,7 @@ func (s *Subject) overUpLater(n Nodes, c Case, delays []dim, f measure, b Bound)
 		if s.Probe(trace.Startup) != nil { // the phase of the relists against the ticks matters, not that against the start
 			relists, lag = uptimes(&c), s.upAfterOneFailure
 		}
-		own, err := s.overRelists(p.middle(c), relists, []mark{landmarks.startTime}, lag, timeTolerance)
+		own, err := s.overStartRelists(p.middle(c), relists, lag)
 		if err != nil {
 			return b, err
 		}

@@ -187,7 +187,16 @@ func (r *readying) atOnce() (least, greatest time.Duration) {
 	case r.seconds.Max <= r.shown.Max:
 		return least, greatest + r.shown.Max + r.period
 	}
-	return least, greatest + lastFrom(r.seconds.Max, r.period, resets)
+	return least, greatest + lastFrom(r.seconds.Max, r.period, r.resyncing(resets))
+}
+
+// resyncing returns the range of the times at which a sync begins the period of the probe. It includes syncs without an event before the end of
+// initialDelaySeconds.
+func (r *readying) resyncing(resets fakeruntime.Draw) fakeruntime.Draw {
+	if resets.Min+resync <= r.seconds.Max {
+		resets.Max = max(resets.Max, r.seconds.Max)
+	}
+	return resets
 }
 
 // firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of times.

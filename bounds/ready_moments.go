@@ -1,9 +1,12 @@
 package bounds
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -13,8 +16,9 @@ import (
 const settled = 7 * time.Second
 
 // requestsWhileDown returns the times at which a probe of a container that is not up runs, before the container is stopped and
-// at most until some periods after the initialDelaySeconds of all probes: the first ones, and those around the end of each
-// initialDelaySeconds. The ones between are alike.
+// at most until some periods after the initialDelaySeconds of all probes and the first run: the first ones, and those around the end of each
+// initialDelaySeconds. The ones between are alike. The first run can come long after the start, if a hook or another container keeps the kubelet from
+// showing the start.
 func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, error) {
 	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
 	var times []time.Duration
@@ -28,6 +32,9 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 	}
 	h, err := s.record(&c, s.recorder(s.showsConnections()), s.healthyWithin(), func(r *trace.Record) bool {
 		if r.Kind == requests && r.Container == s.Container && r.Probe == p {
+			if len(times) == 0 && stop == 0 {
+				last = max(last, request(r).Add(max(3*period, settled)))
+			}
 			times = append(times, request(r).Offset())
 		}
 		if stop == 0 && s.stopped(0)(r) { // a run that has begun before can still be going on
@@ -41,9 +48,12 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 				}
 			}
 		}
-		return r.T >= last
+		return r.T >= last && (len(times) > 0 || stop > 0) || ended(r)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errNothing): // the probe never runs
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	slices.Sort(times)
@@ -127,4 +137,9 @@ func between(requests []time.Duration, c Case, f measure) (sample, error) {
 		all.Mean = time.Duration(sum / width)
 	}
 	return sample{bound: all}, nil
+}
+
+// ended reports whether a status says that a pod has come to its end, so that no probe runs any more.
+func ended(r *trace.Record) bool {
+	return r.Kind == trace.StatusPatched && r.Status != nil && (r.Status.Phase == string(v1.PodFailed) || r.Status.Phase == string(v1.PodSucceeded))
 }

@@ -34,6 +34,12 @@ func (c *Case) key() string {
 	}
 	add(math.Float64bits(c.StartJitter))
 	add(math.Float64bits(c.SyncJitter))
+	for _, p := range probeTypes {
+		if own, ok := c.sleeps[p]; ok {
+			key = append(key, p...)
+			add(math.Float64bits(own))
+		}
+	}
 	delays := reflect.ValueOf(c.Delays)
 	for i := range delays.NumField() {
 		if d := (*fakeruntime.Draw)(delays.Field(i).UnsafePointer()); d != nil {

@@ -174,7 +174,7 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 		o.Chooser = c.noted
 	case c.Seed != nil:
 		o.Seed = c.Seed
-	case c.StartJitter != 0.5 || c.SyncJitter != 0.5 || c.order != "":
+	case c.decidesJitter() || c.order != "":
 		o.Chooser = c
 	}
 	if s.Context != nil {

@@ -130,7 +130,7 @@ const closestSeeds = 20
 // seeded returns the case with a seed in place of its jitters, because a scenario file has a seed only. The seed draws jitters that
 // are close to those of the case. If possible, its order of events at one instant leads to the same value as the usual order.
 func (s *Subject) seeded(c Case) (Case, error) {
-	if c.StartJitter == 0.5 && c.SyncJitter == 0.5 {
+	if !c.decidesJitter() {
 		return c, nil
 	}
 	noted := &jitters{of: &c}
@@ -173,6 +173,11 @@ func (s *Subject) seeded(c Case) (Case, error) {
 	}
 	c.Seed = &closest[0].seed
 	return c, nil
+}
+
+// decidesJitter reports whether the case decides a jitter.
+func (c *Case) decidesJitter() bool {
+	return c.StartJitter != 0.5 || c.SyncJitter != 0.5 || len(c.sleeps) > 0
 }
 
 // jitters notes the jitters that a case decides.

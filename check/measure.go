@@ -163,15 +163,24 @@ func (r *result) times(s *subject) error {
 	if !r.wants(Ready) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
 		return nil
 	}
-	for _, up := range []struct {
-		name   string
-		atOnce bool
-	}{{upAtOnce, true}, {"up later", false}} {
-		b, err := s.UntilReady(s.options.Nodes, up.atOnce)
-		if err != nil {
-			return err
+	asks := []func(bounds.Nodes, bool) (bounds.Bound, error){s.UntilReady}
+	if s.SleepsWhenYoung() {
+		asks = append(asks, s.UntilReadyOnYoungKubelet)
+	}
+	for i, ask := range asks {
+		for _, up := range []struct {
+			name   string
+			atOnce bool
+		}{{upAtOnce, true}, {"up later", false}} {
+			b, err := ask(s.options.Nodes, up.atOnce)
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				up.name += " on a young kubelet"
+			}
+			r.add(Ready, up.name, b)
 		}
-		r.add(Ready, up.name, b)
 	}
 	return nil
 }
