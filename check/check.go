@@ -76,7 +76,9 @@ type container struct {
 	workload *workload
 	spec     *v1.Container
 	path     string // of the container in the pod
-	results  []*result
+	// witness is the beginning of the names of the scenarios that show it, as in a check of its file alone.
+	witness string
+	results []*result
 }
 
 // task measures one container in one version.
@@ -94,6 +96,7 @@ func New(files []File, o Options) (*Checker, error) {
 	}
 	c := &Checker{options: o}
 	err := EachWorkload(files, c.add)
+	c.nameWitnesses()
 	// The longest first, so that no worker has a long one left when the others have ended.
 	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.cost(), a.cost()) })
 	return c, err

@@ -224,7 +224,7 @@ func startKilled(s *subject, r *result) []finding {
 		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
-			Field: field, witness: s.container.witnessName() + "-" + string(Start) + "-always"}}
+			Field: field, witness: s.container.witness + "-" + string(Start) + "-always"}}
 	case limit.Least < start.Max && r.share != nil:
 		return []finding{{StartKilled, Error, fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
@@ -278,7 +278,7 @@ func shortRestart(s *subject, r *result) []finding {
 		}
 		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), least, FormatDown(Seconds(first.Least))),
-			Field: string(s.killer()) + "Probe", witness: s.container.witnessName() + "-" + string(Restart) + "-always"}}
+			Field: string(s.killer()) + "Probe", witness: s.container.witness + "-" + string(Restart) + "-always"}}
 	}
 	return nil
 }
@@ -486,7 +486,7 @@ func shortGrace(s *subject, r *result) []finding {
 	}
 	return []finding{{ShortGrace, Warning, fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Name + "=delete at " + value.Format(s.warm())}, ""}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}, ""}}
 }
 
 // outageIsLong is the time without Ready after a restart of the kubelet that matters.
@@ -543,7 +543,7 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 		}
 		if differ(before, after) {
 			if version == "" && row.id != Recover { // which has no witness
-				version, f.witness = newest.version, c.witnessName()+"-"+string(row.id)+"-"+end
+				version, f.witness = newest.version, c.witness+"-"+string(row.id)+"-"+end
 				if olderIsWorse {
 					version = oldest.version
 				}
@@ -590,7 +590,7 @@ func (s *subject) sameEndpoint(a, b trace.Probe) bool {
 
 // app returns a word for the flag --app of 'probesim run' about the container.
 func (s *subject) app(format string, args ...any) string {
-	return s.container.workload.Name + "/" + s.Container + "=" + fmt.Sprintf(format, args...)
+	return s.container.workload.Ref + "/" + s.Container + "=" + fmt.Sprintf(format, args...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -142,6 +142,17 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// Title returns the name of a workload for people, with its namespace unless that is the default one.
+func (w *Workload) Title() string { return Title(w.Kind, w.Namespace, w.Name) }
+
+// Title returns the name of a workload for people, with its namespace unless that is the default one.
+func Title(kind, namespace, name string) string {
+	if namespace != "" && namespace != v1.NamespaceDefault {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
 // Worst returns the highest severity of the findings in the report, or nothing.
 func (r *Report) Worst() Severity {
 	worst := Severity("")

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ type Workload struct {
 	Pos
 	Kind     string
 	Name     string   // metadata.name, or else metadata.generateName
+	Ref      string   // the name by which a scenario refers to it: NAMESPACE/NAME if the file has this name in several namespaces
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
@@ -62,6 +64,13 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod,
 			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, Template: w.kind.template, root: w.root()})
+	}
+	for i := range m.Workloads {
+		w := &m.Workloads[i]
+		w.Ref = w.Name
+		if slices.ContainsFunc(m.Workloads, func(o Workload) bool { return o.Name == w.Name && o.Pod.Namespace != w.Pod.Namespace }) {
+			w.Ref = w.Pod.Namespace + "/" + w.Name
+		}
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {
@@ -235,6 +244,14 @@ func kindNames() []string {
 		names = append(names, k.kind)
 	}
 	return names
+}
+
+// namespace returns the namespace of the object, which need not be loaded.
+func (m *manifest) namespace() string {
+	if m.object != nil {
+		return cmp.Or(m.object.GetNamespace(), v1.NamespaceDefault)
+	}
+	return cmp.Or(valueOf(m.node.Find("metadata.namespace")), v1.NamespaceDefault)
 }
 
 // root returns the node that has the metadata and spec of the pod.

@@ -25,7 +25,7 @@ var levels = map[check.Severity]report.Level{check.Error: report.ErrorLevel, che
 
 func annotations(w *check.Workload) []report.Annotation {
 	var list []report.Annotation
-	title := w.Kind + " " + w.Name
+	title := w.Title()
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {
 			message := f.Message

@@ -33,7 +33,7 @@ func (t *writer) line(margin int, text string, style report.Style) {
 }
 
 func (t *writer) workload(w *check.Workload, first bool) {
-	title := fmt.Sprintf("%s %s", w.Kind, w.Name)
+	title := w.Title()
 	if len(w.Containers) == 0 {
 		t.gap(first)
 		t.line(0, title, report.Bold)

@@ -29,6 +29,9 @@ type Workload struct {
 	template string // path of the pod template in the object
 }
 
+// Title is the name of a workload for people.
+func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
+
 // Container is the result for a container.
 type Container struct {
 	Name string `json:"name"`

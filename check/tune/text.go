@@ -34,7 +34,7 @@ func (t *writer) line(margin int, text string, style report.Style) {
 }
 
 func (t *writer) workload(r *Report, w *Workload) {
-	title := w.Kind + " " + w.Name
+	title := w.Title()
 	if w.Problem != "" {
 		t.line(0, title, report.Bold)
 		t.line(0, "not tuned: "+w.Problem, report.Bad)

@@ -174,11 +174,11 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 func tellUnmet(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
 		for _, q := range w.Impossible {
-			fmt.Fprintf(stderr, "probesim: %s %s: no container has a probe for %s\n", w.Kind, w.Name, q)
+			fmt.Fprintf(stderr, "probesim: %s: no container has a probe for %s\n", w.Title(), q)
 		}
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {
-				fmt.Fprintf(stderr, "probesim: %s %s, container %s: %s\n", w.Kind, w.Name, c.Name, x.Text)
+				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, x.Text)
 			}
 		}
 	}

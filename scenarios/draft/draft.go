@@ -95,14 +95,14 @@ func checkManifest(o Options, m *scenarios.Manifest) error {
 func entries(m *scenarios.Manifest) []*entry {
 	kinds := map[string]map[string]bool{}
 	for _, w := range m.Workloads {
-		if kinds[w.Name] == nil {
-			kinds[w.Name] = map[string]bool{}
+		if kinds[w.Ref] == nil {
+			kinds[w.Ref] = map[string]bool{}
 		}
-		kinds[w.Name][w.Kind] = true
+		kinds[w.Ref][w.Kind] = true
 	}
 	var list []*entry
 	for _, w := range m.Workloads {
-		e := &entry{Workload: w, kind: len(kinds[w.Name]) > 1}
+		e := &entry{Workload: w, kind: len(kinds[w.Ref]) > 1}
 		switch {
 		case w.Kind == "Pod" || w.Replicas >= 1 && w.Replicas <= mostReplicas:
 		case w.Replicas < 1:

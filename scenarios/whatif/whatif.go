@@ -158,7 +158,7 @@ func (w *writer) steps() {
 			w.step(i, fmt.Sprintf(outages[e.target], e.length))
 		}
 		for _, name := range w.workloads() {
-			if e.what == deletion && (e.container == "" || e.container == name) {
+			if e.what == deletion && (e.container == "" || e.container == name || e.container == path.Base(name)) {
 				w.step(i, "delete: {pod: "+quoted(name)+"}")
 			}
 		}
@@ -169,7 +169,7 @@ func (w *writer) steps() {
 func (w *writer) workloads() []string {
 	var names []string
 	for i := range w.manifest.Workloads {
-		if name := w.manifest.Workloads[i].Name; !slices.Contains(names, name) {
+		if name := w.manifest.Workloads[i].Ref; !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -249,8 +249,8 @@ func (w *writer) duration() time.Duration {
 }
 
 func (w *writer) pod(of *scenarios.Workload) {
-	w.line("  - name: %s", quoted(of.Name))
-	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Name == of.Name && o.Kind != of.Kind }) {
+	w.line("  - name: %s", quoted(of.Ref))
+	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
 		w.line("    kind: %s", of.Kind)
 	}
 	if w.File != "" {
@@ -300,7 +300,7 @@ func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 // isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
 func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
 	if e.container != "" {
-		return e.container == c.Name || e.container == of.Name+"/"+c.Name
+		return e.container == c.Name || e.container == of.Name+"/"+c.Name || e.container == of.Ref+"/"+c.Name
 	}
 	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 }
@@ -384,11 +384,15 @@ func (w *writer) unused() error {
 		if w.used[i] {
 			continue
 		}
+		workload := path.Dir(e.container) // "." without one
 		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
 		switch {
 		case e.what == deletion:
 			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, w.workloads()), list(w.workloads()))
+		case workload != "." && !slices.Contains(w.workloads(), workload):
+			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(workload),
+				strict.DidYouMean(workload, w.workloads()), list(w.workloads()))
 		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
 			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, containers), list(containers))
