@@ -157,23 +157,29 @@ func (w *writer) steps() {
 		if e.what == outage {
 			w.step(i, fmt.Sprintf(outages[e.target], e.length))
 		}
-		for _, name := range w.workloads() {
-			if e.what == deletion && (e.container == "" || e.container == name || e.container == path.Base(name)) {
+		for _, name := range w.workloads(e.container) {
+			if e.what == deletion {
 				w.step(i, "delete: {pod: "+quoted(name)+"}")
 			}
 		}
 	}
 }
 
-// workloads returns the distinct names of the workloads. A name stands for all workloads that have it.
-func (w *writer) workloads() []string {
+// workloads returns the distinct names by which a scenario refers to the workloads that a name means. An empty name means all.
+func (w *writer) workloads(name string) []string {
 	var names []string
 	for i := range w.manifest.Workloads {
-		if name := w.manifest.Workloads[i].Ref; !slices.Contains(names, name) {
-			names = append(names, name)
+		of := &w.manifest.Workloads[i]
+		if (name == "" || means(name, of)) && !slices.Contains(names, of.Ref) {
+			names = append(names, of.Ref)
 		}
 	}
 	return names
+}
+
+// means reports whether a name, with or without a namespace, means a workload.
+func means(name string, of *scenarios.Workload) bool {
+	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
 }
 
 // step writes a step for an event.
@@ -300,7 +306,7 @@ func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 // isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
 func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
 	if e.container != "" {
-		return e.container == c.Name || e.container == of.Name+"/"+c.Name || e.container == of.Ref+"/"+c.Name
+		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
 	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 }
@@ -384,15 +390,15 @@ func (w *writer) unused() error {
 		if w.used[i] {
 			continue
 		}
-		workload := path.Dir(e.container) // "." without one
+		all, workload := w.workloads(""), path.Dir(e.container) // "." without one
 		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
 		switch {
 		case e.what == deletion:
 			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
-				strict.DidYouMean(e.container, w.workloads()), list(w.workloads()))
-		case workload != "." && !slices.Contains(w.workloads(), workload):
+				strict.DidYouMean(e.container, all), list(all))
+		case workload != "." && len(w.workloads(workload)) == 0:
 			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(workload),
-				strict.DidYouMean(workload, w.workloads()), list(w.workloads()))
+				strict.DidYouMean(workload, all), list(all))
 		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
 			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, containers), list(containers))
