@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // rowTexts are the texts of the rows, in the order of a report.
@@ -146,9 +147,13 @@ func (c *container) values(id RowID) []Value {
 	return list
 }
 
-// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met.
+// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met, and
+// neither is one about a container with a probe that can never run.
 func (q Requirement) verify(w *workload) Verification {
 	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration)}
+	if v.Reason = q.Row.unverifiable(w); v.Reason != "" {
+		return v
+	}
 	least := bounds.Never
 	for _, c := range w.containers {
 		values := c.values(q.Row)
@@ -165,12 +170,49 @@ func (q Requirement) verify(w *workload) Verification {
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
-		v.Value = Seconds(worst.Greatest)
+		v.Value = new(Seconds(worst.Greatest))
 		if q.Row.IsLimit() {
-			v.Value = Seconds(worst.Least)
+			v.Value = new(Seconds(worst.Least))
 		}
 	}
 	return v
+}
+
+// unverifiable says why nothing tells whether a requirement on the row holds, or returns an empty string.
+func (id RowID) unverifiable(w *workload) string {
+	has, values := false, 0
+	for _, c := range w.containers {
+		if !slices.ContainsFunc(id.Probes(), func(p trace.Probe) bool { return probeOf(c.spec, p) != nil }) {
+			continue
+		}
+		has = true
+		for _, r := range c.results {
+			if i := slices.IndexFunc(r.findings, func(f finding) bool { return f.ID == BrokenProbe }); i >= 0 {
+				return fmt.Sprintf("the %s of container %s can never run", r.findings[i].Field, c.spec.Name)
+			}
+			if r.err != nil {
+				return fmt.Sprintf("container %s was not checked", c.spec.Name)
+			}
+		}
+		values += len(c.values(id))
+	}
+	switch {
+	case !has:
+		return id.Missing()
+	case values == 0:
+		return "no container restarts"
+	}
+	return ""
+}
+
+func probeOf(c *v1.Container, p trace.Probe) *v1.Probe {
+	switch p {
+	case trace.Startup:
+		return c.StartupProbe
+	case trace.Liveness:
+		return c.LivenessProbe
+	}
+	return c.ReadinessProbe
 }
 
 // describe describes a probe for people.

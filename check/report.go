@@ -107,10 +107,13 @@ type Verification struct {
 	Row         RowID   `json:"row"`
 	Required    Seconds `json:"required"`
 	Met         bool    `json:"met"`
-	Container   string  `json:"container,omitempty"` // the container that decides; empty if no container has the row
-	Value       Seconds `json:"value"`
-	Case        string  `json:"case,omitempty"`
-	Kubernetes  string  `json:"kubernetes,omitempty"`
+	// Reason says why there is nothing to verify: no container has the row, or a probe of one can never run. Such a requirement is not
+	// met, and has no container and no value.
+	Reason     string   `json:"reason,omitempty"`
+	Container  string   `json:"container,omitempty"` // the container that decides
+	Value      *Seconds `json:"value,omitempty"`
+	Case       string   `json:"case,omitempty"`
+	Kubernetes string   `json:"kubernetes,omitempty"`
 	// Margin is the distance from the value to the requirement, negative if the requirement is not met. It is nil if no container
 	// has the row, or the value has no limit.
 	Margin *Seconds `json:"margin,omitempty"`

@@ -63,8 +63,8 @@ func sample(text string) *check.Report {
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
 			Requirements: []check.Verification{
-				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: s(50), Case: text, Kubernetes: text, Margin: new(s(-5))},
-				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: s(30), Kubernetes: text, Margin: new(s(15))},
+				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
+				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
 				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1)},
 			},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}}},
@@ -201,7 +201,7 @@ func TestParts(t *testing.T) {
 		"<dd>0s 1m", "<dd>50%",
 		"start&gt;=55s: 50.0s in container name, name (name) <span class=\"margin\">5.00s short of it</span>",
 		`<span class="margin">margin 15.0s</span>`,
-		"unready&lt;=1s: no container has a probe for it",
+		"unready&lt;=1s: no container has a readiness probe",
 		"<code>probesim run name --app name</code>",
 		`<pre class="broken">not checked: name</pre>`,
 		"No container has probes.",

@@ -193,10 +193,10 @@ func best(t *check.Time) string {
 
 // Requirement describes the result for a requirement in one line.
 func Requirement(v *check.Verification) string {
-	if v.Container == "" {
-		return v.Requirement + ": no container has a probe for it"
+	if v.Value == nil {
+		return v.Requirement + ": " + v.Reason
 	}
-	text := v.Requirement + ": " + v.Row.Format(v.Value) + " in container " + v.Container
+	text := v.Requirement + ": " + v.Row.Format(*v.Value) + " in container " + v.Container
 	if v.Case != "" {
 		text += ", " + v.Case
 	}

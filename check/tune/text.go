@@ -40,7 +40,7 @@ func (t *writer) workload(r *Report, w *Workload) {
 		t.line(0, "not tuned: "+w.Problem, report.Bad)
 	}
 	for _, q := range w.Impossible {
-		t.line(0, fmt.Sprintf("%s: no container has a probe for %s", title, q), report.Bad)
+		t.line(0, title+", "+Impossible(q), report.Bad)
 	}
 	for i := range w.Containers {
 		if i > 0 {

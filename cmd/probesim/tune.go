@@ -174,7 +174,7 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 func tellUnmet(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
 		for _, q := range w.Impossible {
-			fmt.Fprintf(stderr, "probesim: %s: no container has a probe for %s\n", w.Title(), q)
+			fmt.Fprintf(stderr, "probesim: %s, %s\n", w.Title(), tune.Impossible(q))
 		}
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {
