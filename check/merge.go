@@ -71,7 +71,7 @@ func (c *Checker) workload(w *workload) Workload {
 	}
 	out.Problem = strings.Join(problems, "\n")
 	for _, q := range w.require {
-		out.Requirements = append(out.Requirements, q.verify(w))
+		out.Requirements = append(out.Requirements, c.verify(q, w))
 	}
 	return out
 }
@@ -149,24 +149,29 @@ func (c *container) values(id RowID) []Value {
 
 // verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met, and
 // neither is one about a container with a probe that can never run.
-func (q Requirement) verify(w *workload) Verification {
-	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration)}
+func (c *Checker) verify(q Requirement, w *workload) Verification {
+	pos := w.Pos
+	if w.annotation != nil {
+		pos = w.annotation.ValuePos
+	}
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), File: w.file, Line: pos.Line, Column: pos.Column}
 	if v.Reason = q.Row.unverifiable(w); v.Reason != "" {
 		return v
 	}
+	var decides *container
 	least := bounds.Never
-	for _, c := range w.containers {
-		values := c.values(q.Row)
+	for _, found := range w.containers {
+		values := found.values(q.Row)
 		if len(values) == 0 {
 			continue
 		}
 		worst := q.worst(values)
 		margin, ok := q.meets(worst)
-		if v.Container != "" && margin >= least {
+		if decides != nil && margin >= least {
 			continue
 		}
-		least = margin
-		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, c.spec.Name, worst.Case, worst.Kubernetes, nil
+		decides, least = found, margin
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, found.spec.Name, worst.Case, worst.Kubernetes, nil
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
@@ -175,7 +180,29 @@ func (q Requirement) verify(w *workload) Verification {
 			v.Value = new(Seconds(worst.Least))
 		}
 	}
+	for _, p := range q.Row.Probes() {
+		if probeOf(decides.spec, p) != nil {
+			pos = decides.at(string(p) + "Probe")
+			v.Line, v.Column = pos.Line, pos.Column
+			break
+		}
+	}
+	if v.Witness = decides.breaks(q); v.Witness != "" && c.options.Delays != typical {
+		v.Delays = c.options.Delays
+	}
 	return v
+}
+
+// breaks returns the beginning of the names of the scenarios that show that a container does not meet a requirement, or nothing.
+func (c *container) breaks(q Requirement) string {
+	ends := c.ends(q.Row)
+	switch {
+	case q.Row.IsLimit() && ends[0] != nil && !q.Holds(Seconds(ends[0].LeastShown())):
+		return c.witness + "-" + string(q.Row) + "-always"
+	case !q.Row.IsLimit() && ends[1] != nil && !q.Holds(Seconds(ends[1].GreatestShown())):
+		return c.witness + "-" + string(q.Row) + "-worst"
+	}
+	return ""
 }
 
 // unverifiable says why nothing tells whether a requirement on the row holds, or returns an empty string.

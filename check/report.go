@@ -117,6 +117,16 @@ type Verification struct {
 	// Margin is the distance from the value to the requirement, negative if the requirement is not met. It is nil if no container
 	// has the row, or the value has no limit.
 	Margin *Seconds `json:"margin,omitempty"`
+	// File, Line and Column are the position of the probe that decides, or else of the annotation with the requirement, or else of the
+	// workload.
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Witness is the beginning of the names of the scenarios that show why the requirement is not met, among those of
+	// Checker.Witnesses. It is empty if none does.
+	Witness string `json:"witness,omitempty"`
+	// Delays are the nodes of the witness, if they are not the typical ones.
+	Delays string `json:"delays,omitempty"`
 }
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.

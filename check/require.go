@@ -58,7 +58,7 @@ func (id RowID) Probes() []trace.Probe {
 	case Serving, Unready:
 		return []trace.Probe{trace.Readiness}
 	case Ready:
-		return []trace.Probe{trace.Startup, trace.Readiness}
+		return []trace.Probe{trace.Readiness, trace.Startup}
 	}
 	return []trace.Probe{trace.Liveness}
 }

@@ -27,13 +27,34 @@ type Workload struct {
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
-	// Annotations are the annotations of the workload itself.
-	Annotations map[string]string
-
 	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
 	Template string
 
-	root *strict.Node
+	root, node *strict.Node // of the pod template, and of the object
+}
+
+// Annotation is an annotation in a manifest.
+type Annotation struct {
+	Key, Value       string
+	KeyPos, ValuePos Pos
+	Path             string
+}
+
+// Annotations returns the annotations of a workload whose key begins with a prefix: its own ones, and then those of its pod template.
+func (w *Workload) Annotations(prefix string) []Annotation {
+	var list []Annotation
+	for _, object := range []*strict.Node{w.node, w.root} {
+		all := object.Find("metadata.annotations")
+		for i, key := range all.Keys {
+			if value := all.Items[i]; strings.HasPrefix(key.Name, prefix) {
+				list = append(list, Annotation{key.Name, value.Value, key.Pos, value.Pos, value.Path()})
+			}
+		}
+		if w.Template == "" {
+			break
+		}
+	}
+	return list
 }
 
 // At returns the position of a field of the pod, as in spec.containers[0].livenessProbe.periodSeconds. If the manifest does
@@ -63,7 +84,7 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		pod := w.newPod()
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod,
-			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, Template: w.kind.template, root: w.root()})
+			Notes: portNotes(pod, &podErrors{manifest: w}), Template: w.kind.template, root: w.root(), node: w.node})
 	}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]

@@ -68,6 +68,9 @@ func (t *writer) requirement(v *check.Verification) {
 		mark, style = "FAIL  ", report.Bad
 	}
 	t.line(0, mark+render.Requirement(v), style)
+	if command := render.RequirementCommand(v); command != "" {
+		t.line(2, command, report.Dim)
+	}
 }
 
 // Suffix says that something is added or removed, or nothing.

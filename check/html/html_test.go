@@ -65,7 +65,7 @@ func sample(text string) *check.Report {
 			Requirements: []check.Verification{
 				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
 				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
-				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1)},
+				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Reason: "no container has a readiness probe"},
 			},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}}},
 	}

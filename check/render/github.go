@@ -39,7 +39,11 @@ func annotations(w *check.Workload) []report.Annotation {
 	}
 	for _, v := range w.Requirements {
 		if !v.Met {
-			list = append(list, report.Annotation{File: w.File, Line: w.Line, Title: title + ": a requirement is not met", Message: Requirement(&v)})
+			message := Requirement(&v)
+			if command := RequirementCommand(&v); command != "" {
+				message += "\n" + command
+			}
+			list = append(list, report.Annotation{File: v.File, Line: v.Line, Column: v.Column, Title: title + ": a requirement is not met", Message: message})
 		}
 	}
 	if w.Problem != "" {

@@ -48,6 +48,9 @@ func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
 			mark = "**not met**"
 		}
 		fmt.Fprintf(b, "- %s: %s\n", mark, Escape(Requirement(&v)))
+		if command := RequirementCommand(&v); command != "" {
+			fmt.Fprintf(b, "\n      %s\n\n", command)
+		}
 	}
 }
 

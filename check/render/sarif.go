@@ -80,7 +80,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 		}
 		for _, v := range workload.Requirements {
 			if !v.Met {
-				add(requirementRule, "error", Requirement(&v), workload.File, workload.Line, 0)
+				add(requirementRule, "error", Requirement(&v), v.File, v.Line, v.Column)
 			}
 		}
 	}

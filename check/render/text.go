@@ -181,6 +181,9 @@ func (t *writer) requirement(v *check.Verification) {
 		mark, style = "FAIL  ", report.Bad
 	}
 	t.line(0, mark+Requirement(v), style)
+	if command := RequirementCommand(v); command != "" {
+		t.line(2, command, report.Dim)
+	}
 }
 
 // best describes the best value of a time. It is empty if there is none, because the worst value says so.

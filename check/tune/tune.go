@@ -50,10 +50,10 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 }
 
 // add adds a workload with requirements.
-func (t *Tuner) add(f check.File, w *scenarios.Workload) error {
-	require, err := t.options.RequirementsOf(f.Name, w)
-	if err != nil || len(require) == 0 {
-		return err
+func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
+	require, _, errs := t.options.RequirementsOf(w)
+	if len(errs) > 0 || len(require) == 0 {
+		return errs
 	}
 	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, template: w.Template}
 	for _, q := range require {

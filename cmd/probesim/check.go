@@ -66,7 +66,8 @@ fails. In between, the outcome depends on timing.
 Below the table are findings: settings that a run shows to be a problem, with
 the command that shows the run.
 
-Rows for --require, and for the annotation probesim.dev/require of a workload:
+Rows for --require, and for the annotation probesim.dev/require of a workload or
+of its pod template:
   start>=D    a start may take D
   restart>=D  a start after a kill, or after a crash of a program that was up
   retry>=D    a start after a crash in a start
@@ -216,7 +217,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r, c = c.Report(), nil
 	case err != nil && o.output == "github":
-		annotate(cmd.OutOrStdout(), "invalid manifest", err)
+		annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
 	case err != nil:
 		return err

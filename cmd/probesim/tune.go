@@ -27,7 +27,8 @@ func newTune() *cobra.Command {
 		Long: `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
 stdin. The requirements are those of check: see 'probesim check --help'. The
-annotation probesim.dev/require of a workload replaces --require.
+annotation probesim.dev/require of a workload or of its pod template replaces
+--require.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
