@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -90,9 +91,12 @@ type Finding struct {
 	// Witness is the beginning of the names of the scenarios that show the finding, among those of Checker.Witnesses. It is empty
 	// if App shows it.
 	Witness string `json:"witness,omitempty"`
-	// Delays are the nodes of the witness, if they are not the typical ones.
+	// Delays are the nodes of the run.
 	Delays     string `json:"delays,omitempty"`
 	Kubernetes string `json:"kubernetes"` // the version of the run
+	// Versions are the two versions that differ, and Start is how long a start takes in their figures, if that is known.
+	Versions []string `json:"versions,omitempty"`
+	Start    string   `json:"start,omitempty"`
 }
 
 // finding is a Finding in one version, before its position is known.
@@ -103,6 +107,8 @@ type finding struct {
 	Field    string // of the container
 	App      []string
 	witness  string
+	versions []string
+	start    string
 }
 
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
@@ -126,10 +132,13 @@ func (c *Checker) findings(found *container) []Finding {
 		}
 	}
 	if f, version, differ := found.versionsDiffer(); differ {
+		if c.options.Start != nil {
+			f.start = interval(*c.options.Start)
+		}
 		list = append(list, found.place(f, version))
 	}
 	for i := range list {
-		if list[i].Witness != "" && c.options.Delays != typical {
+		if list[i].ID != BrokenProbe { // which every node shows
 			list[i].Delays = c.options.Delays
 		}
 	}
@@ -150,14 +159,12 @@ func (c *container) leastShare() *result {
 	return worst
 }
 
-// typical is the name of the delays that 'probesim check' takes unless it is told otherwise.
-const typical = "typical"
-
 func (c *container) place(f finding, version string) Finding {
 	pos := c.at(f.Field)
 	return Finding{
 		ID: f.ID, Severity: f.Severity, Message: f.Message, Field: strings.TrimSuffix(c.path+"."+f.Field, "."),
 		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Witness: f.witness, Kubernetes: version,
+		Versions: f.versions, Start: f.start,
 	}
 }
 
@@ -191,12 +198,21 @@ func (r *result) broken(s *subject) error {
 	})
 	for _, p := range probeTypes {
 		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
-			r.findings = append(r.findings, finding{
-				BrokenProbe, Error, fmt.Sprintf("The %s probe can never run: %s. %s", p, strings.TrimSuffix(rec.Message, "."), consequence[p]), string(p) + "Probe", nil, "",
-			})
+			r.findings = append(r.findings, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", Message: fmt.Sprintf(
+				"The %s probe can never run: %s. %s", p, s.brokenBy(p, rec), consequence[p])})
 		}
 	}
 	return err
+}
+
+// brokenBy says why a probe can never run.
+func (s *subject) brokenBy(p trace.Probe, rec *trace.Record) string {
+	for _, port := range scenarios.UnknownPorts(s.container.spec) {
+		if slices.Contains(port.Keys, string(p)) {
+			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
+		}
+	}
+	return strings.TrimSuffix(rec.Message, ".")
 }
 
 var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
@@ -226,13 +242,13 @@ func startKilled(s *subject, r *result) []finding {
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
 			Field: field, witness: s.container.witness + "-" + string(Start) + "-always"}}
 	case limit.Least < start.Max && r.share != nil:
-		return []finding{{StartKilled, Error, fmt.Sprintf(
+		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), field, app, ""}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), Field: field, App: app}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
-		return []finding{{StartTight, Warning, fmt.Sprintf(
+		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), field, app, ""}}
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
 	}
 	return nil
 }
@@ -254,9 +270,9 @@ func noStartupProbe(s *subject, r *result) []finding {
 	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
 		return nil
 	}
-	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
+	return []finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}, ""}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
@@ -381,11 +397,22 @@ func execTimeout(s *subject, _ *result) []finding {
 		if p == trace.Readiness {
 			severity = Note
 		}
-		list = append(list, finding{ExecTimeout, severity, fmt.Sprintf(
+		list = append(list, finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), string(p) + "Probe", []string{s.app("%s ok in 1.5s at %s", p, value.Format(s.warm()))}, ""})
+			p), Field: string(p) + "Probe", App: []string{s.app("%s ok in 1.5s at %s", s.asked(p), value.Format(s.warm()))}})
 	}
 	return list
+}
+
+// asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
+func (s *subject) asked(p trace.Probe) string {
+	for _, e := range scenarios.Endpoints(s.container.spec) {
+		text := strings.Join(strings.Fields(e.Text), " ")
+		if _, found := scenarios.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
+			return text
+		}
+	}
+	return string(p)
 }
 
 // longTimeout finds probes that run less often while their program hangs.
@@ -416,9 +443,9 @@ func longTimeout(s *subject, _ *result) []finding {
 		if err != nil || apart <= period+tenth {
 			continue
 		}
-		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
+		list = append(list, finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format(apart.Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at %s", value.Format(s.warm()))}, ""})
+			p, format(apart.Round(tenth)), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(s.warm()))}})
 	}
 	return list
 }
@@ -437,9 +464,9 @@ func slowReady(s *subject, r *result) []finding {
 		return nil
 	}
 	field, advice := s.slowest(atOnce.Least)
-	return []finding{{SlowReady, Note, strings.TrimSpace(fmt.Sprintf(
+	return []finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
 		"A container that is up at once becomes ready only after %s to %s. %s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), field, nil, ""}}
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
 }
 
 // slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
@@ -484,9 +511,9 @@ func shortGrace(s *subject, r *result) []finding {
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || r.deleted.Stopped < hookIsLong {
 		return nil
 	}
-	return []finding{{ShortGrace, Warning, fmt.Sprintf(
+	return []finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}, ""}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}}}
 }
 
 // outageIsLong is the time without Ready after a restart of the kubelet that matters.
@@ -520,9 +547,9 @@ func kubeletRestart(s *subject, r *result) []finding {
 	if readiness.SuccessThreshold > 1 {
 		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
 	}
-	return []finding{{KubeletRestart, Note, fmt.Sprintf(
+	return []finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for example for %s: the kubelet of %s forgets the results of its probes%s.",
-		format(longest.Round(tenth)), r.version, needs), "readinessProbe", []string{"kubelet down 3s at " + value.Format(at)}, ""}}
+		format(longest.Round(tenth)), r.version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(at)}}}
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
@@ -548,10 +575,10 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 					version = oldest.version
 				}
 			}
-			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
+			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
-	f.ID, f.Severity = VersionsDiffer, Note
+	f.ID, f.Severity, f.versions = VersionsDiffer, Note, []string{oldest.version, newest.version}
 	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; "))
 	return f, cmp.Or(version, oldest.version), len(differences) > 0
 }
@@ -615,5 +642,5 @@ func interval(i Interval) string {
 
 // seconds formats a duration for a flag, rounded up to a tenth of a second.
 func seconds(d time.Duration) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", (d+tenth-1).Truncate(tenth).Seconds()), ".0") + "s"
+	return value.Format((d + tenth - 1).Truncate(tenth))
 }

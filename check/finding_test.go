@@ -134,13 +134,13 @@ func TestVersionsDiffer(t *testing.T) {
 	old, _ := profile.Named("v1.34.4")
 	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 2}")
 	var got []string
-	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}}).Workloads[0].Containers[0].Findings {
+	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}, Delays: "default"}).Workloads[0].Containers[0].Findings {
 		got = append(got, string(f.ID)+": "+f.Message)
 		if f.ID == check.VersionsDiffer && (f.Witness != "web-app-restart-always" || f.Kubernetes != "v1.37.0") {
 			t.Errorf("the finding points to the witness %q in %s, not to the version whose restarts have less time", f.Witness, f.Kubernetes)
 		}
 	}
-	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.00s; recover: 27.0s and 17.2s."
+	want := "versions-differ: v1.34.4 and v1.37.0 differ. \"comes up again if its start takes up to\": 50.0s and 4.00s; \"hung -> Ready again\": 27.0s and 17.2s."
 	if !slices.Contains(got, want) {
 		t.Errorf("the findings are %q, want %q", got, want)
 	}

@@ -187,7 +187,7 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 			break
 		}
 	}
-	if v.Witness = decides.breaks(q); v.Witness != "" && c.options.Delays != typical {
+	if v.Witness = decides.breaks(q); v.Witness != "" {
 		v.Delays = c.options.Delays
 	}
 	return v
@@ -328,8 +328,10 @@ func format(d time.Duration) string {
 		return "0s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.2fs", d.Seconds())
-	case d < 10*time.Minute:
+	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%dm%04.1fs", d/time.Minute, (d % time.Minute).Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 	}

@@ -125,7 +125,7 @@ type Verification struct {
 	// Witness is the beginning of the names of the scenarios that show why the requirement is not met, among those of
 	// Checker.Witnesses. It is empty if none does.
 	Witness string `json:"witness,omitempty"`
-	// Delays are the nodes of the witness, if they are not the typical ones.
+	// Delays are the nodes of the witness.
 	Delays string `json:"delays,omitempty"`
 }
 

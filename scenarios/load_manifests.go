@@ -106,6 +106,9 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 // WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string { return kindNames() }
 
+// Workloads lists what can be a workload, for people.
+var Workloads = strings.Join(kindNames(), ", ") + ", or a custom resource with containers in spec.template, such as a Rollout or a Service of Knative"
+
 // IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
 	w := kindNamed(kind)

@@ -170,7 +170,7 @@ func TestChart(t *testing.T) {
 		cells = append(cells, x.Cells)
 	}
 	want := [][3]string{
-		{"50.0s", "50.0s – 60.0s", "60.0s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
+		{"50.0s", "50.0s – 1m00.0s", "1m00.0s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
 	}
 	if !slices.Equal(cells, want) {
 		t.Errorf("the numbers are %q, want %q", cells, want)
@@ -223,7 +223,7 @@ func TestParts(t *testing.T) {
 // TestNumberLinksToItsRun checks that the number at the end of a row links to the run that has it, and that other numbers do not.
 func TestNumberLinksToItsRun(t *testing.T) {
 	page := write(t, sample("name"))
-	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">60.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
+	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">1m00.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
 		t.Error("the number does not link to its run")
 	}
 	if n := strings.Count(page, `title="Show the run"`); n != 1 {

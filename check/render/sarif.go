@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/url"
-	"path/filepath"
+	"strings"
 
 	"probesim.dev/check"
 	"probesim.dev/scenarios"
@@ -99,8 +99,8 @@ func uri(file string) string {
 	switch {
 	case file == "":
 		return scenarios.Stdin
-	case filepath.IsAbs(file):
-		return (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()
+	case strings.HasPrefix(file, "/"):
+		return (&url.URL{Scheme: "file", Path: file}).String()
 	}
 	return (&url.URL{Path: file}).String()
 }

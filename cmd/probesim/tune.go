@@ -104,7 +104,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w", err)}
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint("tune", files, err))}
 	}
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}

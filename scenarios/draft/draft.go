@@ -89,7 +89,7 @@ func checkManifest(o Options, m *scenarios.Manifest) error {
 	if len(m.Others) > 0 {
 		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s, or a custom resource with containers in spec.template", file, printable.Text(has), strings.Join(scenarios.WorkloadKinds(), ", "))
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), scenarios.Workloads)
 }
 
 func entries(m *scenarios.Manifest) []*entry {

@@ -55,7 +55,7 @@ func write(o Options) ([]byte, *scenarios.Scenario, error) {
 		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), strings.Join(scenarios.WorkloadKinds(), ", "))
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), scenarios.Workloads)
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
