@@ -47,6 +47,7 @@ const (
 	ExecTimeout     FindingID = "exec-timeout"
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
+	DelayFromStart  FindingID = "delay-from-start"
 	ShortGrace      FindingID = "short-grace"
 	KubeletRestart  FindingID = "kubelet-restart"
 	VersionsDiffer  FindingID = "versions-differ"
@@ -71,6 +72,7 @@ var rules = []Rule{
 	{ExecTimeout, "A command has the default timeout of 1 s."},
 	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
 	{SlowReady, "A container that is up waits long to become ready."},
+	{DelayFromStart, "The delay of a probe is over when the startup probe succeeds."},
 	{ShortGrace, "The preStop hook leaves the program little of the grace period."},
 	{KubeletRestart, "A restart of the kubelet makes a healthy container not ready."},
 	{VersionsDiffer, "The versions of Kubernetes behave differently."},
@@ -172,7 +174,7 @@ func (c *container) place(f finding, version string) Finding {
 func find(s *subject, r *result) []finding {
 	var list []finding
 	for _, look := range []func(*subject, *result) []finding{
-		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, shortGrace, kubeletRestart,
+		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
 	} {
 		list = append(list, look(s, r)...)
 	}
@@ -497,6 +499,39 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
 	}
 	return field, advice
+}
+
+// delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
+// pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
+func delayFromStart(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		if s.Probe(trace.Startup) == nil || s.Probe(p) == nil || s.Probe(p).InitialDelaySeconds <= s.Probe(p).PeriodSeconds { // a shorter one matters little
+			continue
+		}
+		delay := time.Duration(s.Probe(p).InitialDelaySeconds) * time.Second
+		start := delay + time.Second
+		rules := []bounds.Rule{{Instance: bounds.AnyInstance, Misfortune: bounds.Refuse, For: start}}
+		var succeeded, first virtual.Time
+		err := s.Run(s.options.Nodes, rules, delay+time.Hour, func(r *trace.Record) bool {
+			switch {
+			case r.Kind != trace.ProbeExecuted || r.Container != s.Container:
+			case r.Probe == trace.Startup && r.Result == trace.Success:
+				succeeded = r.T
+			case r.Probe == p && succeeded > 0:
+				first = r.T
+			}
+			return first > 0
+		})
+		after := first.Sub(succeeded)
+		if err != nil || first == 0 || after >= delay {
+			continue
+		}
+		list = append(list, finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
+			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the first run of the %s probe comes %s after this success. The startup probe holds it back until then anyway.",
+			seconds(start), p, format(after.Round(10*time.Millisecond))), Field: string(p) + "Probe.initialDelaySeconds", App: []string{s.app("start %s", seconds(start))}})
+	}
+	return list
 }
 
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.

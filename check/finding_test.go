@@ -77,6 +77,13 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThr
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "a delay of readiness", want: "slow-ready:9", container: `readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}`},
+		{name: "a delay beside a startup probe", want: "delay-from-start:10", container: `
+startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
+livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 20, periodSeconds: 5, failureThreshold: 10}`},
+		{name: "a delay that no start outlasts", container: `
+startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
+readinessProbe: {httpGet: {path: /ready, port: 80}, initialDelaySeconds: 2, periodSeconds: 5}
+livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, periodSeconds: 5, failureThreshold: 10}`},
 		{name: "starts that are too long", want: "start-killed:9", start: &check.Interval{Min: 3e9, Max: 9e9}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 5}`},
 		{name: "starts that are almost too long", want: "start-tight:9", start: &check.Interval{Min: 3e9, Max: 8500e6}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 10}`},
 	} {

@@ -252,7 +252,7 @@ func (j *job) runName() string {
 type whyQuestion struct {
 	pod       string
 	among     []string // the pods in which to find a restart
-	container string // empty: all containers
+	container string   // empty: all containers
 	restart   *int
 	any       bool // find a container with a restart
 	ready     bool
