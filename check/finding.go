@@ -13,6 +13,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -209,7 +210,7 @@ func (r *result) broken(s *subject) error {
 
 // brokenBy says why a probe can never run.
 func (s *subject) brokenBy(p trace.Probe, rec *trace.Record) string {
-	for _, port := range scenarios.UnknownPorts(s.container.spec) {
+	for _, port := range scenarios.UnknownPorts(podutil.Find(s.Pod(), s.Container)) {
 		if slices.Contains(port.Keys, string(p)) {
 			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
 		}
