@@ -31,7 +31,7 @@ func BenchmarkTenWorkloads(b *testing.B) {
 		}
 		file := check.File{Name: name, Data: data}
 		files = append(files, file)
-		if err := check.EachWorkload([]check.File{file}, func(check.File, *scenarios.Workload) error { found++; return nil }); err != nil {
+		if err := check.EachWorkload([]check.File{file}, func(check.File, *scenarios.Workload) scenarios.Errors { found++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 		if found >= workloads {

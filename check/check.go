@@ -32,7 +32,8 @@ type Options struct {
 	Nodes    bounds.Nodes
 	Delays   string    // name of the delays of Nodes, for reports
 	Start    *Interval // how long the programs take to start; nil: not known
-	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload replaces it.
+	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload, or else of its pod template,
+	// replaces it.
 	Require Requirements
 	// IgnoreAnnotations makes Require hold for all workloads, whatever their annotations say.
 	IgnoreAnnotations bool
@@ -40,21 +41,34 @@ type Options struct {
 	Modify func(file string, w *scenarios.Workload)
 }
 
-// RequirementsOf returns what must hold for a workload of a file.
-func (o *Options) RequirementsOf(file string, w *scenarios.Workload) (Requirements, error) {
-	text, has := w.Annotations[RequireAnnotation]
-	if !has || o.IgnoreAnnotations {
-		return o.Require, nil
+// RequirementsOf returns what must hold for a workload, and the annotation that says so, or nil.
+func (o *Options) RequirementsOf(w *scenarios.Workload) (Requirements, *scenarios.Annotation, scenarios.Errors) {
+	if o.IgnoreAnnotations {
+		return o.Require, nil, nil
 	}
-	list, err := ParseRequirements(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s:%d: annotation %s: %w", file, w.Line, RequireAnnotation, err)
+	var errs scenarios.Errors
+	list, from := o.Require, (*scenarios.Annotation)(nil)
+	for _, a := range w.Annotations(annotationPrefix) {
+		if a.Key != RequireAnnotation {
+			errs = append(errs, scenarios.Error{Pos: a.KeyPos, Path: a.Path, Message: "probesim reads only the annotation " + RequireAnnotation})
+			continue
+		}
+		own, err := ParseRequirements(a.Value)
+		if err != nil {
+			errs = append(errs, scenarios.Error{Pos: a.ValuePos, Path: a.Path, Message: err.Error()})
+		}
+		if from == nil {
+			list, from = own, &a
+		}
 	}
-	return list, nil
+	return list, from, errs
 }
 
-// RequireAnnotation is the annotation of a workload with its requirements.
-const RequireAnnotation = "probesim.dev/require"
+// annotationPrefix is that of the annotations of probesim. RequireAnnotation is the only one: it has the requirements of a workload.
+const (
+	annotationPrefix  = "probesim.dev/"
+	RequireAnnotation = annotationPrefix + "require"
+)
 
 // Checker checks the workloads of manifests.
 type Checker struct {
@@ -68,6 +82,7 @@ type workload struct {
 	*scenarios.Workload
 	file       string
 	require    Requirements
+	annotation *scenarios.Annotation // that has the requirements; nil: they are those of the Options
 	containers []*container
 }
 
@@ -76,7 +91,9 @@ type container struct {
 	workload *workload
 	spec     *v1.Container
 	path     string // of the container in the pod
-	results  []*result
+	// witness is the beginning of the names of the scenarios that show it, as in a check of its file alone.
+	witness string
+	results []*result
 }
 
 // task measures one container in one version.
@@ -94,6 +111,7 @@ func New(files []File, o Options) (*Checker, error) {
 	}
 	c := &Checker{options: o}
 	err := EachWorkload(files, c.add)
+	c.nameWitnesses()
 	// The longest first, so that no worker has a long one left when the others have ended.
 	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.cost(), a.cost()) })
 	return c, err
@@ -117,34 +135,36 @@ func (t *task) cost() int64 {
 	return probes * (own + length)
 }
 
-// EachWorkload calls visit for each workload of the files. The error lists those of the manifests and of visit.
-func EachWorkload(files []File, visit func(File, *scenarios.Workload) error) error {
-	var errs []error
+// EachWorkload calls visit for each workload of the files. The error is of type scenarios.Errors. It lists those of the manifests and of
+// visit.
+func EachWorkload(files []File, visit func(File, *scenarios.Workload) scenarios.Errors) error {
+	var all scenarios.Errors
 	for _, f := range files {
 		m, err := scenarios.ReadManifest(f.Name, f.Data)
-		if err != nil {
-			errs = append(errs, err)
+		if list, invalid := errors.AsType[scenarios.Errors](err); invalid {
+			all = append(all, list...)
 			continue
 		}
 		for i := range m.Workloads {
-			if err := visit(f, &m.Workloads[i]); err != nil {
-				errs = append(errs, err)
-			}
+			all = append(all, visit(f, &m.Workloads[i])...)
 		}
 	}
-	return errors.Join(errs...)
+	if len(all) == 0 {
+		return nil
+	}
+	return all
 }
 
 // add adds the tasks for a workload.
-func (c *Checker) add(f File, w *scenarios.Workload) error {
-	require, err := c.options.RequirementsOf(f.Name, w)
-	if err != nil {
-		return err
+func (c *Checker) add(f File, w *scenarios.Workload) scenarios.Errors {
+	require, from, errs := c.options.RequirementsOf(w)
+	if len(errs) > 0 {
+		return errs
 	}
 	if c.options.Modify != nil {
 		c.options.Modify(f.Name, w)
 	}
-	added := &workload{Workload: w, file: f.Name, require: require}
+	added := &workload{Workload: w, file: f.Name, require: require, annotation: from}
 	c.workloads = append(c.workloads, added)
 	add := func(list []v1.Container, field string) {
 		for i := range list {

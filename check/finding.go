@@ -11,7 +11,9 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -46,6 +48,7 @@ const (
 	ExecTimeout     FindingID = "exec-timeout"
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
+	DelayFromStart  FindingID = "delay-from-start"
 	ShortGrace      FindingID = "short-grace"
 	KubeletRestart  FindingID = "kubelet-restart"
 	VersionsDiffer  FindingID = "versions-differ"
@@ -70,6 +73,7 @@ var rules = []Rule{
 	{ExecTimeout, "A command has the default timeout of 1 s."},
 	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
 	{SlowReady, "A container that is up waits long to become ready."},
+	{DelayFromStart, "The delay of a probe is over when the startup probe succeeds."},
 	{ShortGrace, "The preStop hook leaves the program little of the grace period."},
 	{KubeletRestart, "A restart of the kubelet makes a healthy container not ready."},
 	{VersionsDiffer, "The versions of Kubernetes behave differently."},
@@ -90,9 +94,12 @@ type Finding struct {
 	// Witness is the beginning of the names of the scenarios that show the finding, among those of Checker.Witnesses. It is empty
 	// if App shows it.
 	Witness string `json:"witness,omitempty"`
-	// Delays are the nodes of the witness, if they are not the typical ones.
+	// Delays are the nodes of the run.
 	Delays     string `json:"delays,omitempty"`
 	Kubernetes string `json:"kubernetes"` // the version of the run
+	// Versions are the two versions that differ, and Start is how long a start takes in their figures, if that is known.
+	Versions []string `json:"versions,omitempty"`
+	Start    string   `json:"start,omitempty"`
 }
 
 // finding is a Finding in one version, before its position is known.
@@ -103,6 +110,8 @@ type finding struct {
 	Field    string // of the container
 	App      []string
 	witness  string
+	versions []string
+	start    string
 }
 
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
@@ -126,10 +135,13 @@ func (c *Checker) findings(found *container) []Finding {
 		}
 	}
 	if f, version, differ := found.versionsDiffer(); differ {
+		if c.options.Start != nil {
+			f.start = interval(*c.options.Start)
+		}
 		list = append(list, found.place(f, version))
 	}
 	for i := range list {
-		if list[i].Witness != "" && c.options.Delays != typical {
+		if list[i].ID != BrokenProbe { // which every node shows
 			list[i].Delays = c.options.Delays
 		}
 	}
@@ -150,14 +162,12 @@ func (c *container) leastShare() *result {
 	return worst
 }
 
-// typical is the name of the delays that 'probesim check' takes unless it is told otherwise.
-const typical = "typical"
-
 func (c *container) place(f finding, version string) Finding {
 	pos := c.at(f.Field)
 	return Finding{
 		ID: f.ID, Severity: f.Severity, Message: f.Message, Field: strings.TrimSuffix(c.path+"."+f.Field, "."),
 		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Witness: f.witness, Kubernetes: version,
+		Versions: f.versions, Start: f.start,
 	}
 }
 
@@ -165,7 +175,7 @@ func (c *container) place(f finding, version string) Finding {
 func find(s *subject, r *result) []finding {
 	var list []finding
 	for _, look := range []func(*subject, *result) []finding{
-		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, shortGrace, kubeletRestart,
+		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
 	} {
 		list = append(list, look(s, r)...)
 	}
@@ -191,12 +201,21 @@ func (r *result) broken(s *subject) error {
 	})
 	for _, p := range probeTypes {
 		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
-			r.findings = append(r.findings, finding{
-				BrokenProbe, Error, fmt.Sprintf("The %s probe can never run: %s. %s", p, strings.TrimSuffix(rec.Message, "."), consequence[p]), string(p) + "Probe", nil, "",
-			})
+			r.findings = append(r.findings, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", Message: fmt.Sprintf(
+				"The %s probe can never run: %s. %s", p, s.brokenBy(p, rec), consequence[p])})
 		}
 	}
 	return err
+}
+
+// brokenBy says why a probe can never run.
+func (s *subject) brokenBy(p trace.Probe, rec *trace.Record) string {
+	for _, port := range scenarios.UnknownPorts(podutil.Find(s.Pod(), s.Container)) {
+		if slices.Contains(port.Keys, string(p)) {
+			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
+		}
+	}
+	return strings.TrimSuffix(rec.Message, ".")
 }
 
 var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
@@ -224,15 +243,15 @@ func startKilled(s *subject, r *result) []finding {
 		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
-			Field: field, witness: s.container.witnessName() + "-" + string(Start) + "-always"}}
+			Field: field, witness: s.container.witness + "-" + string(Start) + "-always"}}
 	case limit.Least < start.Max && r.share != nil:
-		return []finding{{StartKilled, Error, fmt.Sprintf(
+		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), field, app, ""}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), Field: field, App: app}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
-		return []finding{{StartTight, Warning, fmt.Sprintf(
+		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), field, app, ""}}
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
 	}
 	return nil
 }
@@ -254,9 +273,9 @@ func noStartupProbe(s *subject, r *result) []finding {
 	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
 		return nil
 	}
-	return []finding{{NoStartupProbe, Note, fmt.Sprintf(
+	return []finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), "livenessProbe", []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}, ""}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
@@ -278,7 +297,7 @@ func shortRestart(s *subject, r *result) []finding {
 		}
 		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), least, FormatDown(Seconds(first.Least))),
-			Field: string(s.killer()) + "Probe", witness: s.container.witnessName() + "-" + string(Restart) + "-always"}}
+			Field: string(s.killer()) + "Probe", witness: s.container.witness + "-" + string(Restart) + "-always"}}
 	}
 	return nil
 }
@@ -381,11 +400,22 @@ func execTimeout(s *subject, _ *result) []finding {
 		if p == trace.Readiness {
 			severity = Note
 		}
-		list = append(list, finding{ExecTimeout, severity, fmt.Sprintf(
+		list = append(list, finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), string(p) + "Probe", []string{s.app("%s ok in 1.5s at %s", p, value.Format(s.warm()))}, ""})
+			p), Field: string(p) + "Probe", App: []string{s.app("%s ok in 1.5s at %s", s.asked(p), value.Format(s.warm()))}})
 	}
 	return list
+}
+
+// asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
+func (s *subject) asked(p trace.Probe) string {
+	for _, e := range scenarios.Endpoints(s.container.spec) {
+		text := strings.Join(strings.Fields(e.Text), " ")
+		if _, found := scenarios.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
+			return text
+		}
+	}
+	return string(p)
 }
 
 // longTimeout finds probes that run less often while their program hangs.
@@ -416,9 +446,9 @@ func longTimeout(s *subject, _ *result) []finding {
 		if err != nil || apart <= period+tenth {
 			continue
 		}
-		list = append(list, finding{LongTimeout, Warning, fmt.Sprintf(
+		list = append(list, finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format(apart.Round(tenth)), format(period)), string(p) + "Probe.timeoutSeconds", []string{s.app("hang 2m at %s", value.Format(s.warm()))}, ""})
+			p, format(apart.Round(tenth)), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(s.warm()))}})
 	}
 	return list
 }
@@ -437,9 +467,9 @@ func slowReady(s *subject, r *result) []finding {
 		return nil
 	}
 	field, advice := s.slowest(atOnce.Least)
-	return []finding{{SlowReady, Note, strings.TrimSpace(fmt.Sprintf(
+	return []finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
 		"A container that is up at once becomes ready only after %s to %s. %s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), field, nil, ""}}
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
 }
 
 // slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
@@ -472,6 +502,39 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 	return field, advice
 }
 
+// delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
+// pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
+func delayFromStart(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		if s.Probe(trace.Startup) == nil || s.Probe(p) == nil || s.Probe(p).InitialDelaySeconds <= s.Probe(p).PeriodSeconds { // a shorter one matters little
+			continue
+		}
+		delay := time.Duration(s.Probe(p).InitialDelaySeconds) * time.Second
+		start := delay + time.Second
+		rules := []bounds.Rule{{Instance: bounds.AnyInstance, Misfortune: bounds.Refuse, For: start}}
+		var succeeded, first virtual.Time
+		err := s.Run(s.options.Nodes, rules, delay+time.Hour, func(r *trace.Record) bool {
+			switch {
+			case r.Kind != trace.ProbeExecuted || r.Container != s.Container:
+			case r.Probe == trace.Startup && r.Result == trace.Success:
+				succeeded = r.T
+			case r.Probe == p && succeeded > 0:
+				first = r.T
+			}
+			return first > 0
+		})
+		after := first.Sub(succeeded)
+		if err != nil || first == 0 || after >= delay {
+			continue
+		}
+		list = append(list, finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
+			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the first run of the %s probe comes %s after this success. The startup probe holds it back until then anyway.",
+			seconds(start), p, format(after.Round(10*time.Millisecond))), Field: string(p) + "Probe.initialDelaySeconds", App: []string{s.app("start %s", seconds(start))}})
+	}
+	return list
+}
+
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
 const graceIsShort = 5 * time.Second
 
@@ -484,9 +547,9 @@ func shortGrace(s *subject, r *result) []finding {
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || r.deleted.Stopped < hookIsLong {
 		return nil
 	}
-	return []finding{{ShortGrace, Warning, fmt.Sprintf(
+	return []finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), "lifecycle.preStop", []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Name + "=delete at " + value.Format(s.warm())}, ""}}
+		format(r.deleted.Stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}}}
 }
 
 // outageIsLong is the time without Ready after a restart of the kubelet that matters.
@@ -520,9 +583,9 @@ func kubeletRestart(s *subject, r *result) []finding {
 	if readiness.SuccessThreshold > 1 {
 		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
 	}
-	return []finding{{KubeletRestart, Note, fmt.Sprintf(
+	return []finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for example for %s: the kubelet of %s forgets the results of its probes%s.",
-		format(longest.Round(tenth)), r.version, needs), "readinessProbe", []string{"kubelet down 3s at " + value.Format(at)}, ""}}
+		format(longest.Round(tenth)), r.version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(at)}}}
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
@@ -543,15 +606,15 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 		}
 		if differ(before, after) {
 			if version == "" && row.id != Recover { // which has no witness
-				version, f.witness = newest.version, c.witnessName()+"-"+string(row.id)+"-"+end
+				version, f.witness = newest.version, c.witness+"-"+string(row.id)+"-"+end
 				if olderIsWorse {
 					version = oldest.version
 				}
 			}
-			differences = append(differences, fmt.Sprintf("%s: %s and %s", row.id, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
+			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
-	f.ID, f.Severity = VersionsDiffer, Note
+	f.ID, f.Severity, f.versions = VersionsDiffer, Note, []string{oldest.version, newest.version}
 	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; "))
 	return f, cmp.Or(version, oldest.version), len(differences) > 0
 }
@@ -590,7 +653,7 @@ func (s *subject) sameEndpoint(a, b trace.Probe) bool {
 
 // app returns a word for the flag --app of 'probesim run' about the container.
 func (s *subject) app(format string, args ...any) string {
-	return s.container.workload.Name + "/" + s.Container + "=" + fmt.Sprintf(format, args...)
+	return s.container.workload.Ref + "/" + s.Container + "=" + fmt.Sprintf(format, args...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -615,5 +678,5 @@ func interval(i Interval) string {
 
 // seconds formats a duration for a flag, rounded up to a tenth of a second.
 func seconds(d time.Duration) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", (d+tenth-1).Truncate(tenth).Seconds()), ".0") + "s"
+	return value.Format((d + tenth - 1).Truncate(tenth))
 }

@@ -77,6 +77,13 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThr
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "a delay of readiness", want: "slow-ready:9", container: `readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}`},
+		{name: "a delay beside a startup probe", want: "delay-from-start:10", container: `
+startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
+livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 20, periodSeconds: 5, failureThreshold: 10}`},
+		{name: "a delay that no start outlasts", container: `
+startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
+readinessProbe: {httpGet: {path: /ready, port: 80}, initialDelaySeconds: 2, periodSeconds: 5}
+livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, periodSeconds: 5, failureThreshold: 10}`},
 		{name: "starts that are too long", want: "start-killed:9", start: &check.Interval{Min: 3e9, Max: 9e9}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 5}`},
 		{name: "starts that are almost too long", want: "start-tight:9", start: &check.Interval{Min: 3e9, Max: 8500e6}, container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 10}`},
 	} {
@@ -134,13 +141,13 @@ func TestVersionsDiffer(t *testing.T) {
 	old, _ := profile.Named("v1.34.4")
 	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 2}")
 	var got []string
-	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}}).Workloads[0].Containers[0].Findings {
+	for _, f := range report(t, manifest, check.Options{Profiles: []profile.Profile{old, profile.Newest()}, Delays: "default"}).Workloads[0].Containers[0].Findings {
 		got = append(got, string(f.ID)+": "+f.Message)
 		if f.ID == check.VersionsDiffer && (f.Witness != "web-app-restart-always" || f.Kubernetes != "v1.37.0") {
 			t.Errorf("the finding points to the witness %q in %s, not to the version whose restarts have less time", f.Witness, f.Kubernetes)
 		}
 	}
-	want := "versions-differ: v1.34.4 and v1.37.0 differ. restart: 50.0s and 4.00s; recover: 27.0s and 17.2s."
+	want := "versions-differ: v1.34.4 and v1.37.0 differ. \"comes up again if its start takes up to\": 50.0s and 4.00s; \"hung -> Ready again\": 27.0s and 17.2s."
 	if !slices.Contains(got, want) {
 		t.Errorf("the findings are %q, want %q", got, want)
 	}

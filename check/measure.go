@@ -77,6 +77,20 @@ func Measure(ctx context.Context, object scenarios.Object, name string, p profil
 	return r.rows, nil
 }
 
+// Broken says which probe of a container of an object can never run in a version, and why. It returns an empty string if each can.
+func Broken(ctx context.Context, object scenarios.Object, name string, p profile.Profile, o Options) (string, error) {
+	s, err := bounds.NewSubject(object, name, p)
+	if err != nil {
+		return "", err
+	}
+	s.Context = ctx
+	r := &result{}
+	if err := r.broken(&subject{Subject: s, options: &o}); err != nil || len(r.findings) == 0 {
+		return "", err
+	}
+	return r.findings[0].Message, nil
+}
+
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
 const restartsWithin = time.Hour
 

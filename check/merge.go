@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // rowTexts are the texts of the rows, in the order of a report.
@@ -70,7 +71,7 @@ func (c *Checker) workload(w *workload) Workload {
 	}
 	out.Problem = strings.Join(problems, "\n")
 	for _, q := range w.require {
-		out.Requirements = append(out.Requirements, q.verify(w))
+		out.Requirements = append(out.Requirements, c.verify(q, w))
 	}
 	return out
 }
@@ -146,31 +147,99 @@ func (c *container) values(id RowID) []Value {
 	return list
 }
 
-// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met.
-func (q Requirement) verify(w *workload) Verification {
-	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration)}
+// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met, and
+// neither is one about a container with a probe that can never run.
+func (c *Checker) verify(q Requirement, w *workload) Verification {
+	pos := w.Pos
+	if w.annotation != nil {
+		pos = w.annotation.ValuePos
+	}
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), File: w.file, Line: pos.Line, Column: pos.Column}
+	if v.Reason = q.Row.unverifiable(w); v.Reason != "" {
+		return v
+	}
+	var decides *container
 	least := bounds.Never
-	for _, c := range w.containers {
-		values := c.values(q.Row)
+	for _, found := range w.containers {
+		values := found.values(q.Row)
 		if len(values) == 0 {
 			continue
 		}
 		worst := q.worst(values)
 		margin, ok := q.meets(worst)
-		if v.Container != "" && margin >= least {
+		if decides != nil && margin >= least {
 			continue
 		}
-		least = margin
-		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, c.spec.Name, worst.Case, worst.Kubernetes, nil
+		decides, least = found, margin
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, found.spec.Name, worst.Case, worst.Kubernetes, nil
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
-		v.Value = Seconds(worst.Greatest)
+		v.Value = new(Seconds(worst.Greatest))
 		if q.Row.IsLimit() {
-			v.Value = Seconds(worst.Least)
+			v.Value = new(Seconds(worst.Least))
 		}
 	}
+	for _, p := range q.Row.Probes() {
+		if probeOf(decides.spec, p) != nil {
+			pos = decides.at(string(p) + "Probe")
+			v.Line, v.Column = pos.Line, pos.Column
+			break
+		}
+	}
+	if v.Witness = decides.breaks(q); v.Witness != "" {
+		v.Delays = c.options.Delays
+	}
 	return v
+}
+
+// breaks returns the beginning of the names of the scenarios that show that a container does not meet a requirement, or nothing.
+func (c *container) breaks(q Requirement) string {
+	ends := c.ends(q.Row)
+	switch {
+	case q.Row.IsLimit() && ends[0] != nil && !q.Holds(Seconds(ends[0].LeastShown())):
+		return c.witness + "-" + string(q.Row) + "-always"
+	case !q.Row.IsLimit() && ends[1] != nil && !q.Holds(Seconds(ends[1].GreatestShown())):
+		return c.witness + "-" + string(q.Row) + "-worst"
+	}
+	return ""
+}
+
+// unverifiable says why nothing tells whether a requirement on the row holds, or returns an empty string.
+func (id RowID) unverifiable(w *workload) string {
+	has, values := false, 0
+	for _, c := range w.containers {
+		if !slices.ContainsFunc(id.Probes(), func(p trace.Probe) bool { return probeOf(c.spec, p) != nil }) {
+			continue
+		}
+		has = true
+		for _, r := range c.results {
+			if i := slices.IndexFunc(r.findings, func(f finding) bool { return f.ID == BrokenProbe }); i >= 0 {
+				return fmt.Sprintf("the %s of container %s can never run", r.findings[i].Field, c.spec.Name)
+			}
+			if r.err != nil {
+				return fmt.Sprintf("container %s was not checked", c.spec.Name)
+			}
+		}
+		values += len(c.values(id))
+	}
+	switch {
+	case !has:
+		return id.Missing()
+	case values == 0:
+		return "no container restarts"
+	}
+	return ""
+}
+
+func probeOf(c *v1.Container, p trace.Probe) *v1.Probe {
+	switch p {
+	case trace.Startup:
+		return c.StartupProbe
+	case trace.Liveness:
+		return c.LivenessProbe
+	}
+	return c.ReadinessProbe
 }
 
 // describe describes a probe for people.
@@ -259,8 +328,10 @@ func format(d time.Duration) string {
 		return "0s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.2fs", d.Seconds())
-	case d < 10*time.Minute:
+	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%dm%04.1fs", d/time.Minute, (d % time.Minute).Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 	}

@@ -107,13 +107,26 @@ type Verification struct {
 	Row         RowID   `json:"row"`
 	Required    Seconds `json:"required"`
 	Met         bool    `json:"met"`
-	Container   string  `json:"container,omitempty"` // the container that decides; empty if no container has the row
-	Value       Seconds `json:"value"`
-	Case        string  `json:"case,omitempty"`
-	Kubernetes  string  `json:"kubernetes,omitempty"`
+	// Reason says why there is nothing to verify: no container has the row, or a probe of one can never run. Such a requirement is not
+	// met, and has no container and no value.
+	Reason     string   `json:"reason,omitempty"`
+	Container  string   `json:"container,omitempty"` // the container that decides
+	Value      *Seconds `json:"value,omitempty"`
+	Case       string   `json:"case,omitempty"`
+	Kubernetes string   `json:"kubernetes,omitempty"`
 	// Margin is the distance from the value to the requirement, negative if the requirement is not met. It is nil if no container
 	// has the row, or the value has no limit.
 	Margin *Seconds `json:"margin,omitempty"`
+	// File, Line and Column are the position of the probe that decides, or else of the annotation with the requirement, or else of the
+	// workload.
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Witness is the beginning of the names of the scenarios that show why the requirement is not met, among those of
+	// Checker.Witnesses. It is empty if none does.
+	Witness string `json:"witness,omitempty"`
+	// Delays are the nodes of the witness.
+	Delays string `json:"delays,omitempty"`
 }
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.
@@ -140,6 +153,17 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &f)
 	*s = Seconds(f*1e9 + 0.5)
 	return err
+}
+
+// Title returns the name of a workload for people, with its namespace unless that is the default one.
+func (w *Workload) Title() string { return Title(w.Kind, w.Namespace, w.Name) }
+
+// Title returns the name of a workload for people, with its namespace unless that is the default one.
+func Title(kind, namespace, name string) string {
+	if namespace != "" && namespace != v1.NamespaceDefault {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
 }
 
 // Worst returns the highest severity of the findings in the report, or nothing.

@@ -10,6 +10,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // Requirement is a requirement on a row: a limit that must be at least a duration, or a time that must be at most one.
@@ -47,6 +48,28 @@ func (id RowID) IsLimit() bool {
 		}
 	}
 	return false
+}
+
+// Probes returns the probes that decide about a row. A container without any of them does not have the row.
+func (id RowID) Probes() []trace.Probe {
+	switch id {
+	case Start, Restart, Retry:
+		return []trace.Probe{trace.Startup, trace.Liveness}
+	case Serving, Unready:
+		return []trace.Probe{trace.Readiness}
+	case Ready:
+		return []trace.Probe{trace.Readiness, trace.Startup}
+	}
+	return []trace.Probe{trace.Liveness}
+}
+
+// Missing says that no container has the row.
+func (id RowID) Missing() string {
+	var names []string
+	for _, p := range id.Probes() {
+		names = append(names, string(p))
+	}
+	return "no container has a " + strings.Join(names, " or ") + " probe"
 }
 
 // String returns the requirement as ParseRequirements reads it.

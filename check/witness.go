@@ -13,16 +13,13 @@ import (
 // run, and its expectation held. It leaves out the row Recover, and ends that nothing reaches. The names in missing are those of
 // further ends whose scenario does not show them. Call it when all tasks are done. The error is that of the context.
 func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing []string, err error) {
-	names := map[string]int{}
+	used := map[string]bool{}
 	for _, t := range c.tasks {
 		found := t.container
 		if t.result != found.results[0] { // once for each container
 			continue
 		}
-		name := found.witnessName()
-		if names[name]++; names[name] > 1 { // workloads of different kinds, namespaces or files can have one name
-			name += fmt.Sprintf("-%d", names[name])
-		}
+		name := unused(found.witness, used) // the workloads of two files can have one name
 		for _, row := range rowTexts {
 			witnesses, without := c.witnesses(ctx, found, name, row.id)
 			if ctx.Err() != nil {
@@ -63,10 +60,29 @@ func (c *Checker) witnesses(ctx context.Context, found *container, of string, id
 	return list, missing
 }
 
-// witnessName returns the beginning of the names of the scenarios for the container.
-func (c *container) witnessName() string {
-	name := notInNames.ReplaceAllString(c.workload.Name+"-"+c.spec.Name, "-")
-	return strings.TrimLeft(name[max(0, len(name)-longestName):], "-")
+// nameWitnesses gives each container a name that no other container of its file has: workloads of different kinds and namespaces can have
+// one name.
+func (c *Checker) nameWitnesses() {
+	used := map[string]map[string]bool{}
+	for _, w := range c.workloads {
+		if used[w.file] == nil {
+			used[w.file] = map[string]bool{}
+		}
+		for _, found := range w.containers {
+			name := notInNames.ReplaceAllString(w.Ref+"-"+found.spec.Name, "-")
+			found.witness = unused(strings.TrimLeft(name[max(0, len(name)-longestName):], "-"), used[w.file])
+		}
+	}
+}
+
+// unused returns a name, with a number if it is in use, and marks it as used.
+func unused(name string, used map[string]bool) string {
+	free := name
+	for n := 2; used[free]; n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	used[free] = true
+	return free
 }
 
 // longestName leaves room for suffixes in the name of a file.

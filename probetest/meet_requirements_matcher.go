@@ -210,7 +210,7 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", strings.Join(scenarios.WorkloadKinds(), ", "))
+		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", scenarios.Workloads)
 	case len(m.verified) == 0:
 		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
 	}

@@ -81,7 +81,7 @@ func TestMeetRequirementsOf(t *testing.T) {
 	broken := watched("web")
 	broken.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("managment")}}
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Match(broken)
-	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web: The liveness probe can never run: port "managment" not found.`)))
+	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web: The liveness probe can never run: the container has no port named "managment".`)))
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "wep").Match(manifest(t, job))
 	g.Expect(err).To(gomega.MatchError("MeetRequirements: there is no Pod wep in the manifest: it has Job migrate"))
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -149,8 +150,9 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 	for _, m := range f.byName[""] {
 		m.load() // reports the missing name; an unknown name may then belong to this object
 	}
-	for _, m := range f.byName[p.Name] {
-		if p.Kind == "" || p.Kind == m.kind.kind {
+	namespace, name := splitName(p.Name)
+	for _, m := range f.byName[name] {
+		if (p.Kind == "" || p.Kind == m.kind.kind) && (namespace == "" || namespace == m.namespace()) {
 			found = append(found, m)
 		}
 	}
@@ -159,10 +161,10 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 		kind = "workload"
 	}
 	switch {
-	case len(found) == 0 && f.mayContain(p.Name):
+	case len(found) == 0 && f.mayContain(name):
 		return nil
 	case len(found) == 0:
-		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.OrList(p.Name, f.workloadNames(p.Kind)))
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.OrList(p.Name, f.workloadNames(p.Kind, namespace != "")))
 		return nil
 	case len(found) > 1:
 		other := slices.IndexFunc(found, func(m *manifest) bool { return m.kind.kind != found[0].kind.kind })
@@ -170,18 +172,26 @@ func pick(f *file, where string, p *Pod, n *strict.Node) *manifest {
 			n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].kind.kind, found[other].kind.kind, p.Name, where)
 			return nil
 		}
-		n.Field("name").Errorf("there are %d objects of kind %s named %s %s", len(found), found[0].kind.kind, p.Name, where)
+		hint := ""
+		if slices.ContainsFunc(found, func(m *manifest) bool { return m.namespace() != found[0].namespace() }) {
+			hint = fmt.Sprintf(": write the namespace too, as in %s/%s", found[0].namespace(), name)
+		}
+		n.Field("name").Errorf("there are %d objects of kind %s named %s %s%s", len(found), found[0].kind.kind, p.Name, where, hint)
 		return nil
 	}
 	return found[0]
 }
 
-// workloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty.
-func (f *file) workloadNames(kind string) []string {
+// workloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty, with their namespaces if it should.
+func (f *file) workloadNames(kind string, namespaces bool) []string {
 	var names []string
 	for _, m := range f.manifests {
 		if len(names) < strict.MaxSuggestions && (kind == "" || kind == m.kind.kind) {
-			names = append(names, m.name)
+			name := m.name
+			if namespaces {
+				name = m.namespace() + "/" + name
+			}
+			names = append(names, name)
 		}
 	}
 	return names

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,16 +23,38 @@ type Workload struct {
 	Pos
 	Kind     string
 	Name     string   // metadata.name, or else metadata.generateName
+	Ref      string   // the name by which a scenario refers to it: NAMESPACE/NAME if the file has this name in several namespaces
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
-	// Annotations are the annotations of the workload itself.
-	Annotations map[string]string
-
 	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
 	Template string
 
-	root *strict.Node
+	root, node *strict.Node // of the pod template, and of the object
+}
+
+// Annotation is an annotation in a manifest.
+type Annotation struct {
+	Key, Value       string
+	KeyPos, ValuePos Pos
+	Path             string
+}
+
+// Annotations returns the annotations of a workload whose key begins with a prefix: its own ones, and then those of its pod template.
+func (w *Workload) Annotations(prefix string) []Annotation {
+	var list []Annotation
+	for _, object := range []*strict.Node{w.node, w.root} {
+		all := object.Find("metadata.annotations")
+		for i, key := range all.Keys {
+			if value := all.Items[i]; strings.HasPrefix(key.Name, prefix) {
+				list = append(list, Annotation{key.Name, value.Value, key.Pos, value.Pos, value.Path()})
+			}
+		}
+		if w.Template == "" {
+			break
+		}
+	}
+	return list
 }
 
 // At returns the position of a field of the pod, as in spec.containers[0].livenessProbe.periodSeconds. If the manifest does
@@ -61,7 +84,14 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 		pod := w.newPod()
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.node.Pos, Kind: w.kind.kind, Name: w.name, Replicas: w.replicas, Pod: pod,
-			Notes: portNotes(pod, &podErrors{manifest: w}), Annotations: w.meta.Annotations, Template: w.kind.template, root: w.root()})
+			Notes: portNotes(pod, &podErrors{manifest: w}), Template: w.kind.template, root: w.root(), node: w.node})
+	}
+	for i := range m.Workloads {
+		w := &m.Workloads[i]
+		w.Ref = w.Name
+		if slices.ContainsFunc(m.Workloads, func(o Workload) bool { return o.Name == w.Name && o.Pod.Namespace != w.Pod.Namespace }) {
+			w.Ref = w.Pod.Namespace + "/" + w.Name
+		}
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {
@@ -75,6 +105,9 @@ func ReadManifest(name string, data []byte) (*Manifest, error) {
 
 // WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string { return kindNames() }
+
+// Workloads lists what can be a workload, for people.
+var Workloads = strings.Join(kindNames(), ", ") + ", or a custom resource with containers in spec.template, such as a Rollout or a Service of Knative"
 
 // IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
@@ -235,6 +268,14 @@ func kindNames() []string {
 		names = append(names, k.kind)
 	}
 	return names
+}
+
+// namespace returns the namespace of the object, which need not be loaded.
+func (m *manifest) namespace() string {
+	if m.object != nil {
+		return cmp.Or(m.object.GetNamespace(), v1.NamespaceDefault)
+	}
+	return cmp.Or(valueOf(m.node.Find("metadata.namespace")), v1.NamespaceDefault)
 }
 
 // root returns the node that has the metadata and spec of the pod.

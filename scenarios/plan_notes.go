@@ -122,27 +122,28 @@ func seriesOf(r *fakeruntime.Rule, key string) *fakeruntime.Series {
 // UnknownPort is the name of a port that a container does not have. Requests to the port are never sent: each run of a probe
 // ends with an error, which the kubelet ignores, and a hook fails.
 type UnknownPort struct {
-	Name string
-	Keys []string // of the probes and hooks that ask the port, in rules
+	Name  string
+	Keys  []string // of the probes and hooks that ask the port, in rules
+	Known []string // names of the ports that the container has
 
 	path string // of the first of them in the container
 }
 
 // UnknownPorts returns the unknown ports that the probes and hooks of a container ask.
 func UnknownPorts(c *v1.Container) []UnknownPort {
-	known := map[string]bool{}
+	var known []string
 	for _, port := range c.Ports {
-		known[port.Name] = true
+		known = append(known, port.Name)
 	}
 	var list []UnknownPort
 	add := func(key, path string, port *intstr.IntOrString) {
-		if port.Type != intstr.String || known[port.StrVal] {
+		if port.Type != intstr.String || slices.Contains(known, port.StrVal) {
 			return
 		}
 		i := slices.IndexFunc(list, func(p UnknownPort) bool { return p.Name == port.StrVal })
 		if i < 0 {
 			i = len(list)
-			list = append(list, UnknownPort{Name: port.StrVal, path: path + ".port"})
+			list = append(list, UnknownPort{Name: port.StrVal, Known: known, path: path + ".port"})
 		}
 		list[i].Keys = append(list[i].Keys, key)
 	}
@@ -169,16 +170,12 @@ func (p *UnknownPort) PreventsReady() bool {
 
 // note returns the note about the port, without its position.
 func (p *UnknownPort) note(c *v1.Container) string {
-	var names []string
-	for _, has := range c.Ports[:min(len(c.Ports), strict.MaxSuggestions)] {
-		names = append(names, has.Name)
-	}
 	asking, ask := p.Keys[0], "asks"
 	if last := len(p.Keys) - 1; last > 0 {
 		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
 	}
 	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an error",
-		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, names))
+		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
 	switch {
 	case p.PreventsReady():
 		text += ", and the container never becomes Ready"

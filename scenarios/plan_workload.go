@@ -236,7 +236,7 @@ func (r *Rule) Says() string {
 
 // PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod
 // matches the pod, the name of a workload matches all its pods, and an empty name matches all pods of the
-// scenario.
+// scenario. NAMESPACE/NAME matches only pods in this namespace.
 //
 // A name with a range, such as web-{0..2}, matches what its names match.
 func (s *Scenario) PodKeys(name string) []string {
@@ -306,12 +306,16 @@ func (s *Scenario) matching(name string) []*workload {
 	if isRange(name) {
 		return s.matchingAny(namesOf(name))
 	}
+	namespace, name := splitName(name)
 	candidates := slices.Clone(s.byName[name])
 	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' && len(name)-len(stem) < len(strconv.Itoa(MaxPods)); {
 		stem = stem[:len(stem)-1]
 		candidates = append(candidates, s.byName[stem]...)
 	}
-	candidates = slices.DeleteFunc(candidates, func(w *workload) bool { _, count := w.named(name); return count == 0 })
+	candidates = slices.DeleteFunc(candidates, func(w *workload) bool {
+		_, count := w.named(name)
+		return count == 0 || namespace != "" && namespace != w.pod.Namespace
+	})
 	slices.SortFunc(candidates, func(a, b *workload) int { return a.index - b.index })
 	return slices.Compact(candidates)
 }
@@ -328,11 +332,20 @@ func (s *Scenario) matchingAny(names []string) []*workload {
 	return slices.Compact(all)
 }
 
+// splitName splits NAMESPACE/NAME. The namespace of a name without one is empty.
+func splitName(name string) (namespace, bare string) {
+	if namespace, bare, has := strings.Cut(name, "/"); has {
+		return namespace, bare
+	}
+	return "", name
+}
+
 // podStem returns the part that the names of the pods have in common.
 func (w *workload) podStem() string { return strings.TrimSuffix(w.podName(0), "0") }
 
 // named returns the replicas of the workload that a name matches: the first, and their number.
 func (w *workload) named(name string) (first, count int) {
+	_, name = splitName(name)
 	own := w.manifest.name
 	if name == "" || name == own || w.spec.Static && name == w.podName(0) {
 		return 0, w.replicas

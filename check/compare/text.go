@@ -37,12 +37,7 @@ func (t *writer) line(margin int, text string, style report.Style) {
 }
 
 // Title is the name of a workload for people.
-func (w *Workload) Title() string {
-	if w.Namespace != "" && w.Namespace != "default" {
-		return w.Kind + " " + w.Namespace + "/" + w.Name
-	}
-	return w.Kind + " " + w.Name
-}
+func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
 
 var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Same: report.Dim}
 
@@ -73,6 +68,9 @@ func (t *writer) requirement(v *check.Verification) {
 		mark, style = "FAIL  ", report.Bad
 	}
 	t.line(0, mark+render.Requirement(v), style)
+	if command := render.RequirementCommand(v); command != "" {
+		t.line(2, command, report.Dim)
+	}
 }
 
 // Suffix says that something is added or removed, or nothing.

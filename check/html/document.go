@@ -49,8 +49,9 @@ type finding struct {
 
 type requirement struct {
 	*check.Verification
-	Text   string // the value, its container and its case
-	Margin string
+	Text    string // the value, its container and its case
+	Margin  string
+	Command string
 }
 
 // fact is a result that has no range.
@@ -76,7 +77,7 @@ func newDocument(r *check.Report) (*document, error) {
 		last.Problem = w.Problem
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
-			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v)})
+			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v), render.RequirementCommand(v)})
 			if !v.Met {
 				decides := d.sectionOf(w, v.Container, last)
 				decides.Broken = append(decides.Broken, v.Requirement)

@@ -63,9 +63,9 @@ func sample(text string) *check.Report {
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
 			Requirements: []check.Verification{
-				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: s(50), Case: text, Kubernetes: text, Margin: new(s(-5))},
-				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: s(30), Kubernetes: text, Margin: new(s(15))},
-				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1)},
+				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
+				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
+				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Reason: "no container has a readiness probe"},
 			},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}}},
 	}
@@ -170,7 +170,7 @@ func TestChart(t *testing.T) {
 		cells = append(cells, x.Cells)
 	}
 	want := [][3]string{
-		{"50.0s", "50.0s – 60.0s", "60.0s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
+		{"50.0s", "50.0s – 1m00.0s", "1m00.0s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
 	}
 	if !slices.Equal(cells, want) {
 		t.Errorf("the numbers are %q, want %q", cells, want)
@@ -201,7 +201,7 @@ func TestParts(t *testing.T) {
 		"<dd>0s 1m", "<dd>50%",
 		"start&gt;=55s: 50.0s in container name, name (name) <span class=\"margin\">5.00s short of it</span>",
 		`<span class="margin">margin 15.0s</span>`,
-		"unready&lt;=1s: no container has a probe for it",
+		"unready&lt;=1s: no container has a readiness probe",
 		"<code>probesim run name --app name</code>",
 		`<pre class="broken">not checked: name</pre>`,
 		"No container has probes.",
@@ -223,7 +223,7 @@ func TestParts(t *testing.T) {
 // TestNumberLinksToItsRun checks that the number at the end of a row links to the run that has it, and that other numbers do not.
 func TestNumberLinksToItsRun(t *testing.T) {
 	page := write(t, sample("name"))
-	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">60.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
+	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">1m00.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
 		t.Error("the number does not link to its run")
 	}
 	if n := strings.Count(page, `title="Show the run"`); n != 1 {

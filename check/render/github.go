@@ -25,7 +25,7 @@ var levels = map[check.Severity]report.Level{check.Error: report.ErrorLevel, che
 
 func annotations(w *check.Workload) []report.Annotation {
 	var list []report.Annotation
-	title := w.Kind + " " + w.Name
+	title := w.Title()
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {
 			message := f.Message
@@ -39,7 +39,11 @@ func annotations(w *check.Workload) []report.Annotation {
 	}
 	for _, v := range w.Requirements {
 		if !v.Met {
-			list = append(list, report.Annotation{File: w.File, Line: w.Line, Title: title + ": a requirement is not met", Message: Requirement(&v)})
+			message := Requirement(&v)
+			if command := RequirementCommand(&v); command != "" {
+				message += "\n" + command
+			}
+			list = append(list, report.Annotation{File: v.File, Line: v.Line, Column: v.Column, Title: title + ": a requirement is not met", Message: message})
 		}
 	}
 	if w.Problem != "" {

@@ -23,7 +23,7 @@ func Markdown(w io.Writer, r *check.Report) error {
 func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
 	for i := range w.Containers {
 		c := &w.Containers[i]
-		fmt.Fprintf(b, "\n### %s %s, container %s\n\n", Escape(w.Kind), Escape(w.Name), Escape(c.Name))
+		fmt.Fprintf(b, "\n### %s, container %s\n\n", Escape(w.Title()), Escape(c.Name))
 		for _, p := range c.Probes {
 			fmt.Fprintf(b, "- %s: %s\n", p.Type, Escape(p.Text))
 		}
@@ -36,18 +36,21 @@ func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
 		}
 	}
 	if w.Problem != "" {
-		fmt.Fprintf(b, "\n%s %s was not checked: %s\n", Escape(w.Kind), Escape(w.Name), Escape(w.Problem))
+		fmt.Fprintf(b, "\n%s was not checked: %s\n", Escape(w.Title()), Escape(w.Problem))
 	}
 	if len(w.Requirements) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nRequirements of %s %s:\n\n", Escape(w.Kind), Escape(w.Name))
+	fmt.Fprintf(b, "\nRequirements of %s:\n\n", Escape(w.Title()))
 	for _, v := range w.Requirements {
 		mark := "met"
 		if !v.Met {
 			mark = "**not met**"
 		}
 		fmt.Fprintf(b, "- %s: %s\n", mark, Escape(Requirement(&v)))
+		if command := RequirementCommand(&v); command != "" {
+			fmt.Fprintf(b, "\n      %s\n\n", command)
+		}
 	}
 }
 

@@ -3,8 +3,11 @@ package render
 import (
 	"encoding/json"
 	"io"
+	"net/url"
+	"strings"
 
 	"probesim.dev/check"
+	"probesim.dev/scenarios"
 )
 
 // The parts of SARIF 2.1.0 that code scanning reads
@@ -69,7 +72,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	}
 	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{requirementRule, sarifText{"A requirement is not met."}})
 	add := func(rule, level, message, file string, line, column int) {
-		where := sarifPhysical{sarifArtifact{path(file)}, sarifRegion{max(line, 1), column}}
+		where := sarifPhysical{sarifArtifact{uri(path(file))}, sarifRegion{max(line, 1), column}}
 		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}})
 	}
 	for _, workload := range r.Workloads {
@@ -80,7 +83,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 		}
 		for _, v := range workload.Requirements {
 			if !v.Met {
-				add(requirementRule, "error", Requirement(&v), workload.File, workload.Line, 0)
+				add(requirementRule, "error", Requirement(&v), v.File, v.Line, v.Column)
 			}
 		}
 	}
@@ -88,4 +91,16 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// uri returns the URI of a file: relative to the root of the repository, as code scanning wants it, or absolute for a file outside. Stdin,
+// which has no path, is a relative URI too.
+func uri(file string) string {
+	switch {
+	case file == "":
+		return scenarios.Stdin
+	case strings.HasPrefix(file, "/"):
+		return (&url.URL{Scheme: "file", Path: file}).String()
+	}
+	return (&url.URL{Path: file}).String()
 }

@@ -33,7 +33,7 @@ func (t *writer) line(margin int, text string, style report.Style) {
 }
 
 func (t *writer) workload(w *check.Workload, first bool) {
-	title := fmt.Sprintf("%s %s", w.Kind, w.Name)
+	title := w.Title()
 	if len(w.Containers) == 0 {
 		t.gap(first)
 		t.line(0, title, report.Bold)
@@ -181,6 +181,9 @@ func (t *writer) requirement(v *check.Verification) {
 		mark, style = "FAIL  ", report.Bad
 	}
 	t.line(0, mark+Requirement(v), style)
+	if command := RequirementCommand(v); command != "" {
+		t.line(2, command, report.Dim)
+	}
 }
 
 // best describes the best value of a time. It is empty if there is none, because the worst value says so.
@@ -193,10 +196,10 @@ func best(t *check.Time) string {
 
 // Requirement describes the result for a requirement in one line.
 func Requirement(v *check.Verification) string {
-	if v.Container == "" {
-		return v.Requirement + ": no container has a probe for it"
+	if v.Value == nil {
+		return v.Requirement + ": " + v.Reason
 	}
-	text := v.Requirement + ": " + v.Row.Format(v.Value) + " in container " + v.Container
+	text := v.Requirement + ": " + v.Row.Format(*v.Value) + " in container " + v.Container
 	if v.Case != "" {
 		text += ", " + v.Case
 	}

@@ -29,6 +29,18 @@ type Workload struct {
 	template string // path of the pod template in the object
 }
 
+// Title is the name of a workload for people.
+func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
+
+// Impossible says why no setting meets a requirement of a Workload's list of this name.
+func Impossible(requirement string) string {
+	list, err := check.ParseRequirements(requirement)
+	if err != nil {
+		return requirement
+	}
+	return requirement + ": " + list[0].Row.Missing()
+}
+
 // Container is the result for a container.
 type Container struct {
 	Name string `json:"name"`

@@ -34,13 +34,13 @@ func (t *writer) line(margin int, text string, style report.Style) {
 }
 
 func (t *writer) workload(r *Report, w *Workload) {
-	title := w.Kind + " " + w.Name
+	title := w.Title()
 	if w.Problem != "" {
 		t.line(0, title, report.Bold)
 		t.line(0, "not tuned: "+w.Problem, report.Bad)
 	}
 	for _, q := range w.Impossible {
-		t.line(0, fmt.Sprintf("%s: no container has a probe for %s", title, q), report.Bad)
+		t.line(0, title+", "+Impossible(q), report.Bad)
 	}
 	for i := range w.Containers {
 		if i > 0 {

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
@@ -49,10 +50,10 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 }
 
 // add adds a workload with requirements.
-func (t *Tuner) add(f check.File, w *scenarios.Workload) error {
-	require, err := t.options.RequirementsOf(f.Name, w)
-	if err != nil || len(require) == 0 {
-		return err
+func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
+	require, _, errs := t.options.RequirementsOf(w)
+	if len(errs) > 0 || len(require) == 0 {
+		return errs
 	}
 	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, template: w.Template}
 	for _, q := range require {
@@ -109,22 +110,10 @@ func containers(pod *v1.Pod) []*v1.Container {
 // decides returns the probes without which a container has no value of a row.
 func decides(s setting, row check.RowID) []kind {
 	var list []kind
-	add := func(ks ...kind) {
-		for _, k := range ks {
-			if s.has(k) {
-				list = append(list, k)
-			}
+	for _, p := range row.Probes() {
+		if k := kind(slices.Index(kindNames[:], string(p))); s.has(k) {
+			list = append(list, k)
 		}
-	}
-	switch row {
-	case check.Start, check.Restart, check.Retry:
-		add(startup, liveness)
-	case check.Stall, check.Silence, check.Detect, check.Recover:
-		add(liveness)
-	case check.Serving, check.Unready:
-		add(readiness)
-	case check.Ready:
-		add(startup, readiness)
 	}
 	return list
 }
@@ -148,6 +137,9 @@ func (x *task) tune(o *oracle) error {
 	s := &search{oracle: o, old: settingOf(x.spec), require: x.require}
 	c := x.container
 	c.old, c.now = s.old, s.old
+	if err := x.unverifiable(o); err != nil || len(c.Contradictions) > 0 {
+		return err
+	}
 	found, ok, err := s.find()
 	if err != nil {
 		return err
@@ -174,6 +166,37 @@ func (x *task) tune(o *oracle) error {
 		return err
 	}
 	return s.frontiers(c)
+}
+
+// unverifiable adds a contradiction if no setting can meet the requirements, because a probe can never run or the container never restarts.
+func (x *task) unverifiable(o *oracle) error {
+	add := func(list check.Requirements, text string) {
+		c := Contradiction{Best: seconds(bounds.Never), By: seconds(bounds.Never), Text: text}
+		for _, q := range list {
+			c.Requirements = append(c.Requirements, q.String())
+		}
+		x.container.Contradictions = append(x.container.Contradictions, c)
+	}
+	for _, p := range o.options.Profiles {
+		broken, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, o.options)
+		if err != nil {
+			return err
+		}
+		if broken != "" {
+			add(x.require, broken)
+			return nil
+		}
+	}
+	for _, q := range x.require {
+		found, err := o.values(o.old, q.Row, false)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			add(check.Requirements{q}, q.String()+": the container never restarts")
+		}
+	}
+	return nil
 }
 
 // margins returns the margin of a requirement.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,7 +67,8 @@ fails. In between, the outcome depends on timing.
 Below the table are findings: settings that a run shows to be a problem, with
 the command that shows the run.
 
-Rows for --require, and for the annotation probesim.dev/require of a workload:
+Rows for --require, and for the annotation probesim.dev/require of a workload or
+of its pod template:
   start>=D    a start may take D
   restart>=D  a start after a kill, or after a crash of a program that was up
   retry>=D    a start after a crash in a start
@@ -210,13 +212,16 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if err := o.checkTargets(files); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	var r *check.Report
 	c, err := runChecker(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r, c = c.Report(), nil
 	case err != nil && o.output == "github":
-		annotate(cmd.OutOrStdout(), "invalid manifest", err)
+		annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
 	case err != nil:
 		return err
@@ -233,12 +238,13 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 			return &exitError{exitInterrupted, errors.New("interrupted: no page was written")}
 		}
 	}
+	err = writeCheck(cmd.OutOrStdout(), r, o.output)
 	for _, also := range o.also {
-		if err := writeCheckFile(r, also); err != nil {
-			return writeError(err)
+		if fileErr := writeCheckFile(r, also); err == nil && fileErr != nil {
+			err = writeError(fileErr)
 		}
 	}
-	if err := writeCheck(cmd.OutOrStdout(), r, o.output); err != nil {
+	if err != nil {
 		return err
 	}
 	switch {
@@ -246,6 +252,29 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}
 	case !r.Met(), o.failOn != "" && r.Worst().AtLeast(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// checkTargets rejects targets of --also and --witness that cannot be written, or that are manifests, before any work starts.
+func (o *checkOptions) checkTargets(files []check.File) error {
+	for _, also := range o.also {
+		_, name, _ := strings.Cut(also, "=")
+		dir, err := os.Stat(filepath.Dir(name))
+		if err != nil || !dir.IsDir() {
+			return fmt.Errorf("--also: there is no directory %s", printable.Text(filepath.Dir(name)))
+		}
+		info, err := os.Stat(name)
+		switch {
+		case err != nil: // it does not exist
+		case info.IsDir():
+			return fmt.Errorf("--also: %s is a directory", printable.Text(name))
+		case slices.ContainsFunc(files, func(f check.File) bool { return sameFile(f.Name, info) }):
+			return fmt.Errorf("--also: %s is one of the manifests: specify another file", printable.Text(name))
+		}
+	}
+	if info, err := os.Stat(o.witness); err == nil && !info.IsDir() {
+		return fmt.Errorf("--witness: %s is not a directory", printable.Text(o.witness))
 	}
 	return nil
 }
@@ -269,13 +298,17 @@ const collectAfter = 1000
 func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
 	c, err := check.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w%s", err, templateHint("check", files, err))}
 	}
 	if c.Workloads() == 0 {
-		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), strings.Join(scenarios.WorkloadKinds(), ", "))}
+		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), scenarios.Workloads)}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
-	progress := newCounter(stderr, c.Tasks(), "containers")
+	what := "containers checked"
+	if n := len(o.Profiles); n > 1 {
+		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
+	}
+	progress := newCounter(stderr, c.Tasks(), what)
 	defer progress.stop()
 	p := pool{parallel: parallel, ahead: c.Tasks()}
 	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
@@ -286,7 +319,7 @@ func runChecker(ctx context.Context, files []check.File, o check.Options, parall
 	})
 	switch {
 	case ctx.Err() != nil:
-		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s checked", progress)}
+		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s", progress)}
 	case err != nil:
 		return nil, &exitError{exitBroken, err}
 	}
@@ -311,7 +344,36 @@ func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io
 		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
 	}
 	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
+	if others := otherScenarios(dir, witnesses); len(others) > 0 {
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), few(others))
+	}
 	return err
+}
+
+// otherScenarios returns the YAML files in a directory that are not among the witnesses, such as those of an earlier check.
+func otherScenarios(dir string, witnesses []bounds.Witness) []string {
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		name, isYAML := strings.CutSuffix(e.Name(), ".yaml")
+		if isYAML && !slices.ContainsFunc(witnesses, func(w bounds.Witness) bool { return w.Name == name }) {
+			names = append(names, printable.Text(e.Name()))
+		}
+	}
+	return names
+}
+
+// templateHint says how to render a template of a Helm chart, if an invalid file looks like one.
+func templateHint(command string, files []check.File, err error) string {
+	var invalid scenarios.Errors
+	errors.As(err, &invalid)
+	for _, f := range files {
+		isInvalid := slices.ContainsFunc(invalid, func(e scenarios.Error) bool { return e.File == f.Name })
+		if isInvalid && bytes.Contains(f.Data, []byte("{{")) {
+			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | probesim %s -", printable.Text(f.Name), command)
+		}
+	}
+	return ""
 }
 
 func listed(files []check.File) string {

@@ -39,7 +39,7 @@ func (out *output) finish(interrupted bool) error {
 			err = writeJobSummary(func(w io.Writer) error { return report.Markdown(w, out.cases) })
 		}
 		if len(out.invalid) > 0 {
-			annotate(out.commands, "invalid scenario file", out.invalid)
+			annotate(out.commands, "invalid scenario file", "nothing was run", out.invalid)
 		}
 	case "timeline", "summary", "lines":
 		if (len(out.jobs) > 1 || len(out.invalid) > 0) && out.emitted > 0 {

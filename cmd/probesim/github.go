@@ -12,11 +12,11 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// annotate writes a GitHub annotation for each error in files.
-func annotate(w io.Writer, title string, err error) {
+// annotate writes a GitHub annotation for each error in files, with a title, or for another error, with the title other.
+func annotate(w io.Writer, title, other string, err error) {
 	var all scenarios.Errors
 	if !errors.As(err, &all) {
-		report.Annotate(w, report.Annotation{Title: "nothing was run", Message: err.Error()})
+		report.Annotate(w, report.Annotation{Title: other, Message: err.Error()})
 		return
 	}
 	for _, e := range all {

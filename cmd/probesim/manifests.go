@@ -13,6 +13,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
 )
 
 // manifestReader reads the manifests that a command line names.
@@ -65,6 +66,10 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 	var errs []error
 	var others []string
 	for _, name := range names {
+		if isLargeOther(name) {
+			others = append(others, printable.Text(name))
+			continue
+		}
 		data, err := readManifest(name)
 		switch {
 		case err != nil:
@@ -87,6 +92,22 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 // hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do not have to be valid YAML.
 func hasObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+}
+
+// isLargeOther reports whether a file is too large for a manifest, and its beginning has nothing of an object of Kubernetes.
+func isLargeOther(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() <= strict.MaxFileSize {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	beginning := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, beginning)
+	return err == nil && !bytes.Contains(beginning[:n], []byte("apiVersion"))
 }
 
 // manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how

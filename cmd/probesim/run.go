@@ -221,7 +221,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	}
 	if err != nil {
 		if o.output == "github" {
-			annotate(cmd.OutOrStdout(), "invalid scenario file", err)
+			annotate(cmd.OutOrStdout(), "invalid scenario file", "nothing was run", err)
 		}
 		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
 	}

@@ -27,7 +27,8 @@ func newTune() *cobra.Command {
 		Long: `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
 stdin. The requirements are those of check: see 'probesim check --help'. The
-annotation probesim.dev/require of a workload replaces --require.
+annotation probesim.dev/require of a workload or of its pod template replaces
+--require.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
@@ -103,7 +104,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w", err)}
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint("tune", files, err))}
 	}
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
@@ -174,11 +175,11 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 func tellUnmet(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
 		for _, q := range w.Impossible {
-			fmt.Fprintf(stderr, "probesim: %s %s: no container has a probe for %s\n", w.Kind, w.Name, q)
+			fmt.Fprintf(stderr, "probesim: %s, %s\n", w.Title(), tune.Impossible(q))
 		}
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {
-				fmt.Fprintf(stderr, "probesim: %s %s, container %s: %s\n", w.Kind, w.Name, c.Name, x.Text)
+				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, x.Text)
 			}
 		}
 	}

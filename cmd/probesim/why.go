@@ -27,6 +27,7 @@ type whyOptions struct {
 	restart   string
 	ready     bool
 	pod       string
+	among     []string // the pods in which to find a restart
 	container string
 }
 
@@ -179,13 +180,15 @@ func runs(n int) string {
 	return fmt.Sprintf("any of %d runs", n)
 }
 
-// findRestart chooses the first container with a restart. It reports false if there is none.
+// findRestart chooses the first container with a restart, of any pod. It reports false if there is none.
 func (q *whyQuestion) findRestart(s *simulation) bool {
 	run, name := q.explainer(s), q.container
-	for _, c := range q.containers() {
-		if (name == "" || name == c) && run.Restarts(q.pod, c) > 0 {
-			q.container, q.restart = c, new(1)
-			return true
+	for _, q.pod = range q.among {
+		for _, c := range q.containers() {
+			if (name == "" || name == c) && run.Restarts(q.pod, c) > 0 {
+				q.container, q.restart = c, new(1)
+				return true
+			}
 		}
 	}
 	return false
@@ -248,7 +251,8 @@ func (j *job) runName() string {
 // whyQuestion is a parsed question about a run.
 type whyQuestion struct {
 	pod       string
-	container string // empty: all containers
+	among     []string // the pods in which to find a restart
+	container string   // empty: all containers
 	restart   *int
 	any       bool // find a container with a restart
 	ready     bool
@@ -323,8 +327,8 @@ func (q *whyQuestion) choosePod(plan *scenarios.Plan, name string) error {
 		found = plan.Scenario.PodKeys(name)
 	}
 	switch {
-	case len(found) == 1:
-		q.pod = found[0]
+	case len(found) == 1 || len(found) > 1 && q.any:
+		q.pod, q.among = found[0], found
 		return nil
 	case len(found) == 0:
 		return fmt.Errorf("--pod: there is no pod %s; the pods are: %s", strconv.Quote(name), few(keys))
@@ -347,10 +351,12 @@ func (q *whyQuestion) containers() []string {
 }
 
 func (q *whyQuestion) checkContainer() error {
-	if list := q.containers(); !slices.Contains(list, q.container) {
-		return fmt.Errorf("--container: there is no container %s in pod %s; its containers are: %s", strconv.Quote(q.container), trace.PodName(q.pod), few(list))
+	for _, q.pod = range q.among {
+		if slices.Contains(q.containers(), q.container) {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("--container: there is no container %s in pod %s; its containers are: %s", strconv.Quote(q.container), trace.PodName(q.pod), few(q.containers()))
 }
 
 func (q *whyQuestion) answer(s *simulation) ([]why.Explanation, error) {

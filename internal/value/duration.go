@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -54,13 +55,32 @@ func parseSigned(s string) (time.Duration, error) {
 	case err != nil && strings.HasPrefix(err.Error(), "time: invalid duration") && enormous(strings.TrimPrefix(s, "-")):
 		return 0, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	case err != nil:
-		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s", strict.Quote(s))
+		return 0, fmt.Errorf("%s is not a duration such as 45s, 1m30s or 150.337s%s", strict.Quote(s), meant(s))
 	case d == 0 && strings.ContainsAny(s, "123456789"):
 		return 0, fmt.Errorf("%s is shorter than 1ns, the unit of virtual time", strict.Quote(s))
 	case d.Abs() > MaxDuration:
 		return d, fmt.Errorf("%s is longer than %s (30 days)", strict.Quote(s), Format(MaxDuration))
 	}
 	return d, nil
+}
+
+var numberAndUnit = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([a-zA-Z]+)$`)
+
+// meant suggests a duration in place of a number with another unit, such as 12sec or 2d.
+func meant(s string) string {
+	m := numberAndUnit.FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	const suggestion = " (did you mean %s%s?)"
+	switch unit := strings.ToLower(m[2]); {
+	case unit[0] == 's', unit[0] == 'm', unit[0] == 'h':
+		return fmt.Sprintf(suggestion, m[1], unit[:1])
+	case unit[0] == 'd' && !strings.Contains(m[1], "."):
+		days, _ := strconv.Atoi(m[1])
+		return fmt.Sprintf(suggestion, strconv.Itoa(24*days), "h")
+	}
+	return ""
 }
 
 // enormous reports whether s overflows a time.Duration but is otherwise valid.

@@ -89,20 +89,20 @@ func checkManifest(o Options, m *scenarios.Manifest) error {
 	if len(m.Others) > 0 {
 		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s, or a custom resource with containers in spec.template", file, printable.Text(has), strings.Join(scenarios.WorkloadKinds(), ", "))
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), scenarios.Workloads)
 }
 
 func entries(m *scenarios.Manifest) []*entry {
 	kinds := map[string]map[string]bool{}
 	for _, w := range m.Workloads {
-		if kinds[w.Name] == nil {
-			kinds[w.Name] = map[string]bool{}
+		if kinds[w.Ref] == nil {
+			kinds[w.Ref] = map[string]bool{}
 		}
-		kinds[w.Name][w.Kind] = true
+		kinds[w.Ref][w.Kind] = true
 	}
 	var list []*entry
 	for _, w := range m.Workloads {
-		e := &entry{Workload: w, kind: len(kinds[w.Name]) > 1}
+		e := &entry{Workload: w, kind: len(kinds[w.Ref]) > 1}
 		switch {
 		case w.Kind == "Pod" || w.Replicas >= 1 && w.Replicas <= mostReplicas:
 		case w.Replicas < 1:

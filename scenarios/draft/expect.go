@@ -61,15 +61,15 @@ func (d *draft) any(has func(*v1.Container) bool) bool {
 
 // workloadExpectations returns the expectations for one workload.
 func (d *draft) workloadExpectations(e *entry, s *seen) []string {
-	name := quoted(e.Name)
-	ended, hasEnded := s.succeeded[e.Name]
+	name := quoted(e.Ref)
+	ended, hasEnded := s.succeeded[e.key()]
 	if hasEnded {
 		return []string{
 			"# It finishes successfully.",
 			fmt.Sprintf("- {pod: %s, within: ..%s, status: {phase: Succeeded}}", name, value.Format(d.bound(ended))),
 		}
 	}
-	ready, isReady := s.ready[e.Name]
+	ready, isReady := s.ready[e.key()]
 	if broken := brokenProbes(e.Pod); !isReady && broken != "" {
 		return []string{
 			"# It cannot become Ready before you correct the manifest: " + broken + ".",
@@ -84,7 +84,7 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.", value.Format(ready.Round(100*time.Millisecond))),
 		fmt.Sprintf("- {pod: %s, first: ..%s, becomes: {ready: true}}", name, up),
 	}
-	if !s.unready[e.Name] {
+	if !s.unready[e.key()] {
 		lines = append(lines, "# Then it stays Ready.", fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
 	}
 	return lines
@@ -116,7 +116,7 @@ func (d *draft) suggestions(s *seen) []string {
 	if server == nil {
 		return lines
 	}
-	name, main := quoted(server.Name), quoted(server.Pod.Spec.Containers[0].Name)
+	name, main := quoted(server.Ref), quoted(server.Pod.Spec.Containers[0].Name)
 	grace := time.Duration(min(*server.Pod.Spec.TerminationGracePeriodSeconds, 60)) * time.Second
 	return append(lines,
 		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),

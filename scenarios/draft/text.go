@@ -81,11 +81,11 @@ func quoted(s string) string {
 
 func (d *draft) pod(w *writer, e *entry) {
 	if e.why != "" {
-		w.line("  # %s %s is left out:", e.Kind, quoted(e.Name))
+		w.line("  # %s %s is left out:", e.Kind, quoted(e.Ref))
 		w.line("  #   %s", printable.Text(e.why))
 		return
 	}
-	w.line("  - name: %s", quoted(e.Name))
+	w.line("  - name: %s", quoted(e.Ref))
 	if e.kind {
 		w.line("    kind: %s", e.Kind)
 	}
@@ -135,7 +135,7 @@ func (d *draft) gates() []string {
 			conditions = append(conditions, fmt.Sprintf(`{type: %s, status: "True"}`, quoted(string(g.ConditionType))))
 		}
 		lines = append(lines, "# Sets the conditions of its readiness gates.",
-			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Name), strings.Join(conditions, ", ")))
+			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Ref), strings.Join(conditions, ", ")))
 	}
 	return lines
 }
@@ -147,7 +147,7 @@ func (d *draft) steps(w *writer, s *seen) {
 	then := func(later time.Duration) string { return value.Format(at + later) }
 	tries := []string{fmt.Sprintf("# - {at: %s, restartKubelet: {downtime: 5s}}", then(30*time.Second))}
 	if server != nil {
-		name, main := quoted(server.Name), quoted(server.Pod.Spec.Containers[0].Name)
+		name, main := quoted(server.Ref), quoted(server.Pod.Spec.Containers[0].Name)
 		tries = []string{
 			fmt.Sprintf("# - {at: %s, kill: {pod: %s, container: %s}}", then(0), name, main),
 			tries[0],

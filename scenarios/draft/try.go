@@ -51,14 +51,19 @@ func (d *draft) try() (*seen, error) {
 // settled reports whether all workloads became Ready or succeeded in the first half of the run.
 func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 	for _, e := range entries {
-		ready, isReady := s.ready[e.Name]
-		ended, hasEnded := s.succeeded[e.Name]
+		ready, isReady := s.ready[e.key()]
+		ended, hasEnded := s.succeeded[e.key()]
 		if e.why == "" && (!isReady && !hasEnded || ready > duration/2 || ended > duration/2) {
 			return false
 		}
 	}
 	return true
 }
+
+// key names the workload of a pod in what was seen.
+func key(p *scenarios.PlannedPod) string { return p.Pod.Namespace + "/" + p.Workload }
+
+func (e *entry) key() string { return e.Pod.Namespace + "/" + e.Name }
 
 // podSeen is what a run shows about a pod.
 type podSeen struct {
@@ -105,7 +110,7 @@ func (p *podSeen) patched(r *trace.Record) {
 func (s *seen) sum(plan *scenarios.Plan, pods map[string]*podSeen) {
 	missing := map[string][2]bool{}
 	for _, planned := range plan.Pods() {
-		name, p := planned.Workload, pods[planned.Pod.Namespace+"/"+planned.Pod.Name]
+		name, p := key(&planned), pods[planned.Pod.Namespace+"/"+planned.Pod.Name]
 		if p == nil {
 			p = &podSeen{}
 		}
@@ -115,11 +120,12 @@ func (s *seen) sum(plan *scenarios.Plan, pods map[string]*podSeen) {
 		s.unready[name] = s.unready[name] || p.notReady
 	}
 	for _, planned := range plan.Pods() {
-		if missing[planned.Workload][0] {
-			delete(s.ready, planned.Workload)
+		name := key(&planned)
+		if missing[name][0] {
+			delete(s.ready, name)
 		}
-		if missing[planned.Workload][1] {
-			delete(s.succeeded, planned.Workload)
+		if missing[name][1] {
+			delete(s.succeeded, name)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (e *event) parseTimes(tokens []string) ([]string, error) {
 			tokens = tokens[:n-2]
 		case n > 1 && tokens[n-2] == "in":
 			return tokens, nil // the latency of an answer
-		case withUnit.MatchString(last):
+		case withUnit.MatchString(last) && (e.length == nil || isDuration(last)):
 			if err := set(&e.length, "a length", last); err != nil {
 				return nil, err
 			}
@@ -105,6 +105,9 @@ func (e *event) parseTimes(tokens []string) ([]string, error) {
 	}
 	return tokens, nil
 }
+
+// isDuration reports whether a text is a duration or a range of them.
+func isDuration(text string) bool { return new(value.Draw).UnmarshalText([]byte(text)) == nil }
 
 // set reads a time that is not set yet.
 func set(to **value.Draw, name, text string) error {
@@ -146,7 +149,10 @@ func (e *event) parseWhat(tokens []string) error {
 	e.target, e.answer = strings.Join(tokens[:len(tokens)-words], " "), strings.Join(tokens[len(tokens)-words:], " ")
 	word := tokens[len(tokens)-words]
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
-		known := append(slices.Clone(value.Words), start, stop, exit, deletion)
+		known := append(slices.Clone(value.Words), start, stop, exit, deletion, "at", "after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
+		if _, isCode := value.ParseCode(known[len(known)-1]); !isCode {
+			known = known[:len(known)-1]
+		}
 		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, exit and delete",
 			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "))
 	}

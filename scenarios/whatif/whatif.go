@@ -55,7 +55,7 @@ func write(o Options) ([]byte, *scenarios.Scenario, error) {
 		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), strings.Join(scenarios.WorkloadKinds(), ", "))
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), scenarios.Workloads)
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
@@ -157,23 +157,29 @@ func (w *writer) steps() {
 		if e.what == outage {
 			w.step(i, fmt.Sprintf(outages[e.target], e.length))
 		}
-		for _, name := range w.workloads() {
-			if e.what == deletion && (e.container == "" || e.container == name) {
+		for _, name := range w.workloads(e.container) {
+			if e.what == deletion {
 				w.step(i, "delete: {pod: "+quoted(name)+"}")
 			}
 		}
 	}
 }
 
-// workloads returns the distinct names of the workloads. A name stands for all workloads that have it.
-func (w *writer) workloads() []string {
+// workloads returns the distinct names by which a scenario refers to the workloads that a name means. An empty name means all.
+func (w *writer) workloads(name string) []string {
 	var names []string
 	for i := range w.manifest.Workloads {
-		if name := w.manifest.Workloads[i].Name; !slices.Contains(names, name) {
-			names = append(names, name)
+		of := &w.manifest.Workloads[i]
+		if (name == "" || means(name, of)) && !slices.Contains(names, of.Ref) {
+			names = append(names, of.Ref)
 		}
 	}
 	return names
+}
+
+// means reports whether a name, with or without a namespace, means a workload.
+func means(name string, of *scenarios.Workload) bool {
+	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
 }
 
 // step writes a step for an event.
@@ -249,8 +255,8 @@ func (w *writer) duration() time.Duration {
 }
 
 func (w *writer) pod(of *scenarios.Workload) {
-	w.line("  - name: %s", quoted(of.Name))
-	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Name == of.Name && o.Kind != of.Kind }) {
+	w.line("  - name: %s", quoted(of.Ref))
+	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
 		w.line("    kind: %s", of.Kind)
 	}
 	if w.File != "" {
@@ -300,7 +306,7 @@ func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 // isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
 func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
 	if e.container != "" {
-		return e.container == c.Name || e.container == of.Name+"/"+c.Name
+		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
 	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 }
@@ -384,11 +390,15 @@ func (w *writer) unused() error {
 		if w.used[i] {
 			continue
 		}
+		all, workload := w.workloads(""), path.Dir(e.container) // "." without one
 		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
 		switch {
 		case e.what == deletion:
 			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
-				strict.DidYouMean(e.container, w.workloads()), list(w.workloads()))
+				strict.DidYouMean(e.container, all), list(all))
+		case workload != "." && len(w.workloads(workload)) == 0:
+			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(workload),
+				strict.DidYouMean(workload, all), list(all))
 		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
 			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, containers), list(containers))
