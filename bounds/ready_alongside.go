@@ -26,9 +26,10 @@ func (s *Subject) ahead() []delay {
 // withAlongside extends a bound of the time until ready by searches in which the sync goes on after the start for as short or as long as it can, and for
 // times in between.
 func (s *Subject) withAlongside(n Nodes, c Case, search func(Nodes, Case, []dim, measure, Bound) (Bound, error), f measure, b Bound) (Bound, error) {
-	if len(n.dims(s.alongside()...)) == 0 || b.goal != nil || b.isNone() {
+	if len(n.dims(s.alongside()...)) == 0 || b.isNone() || b.found(false) && b.found(true) {
 		return b, nil
 	}
+	g := b.goal
 	for _, greatest := range []bool{false, true} {
 		n, c := n.at(greatest, s.alongside()), c
 		c.Delays = n.Delays
@@ -41,7 +42,7 @@ func (s *Subject) withAlongside(n Nodes, c Case, search func(Nodes, Case, []dim,
 			return b, err
 		}
 	}
-	return s.overAlongside(n, f, b.toward(nil))
+	return s.overAlongside(n, f, b.toward(g))
 }
 
 // at returns the nodes on which some delays are as long or as short as they can be.

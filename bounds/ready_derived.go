@@ -8,11 +8,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe, and no other container of its pod
-// runs, so that only its own events lead to syncs.
-func (s *Subject) derivesReady() bool {
-	return s.Probe(trace.Readiness) != nil && s.alone() && !s.hooked()
-}
+// derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe.
+func (s *Subject) derivesReady() bool { return s.Probe(trace.Readiness) != nil }
+
+// startsAlone reports whether only the start of the container leads to syncs before the container is ready. A hook, or another container of its pod, can
+// lead to more.
+func (s *Subject) startsAlone() bool { return s.alone() && !s.hooked() }
 
 // alone reports whether no other container of the pod runs beside the container, and nothing else decides when the pod is ready.
 func (s *Subject) alone() bool {
@@ -47,7 +48,29 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 			least = max(0, least-s.lastConnection(n, trace.Readiness).Max)
 		}
 	}
+	least, greatest = s.withOtherSyncs(&r, atOnce, least, greatest)
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
+}
+
+// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once
+// initialDelaySeconds is over, and before, it begins the period again.
+func (s *Subject) withOtherSyncs(r *readying, atOnce bool, least, greatest time.Duration) (time.Duration, time.Duration) {
+	if s.startsAlone() {
+		return least, greatest
+	}
+	soonest := time.Duration(0)
+	if atOnce {
+		soonest = r.shown.Min
+		if r.startup != nil {
+			soonest = max(soonest, s.delays(trace.Startup).Min) + r.startup.took.Min
+		}
+		soonest = max(soonest, r.seconds.Min)
+	}
+	latest := time.Duration(0)
+	if r.seconds.Max > 0 {
+		latest = max(r.shown.Max, r.seconds.Max) + r.period + (r.successes-1)*r.step
+	}
+	return min(least, soonest), max(greatest, latest)
 }
 
 // readying has the times that decide when a container becomes ready.
@@ -116,7 +139,7 @@ func (s *Subject) resyncsBeforeReady(n Nodes, r *readying, atOnce bool) bool {
 // tick that is.
 func (s *Subject) neverLater(n Nodes) bool {
 	p := trace.Liveness
-	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReady() {
+	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReady() || !s.startsAlone() {
 		return false
 	}
 	r := s.newReadying(n, false)

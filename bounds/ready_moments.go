@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -48,12 +46,9 @@ func (s *Subject) requestsWhileDown(c Case, p trace.Probe) ([][]time.Duration, e
 				}
 			}
 		}
-		return r.T >= last && (len(times) > 0 || stop > 0) || ended(r)
+		return r.T >= last && (len(times) > 0 || stop > 0)
 	})
-	switch {
-	case errors.Is(err, errNothing): // the probe never runs
-		return nil, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, errNothing) { // errNothing: the probe never runs, or the container never runs again
 		return nil, err
 	}
 	slices.Sort(times)
@@ -137,9 +132,4 @@ func between(requests []time.Duration, c Case, f measure) (sample, error) {
 		all.Mean = time.Duration(sum / width)
 	}
 	return sample{bound: all}, nil
-}
-
-// ended reports whether a status says that a pod has come to its end, so that no probe runs any more.
-func ended(r *trace.Record) bool {
-	return r.Kind == trace.StatusPatched && r.Status != nil && (r.Status.Phase == string(v1.PodFailed) || r.Status.Phase == string(v1.PodSucceeded))
 }

@@ -18,6 +18,10 @@ import "time"
 // The relist before has listed the pod without its sandbox, so it has had no event. A kubelet with PLEGOnDemandRelist can also find the start with this
 // relist: the sync waits for the next one, which finds no change.
 func (s *Subject) shownLast(n Nodes) time.Duration {
+	if !s.startsAlone() {
+		_, late := s.shown(n, true)
+		return late
+	}
 	ends := n.lists() + s.inspectsTwice(n)
 	if !s.Profile.PLEGOnDemandRelist {
 		return time.Second + ends
@@ -73,8 +77,8 @@ func (s *Subject) untilStart(n Nodes) time.Duration {
 // lists what runs for its housekeeping. The last result does not come during such lists too, or the times count them twice.
 func (s *Subject) settles(n Nodes, r *readying) time.Duration {
 	lists, inspects := n.lists(), s.inspects(n, true)
-	switch slow := r.shown.Max >= time.Second; {
-	case !s.Profile.PLEGOnDemandRelist && lists < time.Second:
+	switch slow := r.shown.Max >= time.Second || !s.startsAlone(); {
+	case !s.Profile.PLEGOnDemandRelist && lists < time.Second && s.startsAlone():
 		return 3*time.Second + 3*lists + 2*inspects
 	case !s.Profile.PLEGOnDemandRelist || slow:
 		return r.shown.Max + 2*r.wait

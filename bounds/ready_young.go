@@ -279,7 +279,7 @@ func (s *Subject) wakings(c Case, d dim) ([]time.Duration, error) {
 // neverLaterWhenYoung is neverLater on a young kubelet, on which the two probes can have any phase against each other.
 func (s *Subject) neverLaterWhenYoung(n Nodes) bool {
 	p := trace.Liveness
-	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReadyWhenYoung() {
+	if s.Probe(p) == nil || s.Probe(trace.Startup) != nil || !s.derivesReadyWhenYoung() || !s.startsAlone() {
 		return false
 	}
 	r := s.newReadying(n, false)
@@ -309,6 +309,7 @@ func (s *Subject) readyLimitsWhenYoung(n Nodes, atOnce bool) (least, greatest ti
 			least = max(0, least-s.lastConnection(n, trace.Readiness).Max)
 		}
 	}
+	least, greatest = s.withOtherSyncs(&r, atOnce, least, greatest)
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
 

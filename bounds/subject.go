@@ -165,7 +165,7 @@ func (s *Subject) recorder(also trace.Kind) *trace.Recorder {
 // bufferSize is the number of records of a long run.
 const bufferSize = 1 << 11
 
-// record is run with a recorder, up to a virtual time.
+// record is run with a recorder, up to a virtual time. It returns the history with errNothing too.
 func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over func(*trace.Record) bool) (history, error) {
 	s.Runs++
 	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
@@ -204,11 +204,13 @@ func (s *Subject) record(c *Case, to *trace.Recorder, until time.Duration, over 
 	if err := n.RunUntil(virtual.At(until)); err != nil {
 		return nil, err
 	}
-	if last == 0 {
+	switch {
+	case to.Sink != nil && last == 0:
 		return nil, errNothing
-	}
-	if to.Sink != nil {
+	case to.Sink != nil:
 		return nil, nil
+	case last == 0:
+		return to.Records(), errNothing
 	}
 	return to.Records()[:last], nil
 }
