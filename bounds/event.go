@@ -97,7 +97,7 @@ func (n Nodes) longestWait() time.Duration {
 }
 
 // UntilUnready returns the time from the misfortune until the status in the API says that the container is not ready. Both ends are derived
-// if no other container of the pod leads to syncs.
+// if healthy answers come in time.
 func (s *Subject) UntilUnready(n Nodes, m Misfortune) (Bound, error) {
 	q := s.untilUnready(m)
 	if !n.Middle && s.derivesUnready(n, m) {

@@ -13,8 +13,8 @@ import (
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
 // that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
 // first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Nodes on which that
-// run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if no other
-// container of the pod leads to syncs.
+// run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if there is a
+// readiness probe.
 func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
 	if len(s.waiting()) == 0 {
 		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
