@@ -27,7 +27,6 @@ type whyOptions struct {
 	restart   string
 	ready     bool
 	pod       string
-	among     []string // the pods in which to find a restart
 	container string
 }
 
