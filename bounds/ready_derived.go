@@ -58,17 +58,16 @@ func (s *Subject) withOtherSyncs(r *readying, atOnce bool, least, greatest time.
 	if s.startsAlone() {
 		return least, greatest
 	}
-	soonest := time.Duration(0)
-	if atOnce {
-		soonest = r.shown.Min
-		if r.startup != nil {
-			soonest = max(soonest, s.delays(trace.Startup).Min) + r.startup.took.Min
-		}
-		soonest = max(soonest, r.seconds.Min)
+	runs := max(r.shown.Min, s.delays(s.waiting()[0]).Min) // the first run of the probe that waits for the program
+	soonest, latest := runs, time.Duration(0)
+	if r.startup != nil {
+		soonest = max(runs+r.startup.took.Min, r.seconds.Min)
 	}
-	latest := time.Duration(0)
 	if r.seconds.Max > 0 {
 		latest = max(r.shown.Max, r.seconds.Max) + r.period + (r.successes-1)*r.step
+	}
+	if !atOnce { // the program comes up after that run
+		soonest, latest = 0, latest-runs
 	}
 	return min(least, soonest), max(greatest, latest)
 }
