@@ -75,8 +75,7 @@ func (s *Subject) takes(n Nodes, hook *v1.LifecycleHandler, sleep time.Duration,
 }
 
 // known returns the greatest number of instances that the runtime has of the containers of the pod when a container has started. Beside the instances
-// that run, it has one dead instance of each container at most (MinimumGCAge and MaxPerPodContainer in pkg/kubelet/apis/config/v1beta1/defaults.go at
-// v1.37.0).
+// that run, it keeps one dead instance of each container (MaxPerPodContainerCount in cmd/kubelet/app/options/options.go at v1.37.0).
 func (s *Subject) known(c *v1.Container, first bool) int {
 	all := len(s.pod.Spec.InitContainers) + len(s.pod.Spec.Containers)
 	if !first {

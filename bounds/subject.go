@@ -258,16 +258,7 @@ func (s *Subject) init() string {
 func (s *Subject) container() *v1.Container { return podutil.Find(s.pod, s.Container) }
 
 // Probe returns the container's probe of a type, or nil.
-func (s *Subject) Probe(p trace.Probe) *v1.Probe {
-	c := s.container()
-	switch p {
-	case trace.Liveness:
-		return c.LivenessProbe
-	case trace.Readiness:
-		return c.ReadinessProbe
-	}
-	return c.StartupProbe
-}
+func (s *Subject) Probe(p trace.Probe) *v1.Probe { return prober.ProbeOf(s.container(), p) }
 
 var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
 

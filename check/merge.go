@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/internal/value"
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -181,7 +182,7 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 		}
 	}
 	for _, p := range q.Row.Probes() {
-		if probeOf(decides.spec, p) != nil {
+		if prober.ProbeOf(decides.spec, p) != nil {
 			pos = decides.at(string(p) + "Probe")
 			v.Line, v.Column = pos.Line, pos.Column
 			break
@@ -209,7 +210,7 @@ func (c *container) breaks(q Requirement) string {
 func (id RowID) unverifiable(w *workload) string {
 	has, values := false, 0
 	for _, c := range w.containers {
-		if !slices.ContainsFunc(id.Probes(), func(p trace.Probe) bool { return probeOf(c.spec, p) != nil }) {
+		if !slices.ContainsFunc(id.Probes(), func(p trace.Probe) bool { return prober.ProbeOf(c.spec, p) != nil }) {
 			continue
 		}
 		has = true
@@ -230,16 +231,6 @@ func (id RowID) unverifiable(w *workload) string {
 		return "no container restarts"
 	}
 	return ""
-}
-
-func probeOf(c *v1.Container, p trace.Probe) *v1.Probe {
-	switch p {
-	case trace.Startup:
-		return c.StartupProbe
-	case trace.Liveness:
-		return c.LivenessProbe
-	}
-	return c.ReadinessProbe
 }
 
 // describe describes a probe for people.

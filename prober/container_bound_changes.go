@@ -22,7 +22,7 @@ func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes
 		return nil
 	}
 	for _, probe := range startOrder {
-		was, is := specOf(before, probe), specOf(c, probe)
+		was, is := ProbeOf(before, probe), ProbeOf(c, probe)
 		switch {
 		case was == nil && is == nil:
 		case is == nil:

@@ -109,7 +109,7 @@ func (m *containerBoundManager) adopt(t *target) {
 	}
 	was := map[trace.Probe]bool{trace.Startup: reported.Started != nil && *reported.Started, trace.Readiness: reported.Ready, trace.Liveness: true}
 	for _, probe := range allProbes {
-		if specOf(t.container, probe) == nil {
+		if ProbeOf(t.container, probe) == nil {
 			continue
 		}
 		seed := initialValue(probe)
@@ -156,7 +156,7 @@ func (t *target) key(probe trace.Probe) key { return key{t.pod.UID, t.container.
 
 // startWorker starts a worker, unless the container does not have the probe, the worker exists, or the probe has failed for good.
 func (m *containerBoundManager) startWorker(p *sim.Proc, probe trace.Probe, t *target) {
-	if specOf(t.container, probe) == nil || m.workers[t.key(probe)] != nil {
+	if ProbeOf(t.container, probe) == nil || m.workers[t.key(probe)] != nil {
 		return
 	}
 	r, known := m.results.of(probe).Get(t.containerID)
@@ -291,7 +291,7 @@ func (m *containerBoundManager) UpdatePodStatus(_ *sim.Proc, pod *v1.Pod, status
 func (m *containerBoundManager) updateContainerStatus(c *v1.ContainerStatus, spec *v1.Container) {
 	succeeded := func(probe trace.Probe) bool {
 		r, ok := m.results.of(probe).Get(c.ContainerID)
-		return spec == nil || specOf(spec, probe) == nil || ok && r == results.Success
+		return spec == nil || ProbeOf(spec, probe) == nil || ok && r == results.Success
 	}
 	started := c.State.Running != nil && succeeded(trace.Startup)
 	c.Started, c.Ready = &started, started && succeeded(trace.Readiness)

@@ -63,7 +63,7 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 			case w != nil && !podutil.IsStatic(pod):
 				changed = w.apply(p, pod, c)
 				w.updated.TrySend(struct{}{})
-			case w == nil && specOf(c, probe) != nil:
+			case w == nil && ProbeOf(c, probe) != nil:
 				w = newMutableWorker(m, pod, c, probe)
 				m.workers[w.key()] = w
 				if changed = !podutil.IsStatic(pod); changed {

@@ -192,7 +192,7 @@ func (w *mutableWorker) initialize(p *sim.Proc, before *v1.Pod) {
 
 func hadProbe(pod *v1.Pod, container string, probe trace.Probe) bool {
 	c := podutil.Find(pod, container)
-	return c != nil && specOf(c, probe) != nil
+	return c != nil && ProbeOf(c, probe) != nil
 }
 
 // initializeProbe sets the initial result of a probe of a container that exists. A started container does not run its startup probe
@@ -258,7 +258,7 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 	if w.stopped {
 		return false
 	}
-	observed, spec := w.observed(), specOf(c, w.probeType)
+	observed, spec := w.observed(), ProbeOf(c, w.probeType)
 	switch {
 	case spec == nil && !w.enabled:
 		return false

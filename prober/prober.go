@@ -116,15 +116,15 @@ func newExecution(env *environment, pod *v1.Pod, c *v1.Container, probeType trac
 
 // configure makes the runs that follow use the probe as it is in the container.
 func (e *execution) configure(pod *v1.Pod, c *v1.Container) {
-	e.pod, e.container, e.spec = pod, c, *specOf(c, e.probeType)
+	e.pod, e.container, e.spec = pod, c, *ProbeOf(c, e.probeType)
 	e.command, e.request = nil, nil
 	if e.spec.Exec != nil {
 		e.command = expandCommand(e.spec.Exec.Command, c.Env)
 	}
 }
 
-// specOf returns a probe of a container, nil if the container does not have it.
-func specOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
+// ProbeOf returns the probe of a type of a container, or nil if the container does not have it.
+func ProbeOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
 	switch probeType {
 	case trace.Startup:
 		return c.StartupProbe

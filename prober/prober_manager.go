@@ -197,7 +197,7 @@ func (m *manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
 
 // addWorker starts a worker if the container has the probe. It returns false if the worker exists already.
 func (m *manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe) bool {
-	if specOf(c, probeType) == nil {
+	if ProbeOf(c, probeType) == nil {
 		return true
 	}
 	k := key{pod.UID, c.Name, probeType}
