@@ -259,11 +259,11 @@ func (s *Subject) shown(n Nodes, first bool) (least, greatest time.Duration) {
 	return least, goesOn.Max + greatest
 }
 
-// shownLater returns the greatest time from the start of a later instance until a sync shows it, if a relist inspects the exit of the instance before for
-// some time. The relist before has just begun and inspects the start, or it has just listed the exit and inspects it. Then the event of the exit has led
+// shownLater returns the greatest time from the start of a later instance until a sync shows it, if the relist before can go on for some time after the
+// start: it has just begun and inspects the start, or it has just listed the container as created and inspects it. Then the event of the exit has led
 // to a sync, which waits for the next relist. The sync loop takes the event later if it lists what runs for its housekeeping.
-func (s *Subject) shownLater(n Nodes, exit time.Duration) time.Duration {
-	late := max(n.lists(), exit) + s.look(n) + n.lists()
+func (s *Subject) shownLater(n Nodes, goesOn time.Duration) time.Duration {
+	late := max(n.lists(), goesOn) + s.look(n) + n.lists()
 	if !s.Profile.PLEGOnDemandRelist {
 		late += time.Second
 	}

@@ -172,7 +172,7 @@ func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
 	if s.pod.Spec.RestartPolicy != v1.RestartPolicyAlways { // it need not start again
 		shown.Min = n.sum(looks...).Min
 	}
-	shown.Max = s.shownLater(n, s.inspects(n, true))
+	shown.Max = s.shownLater(n, s.inspects(n, false))
 	if s.hooked() { // the relist before can begin after the start
 		shown.Max = hook.Max + s.shownLater(n, s.look(n))
 	}
@@ -184,8 +184,8 @@ func (s *Subject) shownAgain(n Nodes) (shown fakeruntime.Draw) {
 // second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and Start in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (s *Subject) restartShown(n Nodes, m Misfortune) time.Duration {
 	stop, starts := s.stops(n, s.container()).Max, s.startsAgain(n).Max
-	// The relist before the start can inspect the exit if it comes soon after the exit.
-	seen := max(starts+n.lists(), min(starts, time.Second+2*n.lists())+s.inspects(n, true))
+	// The relist before the start can have just listed the container as created, and inspects it.
+	seen := starts + max(n.lists(), s.inspects(n, false))
 	if s.hooked() { // the relist before can inspect the start during the hook
 		starts += s.rest(n, false).Max
 		seen = starts + s.look(n)
@@ -202,12 +202,16 @@ func (s *Subject) restartShown(n Nodes, m Misfortune) time.Duration {
 	return max(n.lateBy(late), atOnce)
 }
 
-// relistedBy returns the greatest time from the end of a relist until one begins that finds an instance. The instance starts after some time.
+// relistedBy returns the greatest time from the end of a relist until one begins that finds an instance. The instance starts after some time. The relists
+// before inspect the exit of the instance before, and the container once it is created.
 func (s *Subject) relistedBy(n Nodes, start time.Duration) time.Duration {
 	least := n.draw(listPodSandbox).Min + n.draw(listContainers).Min
 	begun := (start + least) / (time.Second + least) // relists before the start
 	next := begun*(time.Second+n.lists()) + time.Second
 	if begun > 0 {
+		next += s.inspects(n, false)
+	}
+	if begun > 1 {
 		next += s.inspects(n, true)
 	}
 	if !s.Profile.PLEGOnDemandRelist {
