@@ -257,7 +257,7 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 		over = func(r *trace.Record) bool {
 			stopped = stopped || s.stopped(0)(r)
 			if until == 0 && happens(r) {
-				until = r.T.Add(time.Duration(s.Probe(other.probe).TimeoutSeconds) * time.Second)
+				until = r.T.Add(s.timeout(other.probe) + s.untilSignal(&c))
 			}
 			return until > 0 && (r.T > until || stopped)
 		}
@@ -275,6 +275,15 @@ func (s *Subject) answer(c Case, q question) (sample, error) {
 	}
 	outcome := h.first(happens)
 	return sample{bound: at(q.read(h, outcome, &c), c), outcome: outcome.T.Offset()}, nil
+}
+
+// untilSignal returns the longest time from a verdict of the liveness probe to the stop signal: a sync can wait for a relist, and runs the preStop hook.
+func (s *Subject) untilSignal(c *Case) time.Duration {
+	waits := 2*c.relistPeriod() + c.value(stopContainer)
+	if h := s.container().Lifecycle; h != nil && h.PreStop != nil {
+		waits += s.shutdown(horizon)
+	}
+	return waits
 }
 
 // rival is a probe that can decide a question about another probe, since a liveness probe that stops the container also ends its
