@@ -6,18 +6,35 @@ import "time"
 type goal struct {
 	least, greatest time.Duration
 	within          time.Duration // how close is close enough
+	spent           func() bool   // reports whether the search has made mostRuns runs; nil: it may make any number
 }
 
+// mostRuns is the number of runs after which a search that has not found its goal gives up. The ends are the derived ones then too, and are as good as
+// those of a longer search, but the runs that show them are not as close.
+const mostRuns = 1000
+
 // derived returns a goal. A search that needs only the ends does not look for cases close to them, and one that searches on never finds the
-// goal.
+// goal, and never gives up.
 func (s *Subject) derived(least, greatest, within time.Duration) *goal {
+	g := &goal{least: least, greatest: greatest, within: within}
 	switch {
 	case s.searchesOn:
-		within = -2 * horizon
+		g.within = -2 * horizon
+		return g
 	case s.EndsOnly:
-		within = 2 * horizon
+		g.within = 2 * horizon
 	}
-	return &goal{least, greatest, within}
+	last := s.Runs + mostRuns
+	g.spent = func() bool { return s.Runs > last }
+	return g
+}
+
+// sharing returns another goal for a part of the search, which ends when the search has to give up. A nil goal never has to.
+func (g *goal) sharing(other goal) *goal {
+	if g != nil {
+		other.spent = g.spent
+	}
+	return &other
 }
 
 // toward returns the bound with a goal for the search that extends it. A nil goal is none.
@@ -31,6 +48,8 @@ func (b Bound) found(greatest bool) bool {
 	switch {
 	case b.goal == nil:
 		return false
+	case b.goal.spent != nil && b.goal.spent():
+		return true
 	case greatest:
 		return b.Greatest >= b.goal.greatest-b.goal.within
 	}

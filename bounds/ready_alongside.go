@@ -33,9 +33,9 @@ func (s *Subject) withAlongside(n Nodes, c Case, search func(Nodes, Case, []dim,
 	for _, greatest := range []bool{false, true} {
 		n, c := n.at(greatest, s.alongside()), c
 		c.Delays = n.Delays
-		own := &goal{least: Never, greatest: Never} // looks for the greatest value only
+		own := g.sharing(goal{least: Never, greatest: Never}) // looks for the greatest value only
 		if !greatest {
-			own = &goal{least: math.MinInt64, greatest: math.MinInt64}
+			own = g.sharing(goal{least: math.MinInt64, greatest: math.MinInt64})
 		}
 		var err error
 		if b, err = search(n, c, n.dims(s.readyDelays()...), f, b.toward(own)); err != nil {

@@ -66,8 +66,8 @@ func (s *Subject) exitAt(c *Case, d dim, after time.Duration) error {
 // the number of crashes decides in which phase of the ticks the start comes. As many probes as possible fail before: the last exit is just after a
 // tick. Such runs last for minutes, so a case within a second of the derived end is close enough.
 func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound) (Bound, error) {
-	rough := goal{least: b.goal.least, within: max(b.goal.within, time.Second)} // any greatest end will do
-	if b.toward(&rough).found(false) || s.ticksRepeat(&c) > longestRepeat {
+	rough := b.goal.sharing(goal{least: b.goal.least, within: max(b.goal.within, time.Second)}) // any greatest end will do
+	if b.toward(rough).found(false) || s.ticksRepeat(&c) > longestRepeat {
 		return b, nil
 	}
 	c = c.corner(true, n.dims(answerDelay(s.Probe(s.quickest(&c))))).corner(false, m.delays)
@@ -80,7 +80,7 @@ func (s *Subject) afterBackOff(c Case, n Nodes, m startMoves, f measure, b Bound
 		}
 		return f(c)
 	}
-	own := none(c).toward(&rough)
+	own := none(c).toward(rough)
 	for crashes := 2; crashes <= mostCrashes; crashes++ {
 		var err error
 		if own, err = p.evenly(s.crashing(c, crashes), 6, atTick, own); err != nil {
