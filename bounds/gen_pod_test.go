@@ -19,6 +19,12 @@ func vary(t *rapid.T, pod *v1.Pod) {
 	other := func(name string) v1.Container {
 		c := v1.Container{Name: name, Image: rapid.SampledFrom([]string{"other:1", "other"}).Draw(t, "image of "+name)}
 		drawHooks(t, &c)
+		if rapid.IntRange(0, 3).Draw(t, "probes of "+name) == 0 {
+			c.ReadinessProbe = &v1.Probe{
+				PeriodSeconds: rapid.Int32Range(1, 10).Draw(t, "period of "+name), InitialDelaySeconds: rapid.Int32Range(0, 10).Draw(t, "delay of "+name),
+				ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}},
+			}
+		}
 		return c
 	}
 	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar"}).Draw(t, "others") {
@@ -62,6 +68,9 @@ func showPod(pod *v1.Pod) string {
 	out := fmt.Sprintf("restart policy %s", pod.Spec.RestartPolicy)
 	for _, c := range append(pod.Spec.InitContainers[:len(pod.Spec.InitContainers):len(pod.Spec.InitContainers)], pod.Spec.Containers...) {
 		out += fmt.Sprintf(", %s pulls %s", c.Name, c.ImagePullPolicy)
+		if p := c.ReadinessProbe; p != nil && c.Name != "app" {
+			out += fmt.Sprintf(" delay %d period %d", p.InitialDelaySeconds, p.PeriodSeconds)
+		}
 		if c.Lifecycle != nil {
 			out += fmt.Sprintf(" %v", c.Lifecycle)
 		}

@@ -338,7 +338,7 @@ func drawUp(d *dice, s *Subject, c Case, atOnce bool) (sample, error) {
 	}
 	var from, to time.Duration
 	h, err := s.record(&down, &trace.Recorder{}, time.Minute+10*longest, func(r *trace.Record) bool {
-		if r.Kind == trace.ProbeExecuted && r.Probe == decides {
+		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == decides {
 			to = request(r).Offset()
 			if from == 0 {
 				from = to

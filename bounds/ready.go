@@ -224,7 +224,9 @@ func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim,
 		ready := func(l landmarks) virtual.Time { // when the list of the sandboxes begins that misses the sandbox by little
 			return l.start.Add(-c.value(podSandboxStatus) - s.untilStart(Nodes{Delays: c.Delays}) - c.value(listPodSandbox))
 		}
-		points, err := s.relistCuts(c, d, []mark{landmarks.startTime, ready})
+		rest := s.rest(Nodes{Delays: c.Delays}, true)
+		ended := func(l landmarks) virtual.Time { return l.start.Add(rest.Min + (rest.Max-rest.Min)/2) } // the end of the sync that starts the container
+		points, err := s.relistCuts(c, d, []mark{landmarks.startTime, ready, ended})
 		if err != nil {
 			return b, err
 		}

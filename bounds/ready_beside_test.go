@@ -28,3 +28,31 @@ func TestReadyLaterBesideLongHook(t *testing.T) {
 		}
 	}
 }
+
+// A container without probes leads to syncs only when it starts. The results of probes of a container can lead to syncs at any time, and one of them just
+// before the end of initialDelaySeconds begins the period of the readiness probe again.
+func TestReadyBesideProbes(t *testing.T) {
+	pod := web()
+	app := &pod.Spec.Containers[0]
+	app.LivenessProbe, app.StartupProbe = nil, nil
+	app.ReadinessProbe.InitialDelaySeconds, app.ReadinessProbe.PeriodSeconds = 10, 30
+	greatest := func(helpers ...v1.Container) time.Duration {
+		pod := pod.DeepCopy()
+		pod.Spec.Containers = append(pod.Spec.Containers, helpers...)
+		s, err := bounds.NewSubject(pod, "app", profile.Newest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.UntilReady(nodes, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Greatest
+	}
+	helper := v1.Container{Name: "helper", Image: "helper:1"}
+	alone, beside := greatest(), greatest(helper)
+	helper.ReadinessProbe = app.ReadinessProbe.DeepCopy()
+	if probed := greatest(helper); alone > 34*time.Second || (beside-alone).Abs() > 3*time.Second || probed < 40*time.Second {
+		t.Errorf("ready at the latest after %v alone, %v beside a container, %v beside one with a readiness probe", alone, beside, probed)
+	}
+}

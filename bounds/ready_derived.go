@@ -8,8 +8,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe.
-func (s *Subject) derivesReady() bool { return s.Probe(trace.Readiness) != nil }
+// derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe, whose worker waits for a sync.
+func (s *Subject) derivesReady() bool {
+	return s.Probe(trace.Readiness) != nil && !s.Profile.ContainerScopedProbes
+}
 
 // startsAlone reports whether only the start of the container leads to syncs before the container is ready. A hook, or another container of its pod, can
 // lead to more.
@@ -48,28 +50,68 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 			least = max(0, least-s.lastConnection(n, trace.Readiness).Max)
 		}
 	}
-	least, greatest = s.withOtherSyncs(&r, atOnce, least, greatest)
+	least, greatest = s.withOtherSyncs(n, &r, atOnce, least, greatest)
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
 
-// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once
-// initialDelaySeconds is over, and before, it begins the period again.
-func (s *Subject) withOtherSyncs(r *readying, atOnce bool, least, greatest time.Duration) (time.Duration, time.Duration) {
-	if s.startsAlone() {
+// disturbed reports whether syncs can come at any time: for the results of probes of other containers, for other containers that start after the container
+// is up, and for conditions that others write.
+func (s *Subject) disturbed() bool {
+	if len(s.pod.Spec.ReadinessGates) > 0 || podutil.IsRestartableInitContainer(s.container()) {
+		return true
+	}
+	for c := range podutil.Containers(&s.pod.Spec) {
+		if c.Name != s.Container && (c.StartupProbe != nil || c.ReadinessProbe != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once initialDelaySeconds is over, and before, it begins the period again.
+func (s *Subject) withOtherSyncs(n Nodes, r *readying, atOnce bool, least, greatest time.Duration) (time.Duration, time.Duration) {
+	if !s.disturbed() {
 		return least, greatest
 	}
-	runs := max(r.shown.Min, s.delays(s.waiting()[0]).Min) // the first run of the probe that waits for the program
-	soonest, latest := runs, time.Duration(0)
-	if r.startup != nil {
-		soonest = max(runs+r.startup.took.Min, r.seconds.Min)
+	least = min(least, s.soonest(n, r, atOnce))
+	delayed := max(r.shown.Max, r.seconds.Max)
+	switch {
+	case r.seconds.Max == 0:
+		return least, greatest
+	case r.startup != nil && s.delay(trace.Startup) >= s.delay(trace.Readiness): // it is over before the startup probe succeeds
+		return least, greatest
+	case atOnce:
+	case r.startup == nil: // once the probe has run, each sync leads to a run
+		return least, greatest
+	default: // the program comes up after a run of the startup probe
+		first := s.firstRunAtLeast(r)
+		delayed = max(r.shown.Max-first, r.seconds.Max-max(first, s.delay(trace.Startup)))
 	}
-	if r.seconds.Max > 0 {
-		latest = max(r.shown.Max, r.seconds.Max) + r.period + (r.successes-1)*r.step
+	return least, max(greatest, delayed+r.period+(r.successes-1)*r.step)
+}
+
+// firstRunAtLeast returns the least time from the start to the first run of the probe that waits for the program.
+func (s *Subject) firstRunAtLeast(r *readying) time.Duration {
+	return max(r.shown.Min, s.delays(s.waiting()[0]).Min)
+}
+
+// soonest returns the least time until the last run of the readiness probe begins, if each run that it needs follows the one before at once. Workers that
+// sleep have ticks in any phase.
+func (s *Subject) soonest(n Nodes, r *readying, atOnce bool) time.Duration {
+	first := s.firstRunAtLeast(r)
+	switch {
+	case !atOnce: // the program comes up just before
+		return 0
+	case r.startup == nil:
+		return first
+	case r.sleep:
+		return max(first+r.startup.took.Min, r.seconds.Min)
 	}
-	if !atOnce { // the program comes up after that run
-		soonest, latest = 0, latest-runs
+	started := Never
+	for _, run := range s.startupRuns(n, r) {
+		started = min(started, run.success().Min-run.starts.Max)
 	}
-	return min(least, soonest), max(greatest, latest)
+	return max(started, first+r.startup.took.Min, r.seconds.Min)
 }
 
 // readying has the times that decide when a container becomes ready.
@@ -87,12 +129,13 @@ type readying struct {
 	period    time.Duration
 	step      time.Duration // the longest time from one run of the readiness probe to the next
 	successes time.Duration // that the readiness probe needs
+	sleep     bool          // the workers of the probes sleep first, as on a young kubelet
 	resyncs   bool          // the kubelet can sync the pod without an event before the container is ready
 	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
 	initialTriggers bool
 	startup         *startupRun // that succeeds; nil if there is no startup probe
-	// containerScoped and onDemand say that ContainerScopedProbes and PLEGOnDemandRelist are on, and preview that the workers of the probes are others.
-	containerScoped, onDemand, preview bool
+	// onDemand and mutable say that PLEGOnDemandRelist and MutableContainerProbes are on.
+	onDemand, mutable bool
 }
 
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
@@ -112,9 +155,8 @@ func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
 	if r.startup == nil {
 		r.resyncs = s.resyncsBeforeReady(n, &r, atOnce)
 	}
-	r.initialTriggers = r.seconds.Max == 0 && !s.Profile.ContainerScopedProbes
-	r.containerScoped, r.onDemand = s.Profile.ContainerScopedProbes, s.Profile.PLEGOnDemandRelist
-	r.preview = r.containerScoped || s.Profile.MutableContainerProbes
+	r.initialTriggers = r.seconds.Max == 0
+	r.onDemand, r.mutable = s.Profile.PLEGOnDemandRelist, s.Profile.MutableContainerProbes
 	return r
 }
 

@@ -19,14 +19,28 @@ import "time"
 // relist: the sync waits for the next one, which finds no change.
 func (s *Subject) shownLast(n Nodes) time.Duration {
 	if !s.startsAlone() {
-		_, late := s.shown(n, true)
-		return late
+		return s.shownLastBesideOthers(n)
 	}
 	ends := n.lists() + s.inspectsTwice(n)
 	if !s.Profile.PLEGOnDemandRelist {
 		return time.Second + ends
 	}
 	return max(ends, 2*n.lists()+s.inspects(n, true))
+}
+
+// shownLastBesideOthers is shownLast for a container with hooks, or with other containers in its pod. If the sync starts several containers, there is a last
+// sync only if no relist comes while they start: an event of such a relist leads to the first sync, and the start of the last container to another one. A
+// hook after that start gives a relist time to find it before. shownLastBesideOthers returns -Never if a relist always comes.
+func (s *Subject) shownLastBesideOthers(n Nodes) time.Duration {
+	ends := n.lists() + 2*s.inspects(n, true)
+	switch _, late := s.shown(n, true); {
+	case s.endsWithHook(true):
+		return late
+	case s.rest(n, true).Min > time.Second+ends:
+		return -Never
+	default:
+		return min(late, time.Second+ends+2*n.lists())
+	}
 }
 
 // inspectsTwice returns the longest time after a first start for which two relists inspect the pod: one that has listed the sandboxes before the new

@@ -52,7 +52,7 @@ func (s *Subject) laterAfterConnection(n Nodes, r *readying) (least, greatest ti
 // after returns the times for a run of the startup probe.
 func (r readying) after(run startupRun) *readying {
 	r.startup = &run
-	r.resyncs = r.preview || r.resyncsBy(run.success().Max+r.wait+r.successes*r.step)
+	r.resyncs = r.mutable || r.resyncsBy(run.success().Max+r.wait+r.successes*r.step)
 	return &r
 }
 
@@ -163,7 +163,7 @@ func (u *startupRun) latest(moment time.Duration) latest {
 func (r *readying) relisted(moment, lists time.Duration) latest {
 	u := r.startup
 	sync := u.latest(moment + lists*r.lists.Max + r.relist())
-	if r.onDemand || r.preview {
+	if r.onDemand || r.mutable {
 		return sync
 	}
 	relists := r.relist() // from the one that shows the start until the sync
@@ -207,7 +207,7 @@ func (r *readying) before() syncs {
 			c = c.then(r, look)
 		}
 	}
-	if done := u.success().Max; r.preview || r.resyncsBy(done+r.wait) {
+	if done := u.success().Max; r.mutable || r.resyncsBy(done+r.wait) {
 		c = c.then(r, done)
 	}
 	return c
@@ -226,7 +226,7 @@ func (r *readying) firstTriggered() latest {
 		atOnce := min(before.atOnce, done)
 		waits = waits.max(r.relisted(atOnce, 1)).max(r.relisted(atOnce, 2).plus(-r.lists.Max))
 	}
-	if r.successes > 1 || r.preview { // the sync loop can list twice before it takes the last success
+	if r.successes > 1 || r.mutable { // the sync loop can list twice before it takes the last success
 		waits = waits.plus(r.lists.Max)
 	}
 	behind := time.Duration(0)
@@ -234,7 +234,7 @@ func (r *readying) firstTriggered() latest {
 		behind = r.get
 	}
 	tick := nextMultiple(done+r.lists.Max, r.period)
-	if r.preview || u.tick.Min < u.tick.Max {
+	if r.mutable || u.tick.Min < u.tick.Max {
 		tick = done + r.lists.Max + r.period
 	}
 	return waits.plus(behind).max(u.latest(done + r.behind())).min(u.latest(tick + r.behind()))
@@ -255,7 +255,7 @@ func (r *readying) lastAfterSuccess() latest {
 	u := r.startup
 	done := u.success()
 	c := r.before().then(r, done.Max)
-	if r.preview || u.otherLook > done.Min {
+	if r.mutable || u.otherLook > done.Min {
 		c = c.then(r, done.Max)
 	}
 	return c.waited.max(u.latest(c.atOnce + r.lists.Max))
@@ -280,7 +280,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 		begins, beginsSinceStart := resets, sinceStart // the last of these syncs begins the period
 		begins.Min = max(begins.Min, u.tick.Min+r.syncsUntil())
 		beginsSinceStart.Min = max(beginsSinceStart.Min, begins.Min-u.starts.Max)
-		if r.looksBefore() && r.triggersLook() && !r.preview { // two relists after the one that shows the start
+		if r.looksBefore() && r.triggersLook() && !r.mutable { // two relists after the one that shows the start
 			beginsSinceStart.Min = max(beginsSinceStart.Min, r.shown.Min+r.next+time.Second)
 		}
 		first := max(firstFrom(r.seconds.Min, r.period, beginsSinceStart), firstFrom(delayed.Min, r.period, begins)-u.starts.Max)
@@ -313,7 +313,7 @@ func (r *readying) atOnceAfterStartup() (least, greatest time.Duration) {
 // during the run, there are two such relists, a second apart.
 func (r *readying) syncsUntil() time.Duration {
 	u := r.startup
-	if u.otherLook <= u.success().Min || r.containerScoped {
+	if u.otherLook <= u.success().Min {
 		return u.took.Min
 	}
 	last := u.took.Min + r.lists.Min

@@ -81,7 +81,7 @@ func (r *readying) resync() time.Duration {
 func (r *readying) syncsAfterSuccess() time.Duration {
 	u := r.startup
 	done, before := u.success(), r.before()
-	if r.preview {
+	if r.mutable {
 		return 3
 	}
 	waits := before.then(r, done.Max).waited.moment > done.Min

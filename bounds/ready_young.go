@@ -297,7 +297,7 @@ func (s *Subject) derivesReadyWhenYoung() bool {
 func (s *Subject) readyLimitsWhenYoung(n Nodes, atOnce bool) (least, greatest time.Duration) {
 	r := s.newReadying(n, atOnce)
 	wakes := r.period - s.begins(n, trace.Readiness).Min // the longest time from the start until the first run of the readiness probe
-	r.resyncs = r.resyncs || wakes+r.successes*r.step >= resync
+	r.sleep, r.resyncs = true, r.resyncs || wakes+r.successes*r.step >= resync
 	switch {
 	case r.startup != nil:
 		least, greatest = s.afterSleeps(n, &r, wakes, atOnce)
@@ -309,7 +309,7 @@ func (s *Subject) readyLimitsWhenYoung(n Nodes, atOnce bool) (least, greatest ti
 			least = max(0, least-s.lastConnection(n, trace.Readiness).Max)
 		}
 	}
-	least, greatest = s.withOtherSyncs(&r, atOnce, least, greatest)
+	least, greatest = s.withOtherSyncs(n, &r, atOnce, least, greatest)
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
 
