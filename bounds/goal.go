@@ -11,7 +11,7 @@ type goal struct {
 
 // mostRuns is the number of runs after which a search that has not found its goal gives up. The ends are the derived ones then too, and are as good as
 // those of a longer search, but the runs that show them are not as close.
-const mostRuns = 1000
+const mostRuns = 500
 
 // derived returns a goal. A search that needs only the ends does not look for cases close to them, and one that searches on never finds the
 // goal, and never gives up.

@@ -74,6 +74,9 @@ func (s *Subject) withOtherSyncs(n Nodes, r *readying, atOnce bool, least, great
 		return least, greatest
 	}
 	least = min(least, s.soonest(n, r, atOnce))
+	if r.startup != nil { // the sync for its success can wait, since another one has come just before
+		greatest += r.wait
+	}
 	delayed := max(r.shown.Max, r.seconds.Max)
 	switch {
 	case r.seconds.Max == 0:
