@@ -59,6 +59,11 @@ func allDerived() []derived {
 			func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
 			func(s *Subject, _ Nodes) bool { return s.derivesReady() },
 			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.readyLimits(n, atOnce) },
+		}, derived{
+			fmt.Sprint("until ready without readiness probe, at once ", atOnce), trace.Startup,
+			func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
+			func(s *Subject, _ Nodes) bool { return s.Probe(trace.Readiness) == nil && s.derivesReady() },
+			func(s *Subject, n Nodes) (least, greatest time.Duration) { return s.readyLimits(n, atOnce) },
 		})
 	}
 	return append(list, derivedWhenYoung()...)

@@ -230,6 +230,15 @@ func theorems() []theorem {
 			name: fmt.Sprint("until ready, at once ", atOnce), needs: []trace.Probe{trace.Readiness}, tolerance: afterVerdict,
 			bound: func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
 			draw:  func(d *dice, s *Subject, c Case) (sample, error) { return drawUp(d, s, c, atOnce) },
+		}, theorem{
+			name: fmt.Sprint("until ready without readiness probe, at once ", atOnce), needs: []trace.Probe{trace.Startup}, tolerance: afterVerdict,
+			bound: func(s *Subject, n Nodes) (Bound, error) {
+				if s.Probe(trace.Readiness) != nil || !s.derivesReady() {
+					return Bound{}, errNothing
+				}
+				return s.UntilReady(n, atOnce)
+			},
+			draw: func(d *dice, s *Subject, c Case) (sample, error) { return drawUp(d, s, c, atOnce) },
 		})
 	}
 	return append(list, readyWhenYoung()...)

@@ -8,9 +8,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// derivesReady reports whether the rules of readyLimits hold for the container: it has a readiness probe, whose worker waits for a sync.
+// derivesReady reports whether the rules of readyLimits hold for the container: it has a startup or a readiness probe, whose worker waits for a sync.
 func (s *Subject) derivesReady() bool {
-	return s.Probe(trace.Readiness) != nil && !s.Profile.ContainerScopedProbes
+	return len(s.waiting()) > 0 && !s.Profile.ContainerScopedProbes
 }
 
 // startsAlone reports whether only the start of the container leads to syncs before the container is ready. A hook, or another container of its pod, can
@@ -117,7 +117,8 @@ func (s *Subject) soonest(n Nodes, r *readying, atOnce bool) time.Duration {
 	return max(started, first+r.startup.took.Min, r.seconds.Min)
 }
 
-// readying has the times that decide when a container becomes ready.
+// readying has the times that decide when a container becomes ready. A container without a readiness probe is ready with the sync that could lead to a run of
+// this probe, so it is like one with a probe that takes no time and has no ticks.
 type readying struct {
 	shown     fakeruntime.Draw // from the start until a sync shows it to the probes
 	last      time.Duration    // the longest time from the start until a sync shows it that no sync for a later event follows
@@ -142,10 +143,13 @@ type readying struct {
 }
 
 func (s *Subject) newReadying(n Nodes, atOnce bool) readying {
-	p := s.Probe(trace.Readiness)
 	r := readying{
-		seconds: s.delays(trace.Readiness), took: n.draw(answerDelay(p)), write: n.sum(apiGet, apiPatch), get: n.most(apiGet), lists: n.sum(listPodSandbox, listContainers),
-		wait: n.longestWait(), next: time.Second, period: s.period(trace.Readiness), step: s.step(n, trace.Readiness), successes: time.Duration(p.SuccessThreshold),
+		write: n.sum(apiGet, apiPatch), get: n.most(apiGet), lists: n.sum(listPodSandbox, listContainers), wait: n.longestWait(), next: time.Second,
+		period: horizon, successes: 1,
+	}
+	if p := s.Probe(trace.Readiness); p != nil {
+		r.seconds, r.took, r.successes = s.delays(trace.Readiness), n.draw(answerDelay(p)), time.Duration(p.SuccessThreshold)
+		r.period, r.step = s.period(trace.Readiness), s.step(n, trace.Readiness)
 	}
 	r.shown.Min, r.shown.Max = s.shown(n, true)
 	r.last, r.settled = s.shownLast(n), s.settles(n, &r)

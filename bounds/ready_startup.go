@@ -59,9 +59,9 @@ func (r readying) after(run startupRun) *readying {
 // startupRuns returns the first runs of the startup probe. The workers of both probes begin to tick at the same time, so the phase of the start
 // against the ticks decides which ticks see it first.
 func (s *Subject) startupRuns(n Nodes, r *readying) []startupRun {
-	period, other := s.period(trace.Startup), s.period(trace.Readiness)
+	period, other := s.period(trace.Startup), r.period
 	begins, seconds := s.begins(n, trace.Startup), s.delays(trace.Startup)
-	if s.init() != "" {
+	if s.init() != "" && s.Probe(trace.Readiness) != nil {
 		begins.Max = begins.Min + period*(other/divisor(period, other))
 	}
 	var list []startupRun

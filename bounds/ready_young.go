@@ -289,7 +289,7 @@ func (s *Subject) neverLaterWhenYoung(n Nodes) bool {
 
 // derivesReadyWhenYoung reports whether the rules of readyLimitsWhenYoung hold for the container.
 func (s *Subject) derivesReadyWhenYoung() bool {
-	return s.derivesReady() && s.SleepsWhenYoung() && !s.Profile.MutableContainerProbes
+	return s.Probe(trace.Readiness) != nil && s.derivesReady() && s.SleepsWhenYoung() && !s.Profile.MutableContainerProbes
 }
 
 // readyLimitsWhenYoung is readyLimits on a young kubelet. The workers of the two probes sleep for random times, so their ticks have any phase against the
