@@ -64,8 +64,14 @@ func TestStartDuringTheLastConnections(t *testing.T) {
 
 // withLiveness returns a container with a liveness probe.
 func withLiveness(t *testing.T, probe v1.Probe) *Subject {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "app:1", LivenessProbe: &probe}}}}
-	s, err := NewSubject(pod, "app", profile.Newest())
+	return subjectOf(t, profile.Newest(), v1.Container{Image: "app:1", LivenessProbe: &probe})
+}
+
+// subjectOf returns the only container of a pod as a subject.
+func subjectOf(t *testing.T, p profile.Profile, c v1.Container) *Subject {
+	t.Helper()
+	c.Name = "app"
+	s, err := NewSubject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}, c.Name, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,9 @@ func (s *Subject) readyLimits(n Nodes, atOnce bool) (least, greatest time.Durati
 	return least + r.took.Min + r.write.Min, greatest + r.took.Max + r.writesAtMost()
 }
 
-// disturbed reports whether syncs can come at any time: for the results of probes of other containers, for other containers that start after the container
-// is up, and for conditions that others write.
+// disturbed reports whether syncs can come at any time: for the results of startup and readiness probes of other containers, for other containers that
+// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). An exit of another
+// container is not taken into account.
 func (s *Subject) disturbed() bool {
 	if len(s.pod.Spec.ReadinessGates) > 0 || podutil.IsRestartableInitContainer(s.container()) {
 		return true
@@ -68,7 +69,8 @@ func (s *Subject) disturbed() bool {
 	return false
 }
 
-// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once initialDelaySeconds is over, and before, it begins the period again.
+// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once
+// initialDelaySeconds is over, and before, it begins the period again (run in pkg/kubelet/prober/worker.go at v1.37.0).
 func (s *Subject) withOtherSyncs(n Nodes, r *readying, atOnce bool, least, greatest time.Duration) (time.Duration, time.Duration) {
 	if !s.disturbed() {
 		return least, greatest
@@ -79,14 +81,11 @@ func (s *Subject) withOtherSyncs(n Nodes, r *readying, atOnce bool, least, great
 	}
 	delayed := max(r.shown.Max, r.seconds.Max)
 	switch {
-	case r.seconds.Max == 0:
+	case r.seconds.Max == 0,
+		r.startup != nil && s.delay(trace.Startup) >= s.delay(trace.Readiness), // it is over before the startup probe succeeds
+		r.startup == nil && !atOnce: // it is over before the program comes up
 		return least, greatest
-	case r.startup != nil && s.delay(trace.Startup) >= s.delay(trace.Readiness): // it is over before the startup probe succeeds
-		return least, greatest
-	case atOnce:
-	case r.startup == nil: // once the probe has run, each sync leads to a run
-		return least, greatest
-	default: // the program comes up after a run of the startup probe
+	case !atOnce: // the program comes up after a run of the startup probe
 		first := s.firstRunAtLeast(r)
 		delayed = max(r.shown.Max-first, r.seconds.Max-max(first, s.delay(trace.Startup)))
 	}
@@ -117,11 +116,12 @@ func (s *Subject) soonest(n Nodes, r *readying, atOnce bool) time.Duration {
 	return max(started, first+r.startup.took.Min, r.seconds.Min)
 }
 
-// readying has the times that decide when a container becomes ready. A container without a readiness probe is ready with the sync that could lead to a run of
-// this probe, so it is like one with a probe that takes no time and has no ticks.
+// readying has the times that decide when a container becomes ready. A container without a readiness probe is ready with the sync that could lead to a
+// run of this probe, so it is like one with a probe that takes no time and has no ticks (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go at
+// v1.37.0).
 type readying struct {
 	shown     fakeruntime.Draw // from the start until a sync shows it to the probes
-	last      time.Duration    // the longest time from the start until a sync shows it that no sync for a later event follows
+	last      time.Duration    // the longest time from the start until a sync shows it that no sync for a later event follows; -Never if there is none
 	settled   time.Duration    // the longest time from the start until the last of the syncs that follow it
 	seconds   fakeruntime.Draw // of initialDelaySeconds of the readiness probe, which counts from the whole second before the start
 	took      fakeruntime.Draw // of a run of the readiness probe

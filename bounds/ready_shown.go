@@ -30,7 +30,8 @@ func (s *Subject) shownLast(n Nodes) time.Duration {
 
 // shownLastBesideOthers is shownLast for a container with hooks, or with other containers in its pod. If the sync starts several containers, there is a last
 // sync only if no relist comes while they start: an event of such a relist leads to the first sync, and the start of the last container to another one. A
-// hook after that start gives a relist time to find it before. shownLastBesideOthers returns -Never if a relist always comes.
+// hook after that start gives a relist time to find it before. shownLastBesideOthers returns -Never if a relist always comes (podWorkerLoop in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 func (s *Subject) shownLastBesideOthers(n Nodes) time.Duration {
 	ends := n.lists() + 2*s.inspects(n, true)
 	switch _, late := s.shown(n, true); {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/kube/profile"
@@ -14,16 +13,12 @@ import (
 // ready.
 func TestServingWithHookBeforeStop(t *testing.T) {
 	connect := v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{{
-		Name: "app", Image: "app:1",
+	s := subjectOf(t, profile.Newest(), v1.Container{
+		Image:          "app:1",
 		LivenessProbe:  &v1.Probe{ProbeHandler: connect, PeriodSeconds: 4, FailureThreshold: 5, TimeoutSeconds: 4},
 		ReadinessProbe: &v1.Probe{ProbeHandler: connect, PeriodSeconds: 8, FailureThreshold: 3, TimeoutSeconds: 2},
 		Lifecycle:      &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 10}}},
-	}}}}
-	s, err := NewSubject(pod, "app", profile.Newest())
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	s.searchesOn = true
 	b, err := s.StaysReady(Nodes{}, Hang)
 	if err != nil {

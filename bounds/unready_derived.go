@@ -203,7 +203,7 @@ func (s *Subject) restartShown(n Nodes, m Misfortune) time.Duration {
 }
 
 // relistedBy returns the greatest time from the end of a relist until one begins that finds an instance. The instance starts after some time. The relists
-// before inspect the exit of the instance before, and the container once it is created.
+// before inspect the exit of the instance before, and the container once it is created (reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (s *Subject) relistedBy(n Nodes, start time.Duration) time.Duration {
 	least := n.draw(listPodSandbox).Min + n.draw(listContainers).Min
 	begun := (start + least) / (time.Second + least) // relists before the start
