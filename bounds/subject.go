@@ -260,6 +260,21 @@ func (s *Subject) container() *v1.Container { return podutil.Find(s.pod, s.Conta
 // Probe returns the container's probe of a type, or nil.
 func (s *Subject) Probe(p trace.Probe) *v1.Probe { return prober.ProbeOf(s.container(), p) }
 
+// Drop removes probes from the container, such as those that can never run.
+func (s *Subject) Drop(probes []trace.Probe) {
+	s.pod = s.pod.DeepCopy()
+	for _, p := range probes {
+		switch p {
+		case trace.Startup:
+			s.container().StartupProbe = nil
+		case trace.Liveness:
+			s.container().LivenessProbe = nil
+		case trace.Readiness:
+			s.container().ReadinessProbe = nil
+		}
+	}
+}
+
 var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
 
 // periods returns the shortest and the longest period of the container's probes.

@@ -45,6 +45,7 @@ const (
 	NoStartupProbe  FindingID = "no-startup-probe"
 	ShortRestart    FindingID = "short-restart"
 	NoTimeToRecover FindingID = "no-time-to-recover"
+	TCPLiveness     FindingID = "tcp-liveness"
 	ExecTimeout     FindingID = "exec-timeout"
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
@@ -70,6 +71,7 @@ var rules = []Rule{
 	{NoStartupProbe, "There is no startup probe, and the liveness probe stops long starts."},
 	{ShortRestart, "A start after a kill or a crash has much less time than the first one."},
 	{NoTimeToRecover, "The liveness probe stops a container as soon as the readiness probe removes it from its Service."},
+	{TCPLiveness, "The liveness probe only connects, and does not notice a program that hangs."},
 	{ExecTimeout, "A command has the default timeout of 1 s."},
 	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
 	{SlowReady, "A container that is up waits long to become ready."},
@@ -175,15 +177,16 @@ func (c *container) place(f finding, version string) Finding {
 func find(s *subject, r *result) []finding {
 	var list []finding
 	for _, look := range []func(*subject, *result) []finding{
-		startKilled, noStartupProbe, shortRestart, noTimeToRecover, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
+		startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
 	} {
 		list = append(list, look(s, r)...)
 	}
 	return list
 }
 
-// broken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request.
-func (r *result) broken(s *subject) error {
+// findBroken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request. The figures
+// are those without them.
+func (r *result) findBroken(s *subject) error {
 	seen := map[trace.Probe]*trace.Record{}
 	err := s.Run(s.options.Nodes, nil, 20*time.Minute, func(rec *trace.Record) bool {
 		if rec.Kind != trace.ProbeExecuted || rec.Container != s.Container {
@@ -201,10 +204,14 @@ func (r *result) broken(s *subject) error {
 	})
 	for _, p := range probeTypes {
 		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
+			r.broken = append(r.broken, p)
 			r.findings = append(r.findings, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", Message: fmt.Sprintf(
 				"The %s probe can never run: %s. %s", p, s.brokenBy(p, rec), consequence[p])})
 		}
 	}
+	s.Drop(r.broken)
+	left := slices.ContainsFunc(probeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
+	r.hopeless = !left || slices.Contains(r.broken, trace.Startup) // without a success of the startup probe, no other probe runs
 	return err
 }
 
@@ -223,7 +230,7 @@ var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
 // consequence says what a probe that can never run means.
 var consequence = map[trace.Probe]string{
 	trace.Startup:   "The container never becomes ready, and its other probes never run.",
-	trace.Liveness:  "The container is never restarted.",
+	trace.Liveness:  "A program that hangs is never restarted.",
 	trace.Readiness: "The container never becomes ready.",
 }
 
@@ -247,7 +254,7 @@ func startKilled(s *subject, r *result) []finding {
 	case limit.Least < start.Max && r.share != nil:
 		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), formula(p, limit)), Field: field, App: app}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
 		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
@@ -256,13 +263,17 @@ func startKilled(s *subject, r *result) []finding {
 	return nil
 }
 
-// formula says what the usual formula gives for the limit of a start, if it is wrong.
-func formula(p *v1.Probe, limit bounds.Bound) string {
-	usual := time.Duration(p.InitialDelaySeconds+p.PeriodSeconds*p.FailureThreshold) * time.Second
-	if limit.Least >= usual {
+// formula is the usual formula for the limit of a start.
+func formula(p *v1.Probe) time.Duration {
+	return time.Duration(int64(p.InitialDelaySeconds)+int64(p.PeriodSeconds)*int64(p.FailureThreshold)) * time.Second
+}
+
+// wrongFormula says what the usual formula gives, if a start that it allows can be killed.
+func wrongFormula(p *v1.Probe, limit bounds.Bound) string {
+	if limit.Least >= formula(p) {
 		return ""
 	}
-	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(usual))
+	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(formula(p)))
 }
 
 // startIsShort is the time in which many programs do not start.
@@ -387,6 +398,16 @@ func (s *subject) warm() time.Duration {
 		}
 	}
 	return max(5*time.Minute, time.Duration(delay)*time.Second+time.Minute)
+}
+
+// tcpLiveness finds liveness probes that a program passes while it hangs.
+func tcpLiveness(s *subject, r *result) []finding {
+	liveness := s.Probe(trace.Liveness)
+	if liveness == nil || liveness.TCPSocket == nil || r.bound(Stall).Least != bounds.Never {
+		return nil
+	}
+	return []finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost.",
+		Field: "livenessProbe.tcpSocket", App: []string{s.app("stall 10m at %s", value.Format(s.warm()))}}}
 }
 
 func execTimeout(s *subject, _ *result) []finding {

@@ -47,9 +47,13 @@ startupProbe: {httpGet: {path: /up, port: 80}, periodSeconds: 1, failureThreshol
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 4}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 1}`},
 		{name: "unknown port", want: "broken-probe:9", container: `readinessProbe: {tcpSocket: {port: htpp}}`},
-		{name: "liveness alone", want: "no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
+		{name: "an unknown port of one probe of two", want: "broken-probe:9 no-startup-probe:10", container: `readinessProbe: {httpGet: {port: htpp}}
+livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
+		{name: "an unknown port of the startup probe", want: "broken-probe:9", container: `startupProbe: {httpGet: {port: htpp}}
+livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
+		{name: "liveness alone", want: "no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
 		{name: "a command with the default timeout", want: "exec-timeout:9 no-startup-probe:9", container: `livenessProbe: {exec: {command: [live]}, periodSeconds: 2}`},
-		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
+		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
 		{name: "one endpoint and one budget", want: "no-time-to-recover:9 no-startup-probe:9", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
@@ -57,7 +61,7 @@ readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 ports: [{name: http, containerPort: 80}]
 livenessProbe: {httpGet: {port: http}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
-		{name: "a long timeout and a single failure", want: "no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1}`},
+		{name: "a long timeout and a single failure", want: "no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1}`},
 		{name: "one endpoint, one budget and a hook", want: "no-time-to-recover:10 no-startup-probe:10", container: `
 lifecycle: {preStop: {sleep: {seconds: 5}}}
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
@@ -71,8 +75,8 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 		{name: "two endpoints and one budget", want: "no-startup-probe:9", container: `
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 3}`},
-		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9", container: `livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}`},
-		{name: "crashes before a probe", want: "short-restart:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}`},
+		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}`},
+		{name: "crashes before a probe", want: "short-restart:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}`},
 		{name: "a long preStop hook", want: "short-grace:9", container: `
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/bounds"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
@@ -47,6 +48,8 @@ type result struct {
 	restarts []time.Duration
 	share    *float64 // of the starts that succeed, if it is known how long a start takes
 	findings []finding
+	broken   []trace.Probe // that can never run
+	hopeless bool          // because of them, no figure has a meaning
 	runs     int
 	err      error
 	only     []RowID // rows to measure; nil: all
@@ -69,26 +72,35 @@ func Measure(ctx context.Context, object scenarios.Object, name string, p profil
 	s.Context, s.EndsOnly = ctx, true
 	r := &result{version: p.Version, only: rows, rows: map[RowID][]Value{}}
 	of := &subject{Subject: s, options: &o}
-	for _, step := range []func(*subject) error{r.starts, r.stalls, r.times, r.recovers} {
+	for _, step := range []func(*subject) error{r.findBroken, r.starts, r.stalls, r.times, r.recovers} {
 		if err := step(of); err != nil {
 			return nil, err
+		}
+		if r.hopeless {
+			break
 		}
 	}
 	return r.rows, nil
 }
 
-// Broken says which probe of a container of an object can never run in a version, and why. It returns an empty string if each can.
-func Broken(ctx context.Context, object scenarios.Object, name string, p profile.Profile, o Options) (string, error) {
+// Broken says which probe of a container of an object can never run in a version, and why, if one of the rows has no meaning then. It
+// returns an empty string otherwise.
+func Broken(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (string, error) {
 	s, err := bounds.NewSubject(object, name, p)
 	if err != nil {
 		return "", err
 	}
 	s.Context = ctx
 	r := &result{}
-	if err := r.broken(&subject{Subject: s, options: &o}); err != nil || len(r.findings) == 0 {
+	if err := r.findBroken(&subject{Subject: s, options: &o}); err != nil {
 		return "", err
 	}
-	return r.findings[0].Message, nil
+	for i, broken := range r.broken {
+		if slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(broken, podutil.Find(s.Pod(), name)) }) {
+			return r.findings[i].Message, nil
+		}
+	}
+	return "", nil
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
@@ -98,27 +110,17 @@ const restartsWithin = time.Hour
 func (r *result) measure(s *subject) error {
 	r.rows = map[RowID][]Value{}
 	defer func() { r.runs = s.Runs }()
-	steps := []func(*subject) error{r.broken, r.starts, r.stalls, r.times, r.courses}
+	steps := []func(*subject) error{r.findBroken, r.starts, r.stalls, r.times, r.courses}
 	for _, step := range steps {
 		if err := step(s); err != nil {
 			return err
 		}
-		if r.hopeless() {
+		if r.hopeless {
 			return nil
 		}
 	}
 	r.findings = append(r.findings, find(s, r)...)
 	return nil
-}
-
-// hopeless reports whether a probe can never succeed. No other figure has a meaning then.
-func (r *result) hopeless() bool {
-	for _, f := range r.findings {
-		if f.ID == BrokenProbe {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *result) starts(s *subject) error {
@@ -174,7 +176,7 @@ func (r *result) stalls(s *subject) error {
 }
 
 func (r *result) times(s *subject) error {
-	if !r.wants(Ready) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
+	if !r.wants(Ready) || slices.Contains(r.broken, trace.Readiness) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
 		return nil
 	}
 	asks := []func(bounds.Nodes, bool) (bounds.Bound, error){s.UntilReady}
@@ -217,7 +219,7 @@ func (r *result) courses(s *subject) error {
 func (s *subject) restarts() bool { return len(s.StartCases()) > 2 }
 
 func (r *result) recovers(s *subject) error {
-	if !r.wants(Recover) || !s.restarts() || s.Probe(trace.Liveness) == nil {
+	if !r.wants(Recover) || slices.Contains(r.broken, trace.Readiness) || !s.restarts() || s.Probe(trace.Liveness) == nil {
 		return nil
 	}
 	var start time.Duration

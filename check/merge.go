@@ -117,15 +117,29 @@ func (c *Checker) container(found *container) Container {
 		}
 		out.Times = append(out.Times, t)
 	}
+	out.Kill = found.kill(out.Limits)
 	c.courses(found, &out)
 	out.Findings = c.findings(found)
 	return out
 }
 
+// kill returns when a probe stops a container that never comes up, or nil if none does: after the longest start that always succeeds.
+func (c *container) kill(limits []Limit) *Kill {
+	i := slices.IndexFunc(limits, func(l Limit) bool { return l.Row == Start })
+	if i < 0 || limits[i].Always.IsNever() {
+		return nil
+	}
+	killer := c.spec.StartupProbe
+	if killer == nil {
+		killer = c.spec.LivenessProbe
+	}
+	return &Kill{limits[i].Always, Seconds(formula(killer))}
+}
+
 // courses sets what the newest version does.
 func (c *Checker) courses(found *container, out *Container) {
 	newest := found.results[len(found.results)-1]
-	if newest.err != nil || newest.hopeless() {
+	if newest.err != nil || newest.hopeless {
 		return
 	}
 	out.Deleted = &Deletion{Seconds(newest.deleted.Stopped), Seconds(newest.deleted.Killed)}
@@ -215,8 +229,8 @@ func (id RowID) unverifiable(w *workload) string {
 		}
 		has = true
 		for _, r := range c.results {
-			if i := slices.IndexFunc(r.findings, func(f finding) bool { return f.ID == BrokenProbe }); i >= 0 {
-				return fmt.Sprintf("the %s of container %s can never run", r.findings[i].Field, c.spec.Name)
+			if i := slices.IndexFunc(r.broken, func(p trace.Probe) bool { return id.needs(p, c.spec) }); i >= 0 {
+				return fmt.Sprintf("the %sProbe of container %s can never run", r.broken[i], c.spec.Name)
 			}
 			if r.err != nil {
 				return fmt.Sprintf("container %s was not checked", c.spec.Name)

@@ -46,6 +46,8 @@ type Container struct {
 	Times      []Time    `json:"times"`
 	StartShare *float64  `json:"startShare,omitempty"` // share of the starts that succeed, 0 to 1, if Options.Start is set
 	Deleted    *Deletion `json:"deleted,omitempty"`
+	// Kill is when a probe stops a container that never comes up. It is nil if none does.
+	Kill *Kill `json:"kill,omitempty"`
 	// Restarts are the starts of a container that never comes up, within an hour after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
@@ -99,6 +101,21 @@ type Range struct {
 type Deletion struct {
 	SIGTERM Seconds `json:"sigterm"` // the stop signal, after the preStop hook
 	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
+}
+
+// Kill is when a probe stops a container that never comes up, from the start of the container.
+type Kill struct {
+	From    Seconds `json:"from"`    // the earliest time
+	Formula Seconds `json:"formula"` // what initialDelaySeconds + periodSeconds x failureThreshold gives
+}
+
+// String returns the earliest time, and the one of the formula if it is wrong because it comes later.
+func (k *Kill) String() string {
+	text := FormatDown(k.From)
+	if k.Formula > k.From {
+		text += " (formula: " + FormatDown(k.Formula) + ")"
+	}
+	return text
 }
 
 // Verification is the result for a requirement.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/bounds"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -61,6 +63,18 @@ func (id RowID) Probes() []trace.Probe {
 		return []trace.Probe{trace.Readiness, trace.Startup}
 	}
 	return []trace.Probe{trace.Liveness}
+}
+
+// needs reports whether a row of a container has no meaning if a probe can never run. Without a startup probe that succeeds, no other probe
+// runs.
+func (id RowID) needs(p trace.Probe, c *v1.Container) bool {
+	switch {
+	case p == trace.Startup || id == Recover:
+		return true
+	case p == trace.Liveness && c.StartupProbe != nil && (id == Start || id == Restart || id == Retry):
+		return false
+	}
+	return slices.Contains(id.Probes(), p)
 }
 
 // Missing says that no container has the row.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"probesim.dev/bounds"
@@ -100,6 +101,7 @@ func (c *Checker) subjectOf(ctx context.Context, found *container, version strin
 		s, err := bounds.NewSubject(found.workload.Pod, found.spec.Name, p)
 		if err == nil {
 			s.Context = ctx
+			s.Drop(found.results[slices.IndexFunc(found.results, func(r *result) bool { return r.version == version })].broken)
 		}
 		return s, err
 	}

@@ -217,7 +217,7 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	return ok, nil
 }
 
-// brokenProbe says which probe of a workload can never run, or returns an empty string. Such a container has no limits.
+// brokenProbe says which probe of a workload can never run, or returns an empty string.
 func brokenProbe(w *check.Workload) string {
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {

@@ -159,6 +159,9 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 			s.Counts = append(s.Counts, count{severity, plural(n, string(severity))})
 		}
 	}
+	if c.Kill != nil {
+		s.Facts = append(s.Facts, fact{"never comes up: killed from", c.Kill.String()})
+	}
 	if text := render.Restarts(c.Restarts); text != "" {
 		s.Facts = append(s.Facts, fact{"never comes up: starts at", text})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"probesim.dev/check"
 	"probesim.dev/report"
@@ -131,6 +132,9 @@ func (t *writer) facts(c *check.Container) {
 	if c.Deleted != nil {
 		fact("deleted -> SIGTERM, SIGKILL", check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL))
 	}
+	if c.Kill != nil {
+		fact("never comes up: killed from", c.Kill.String())
+	}
 	if text := Restarts(c.Restarts); text != "" {
 		fact("never comes up: starts at", text)
 	}
@@ -142,10 +146,20 @@ func (t *writer) facts(c *check.Container) {
 
 // Restarts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.
 func Restarts(starts []check.Seconds) string {
-	const shown = 3
 	if len(starts) == 0 {
 		return ""
 	}
+	text := restarts(starts, 3)
+	if utf8.RuneCountInString(text) > factWidth {
+		text = restarts(starts, 2)
+	}
+	return text
+}
+
+// factWidth is the room in a terminal of 80 columns.
+const factWidth = 80 - labelWidth - 4
+
+func restarts(starts []check.Seconds, shown int) string {
 	var texts []string
 	for _, s := range starts[:min(shown, len(starts))] {
 		texts = append(texts, check.Clock(s))

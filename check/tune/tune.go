@@ -177,8 +177,12 @@ func (x *task) unverifiable(o *oracle) error {
 		}
 		x.container.Contradictions = append(x.container.Contradictions, c)
 	}
+	var rows []check.RowID
+	for _, q := range x.require {
+		rows = append(rows, q.Row)
+	}
 	for _, p := range o.options.Profiles {
-		broken, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, o.options)
+		broken, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, rows, o.options)
 		if err != nil {
 			return err
 		}
