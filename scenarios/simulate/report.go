@@ -2,10 +2,12 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/report"
 	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
@@ -22,7 +24,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Seed:        r.Plan.Seed,
 		Until:       r.End,
 		Replay:      replay,
-		Notes:       r.Plan.Notes(),
+		Notes:       append(r.Plan.Notes(), r.probeNotes()...),
 		Records:     r.Records,
 		Steps:       observable(r.Records),
 		Restarts:    report.CountRestarts(r.Records),
@@ -40,6 +42,65 @@ func (r *Result) Report(replay string) *report.Run {
 	}
 	run.Expectations = append(run.Expectations, Expectations(r.Results)...)
 	return run
+}
+
+// probeNotes returns a note for each probe of a manifest that did not run, or that never came to a result. Scenarios have expectations
+// instead, and an unknown port has a note of the plan.
+func (r *Result) probeNotes() []string {
+	if r.Plan.Scenario.Command == nil || r.Err != nil {
+		return nil
+	}
+	type key struct {
+		pod, container string
+		probe          trace.Probe
+	}
+	last := map[key]*trace.Record{} // the last run without a result, or else a run with one
+	for i := range r.Records {
+		rec := &r.Records[i]
+		if k := (key{rec.Pod, rec.Container, rec.Probe}); rec.Kind == trace.ProbeExecuted && (last[k] == nil || last[k].Result == trace.Error) {
+			last[k] = rec
+		}
+	}
+	var notes []string
+	for _, p := range r.Plan.Pods() {
+		for c := range podutil.Containers(&p.Pod.Spec) {
+			unknown := scenarios.UnknownPorts(c)
+			for _, probe := range probesOf(c) {
+				rec := last[key{p.Pod.Namespace + "/" + p.Pod.Name, c.Name, probe}]
+				of := fmt.Sprintf("the %s probe of %s in %s", probe, c.Name, p.Workload)
+				switch {
+				case slices.ContainsFunc(unknown, func(u scenarios.UnknownPort) bool { return slices.Contains(u.Keys, string(probe)) }):
+				case rec == nil:
+					notes = append(notes, fmt.Sprintf("%s did not run within %s", of, value.Format(r.End.Offset()))+r.seed())
+				case rec.Result == trace.Error:
+					notes = append(notes, "each run of "+of+" ended with an error, which the kubelet ignores: "+rec.Message)
+				}
+			}
+		}
+	}
+	return notes
+}
+
+// probesOf returns the types of the probes that a container has.
+func probesOf(c *v1.Container) []trace.Probe {
+	var list []trace.Probe
+	for _, p := range []struct {
+		probe trace.Probe
+		spec  *v1.Probe
+	}{{trace.Startup, c.StartupProbe}, {trace.Liveness, c.LivenessProbe}, {trace.Readiness, c.ReadinessProbe}} {
+		if p.spec != nil {
+			list = append(list, p.probe)
+		}
+	}
+	return list
+}
+
+// seed names the seed of the run, if it has one: the notes of a run stand for all runs of its scenario.
+func (r *Result) seed() string {
+	if r.Plan.Seed == nil {
+		return ""
+	}
+	return fmt.Sprintf(" with seed %d", *r.Plan.Seed)
 }
 
 // Groups returns the pods of a plan as a summary groups them: the replicas of each workload.

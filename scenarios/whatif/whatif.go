@@ -220,7 +220,7 @@ func quoted(text string) string {
 
 func (w *writer) description() string {
 	if len(w.events) == 0 {
-		return "All programs are healthy: every probe succeeds. To say what happens, use --app, as in --app 'start 45s..70s'."
+		return "The run assumes that all programs are healthy and answer every request well. To say what happens to them, use --app, as in --app 'start 45s..70s'."
 	}
 	var texts []string
 	for _, e := range w.events {
