@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"path"
+	"slices"
+	"strings"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -73,8 +75,11 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 			}
 			all = append(all, scenarios...)
 			found += len(f.scenarios)
-			if bare == "" && len(f.manifests) > 0 {
+			switch {
+			case bare == "" && len(f.manifests) > 0:
 				bare = "; 'probesim init -f " + pathOf(name) + "' writes one"
+			case len(f.manifests) == 0 && !isDirectory:
+				bare = f.noWorkload()
 			}
 		}
 		switch {
@@ -86,6 +91,25 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 		}
 	}
 	return all
+}
+
+// noWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The text continues an error.
+func (f *file) noWorkload() string {
+	const most = 5
+	var kinds []string
+	for _, n := range f.others {
+		if kind := n.Field("kind").Value; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	has := "it has no objects"
+	if len(kinds) > 0 {
+		has = "it has only " + strings.Join(kinds[:min(len(kinds), most)], ", ")
+	}
+	if len(kinds) > most {
+		has += ", …"
+	}
+	return ", and no workload: " + has + "; a workload is a " + Workloads
 }
 
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,

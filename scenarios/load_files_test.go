@@ -100,7 +100,7 @@ func TestLoadErrors(t *testing.T) {
 		{"gone", "gone: cannot be read: no such file or directory"},
 		{"none", "none: there is no Scenario in this directory (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
 		{"empty", "empty: there is no Scenario in this directory (in files named *.yaml or *.yml)"},
-		{"service.yaml", "service.yaml: there is no Scenario in this file"},
+		{"service.yaml", "service.yaml: there is no Scenario in this file, and no workload: it has only Service; a workload is a " + Workloads},
 		{"nothing.yaml", "nothing.yaml: cannot be read: it is empty, or it is a special file without a size, as in /proc"},
 		{"blank", `blank/b.yaml:10:22: spec.pods[0].name: there is no workload "wbe" in this file (did you mean "web"?)`},
 		{"large.yaml", "large.yaml: cannot be read: it has 50 MiB, and the limit is 4 MiB"},
