@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,6 +41,11 @@ func (d *Diff) Same() bool {
 	return d.Err == nil
 }
 
+// Diverges reports whether runs differ in more than timing.
+func (d *Diff) Diverges() bool {
+	return slices.ContainsFunc(d.Pairs, func(p *diff.Difference) bool { return p.Diverges })
+}
+
 // DiffLine writes one line about a comparison, with the scenario name padded to pad characters.
 func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	mark, what := o.paint(good, "same   "), ""
@@ -62,8 +68,11 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	return o.write(w, text)
 }
 
-// summary says when runs first differ in timing and in behavior.
+// summary says when runs first differ in timing and in behavior, or why there is no comparison.
 func (d *Diff) summary() string {
+	if d.Err != nil {
+		return d.Err.Error()
+	}
 	first, behavior := "", ""
 	for i, p := range d.Pairs {
 		pair := ""

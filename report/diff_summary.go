@@ -26,10 +26,33 @@ type DiffSummary struct {
 
 	versions []*summary.Summary // one for each version
 	changes  []*summary.Summary // the differences between each version and the next
-	first    string             // about the first comparison with a difference or error
+	kind     differenceKind     // greatest of the comparisons
+	first    string             // about the first comparison of this kind
 	seed     int64              // of this comparison
 	notes    []string
 	replay   func(seed int64) string
+}
+
+// differenceKind says how far runs differ. A greater kind tells a reader more.
+type differenceKind int
+
+const (
+	noDifference differenceKind = iota
+	inTiming
+	inBehavior
+	endedEarly
+)
+
+func (d *Diff) kind() differenceKind {
+	switch {
+	case d.Err != nil:
+		return endedEarly
+	case d.Diverges():
+		return inBehavior
+	case !d.Same():
+		return inTiming
+	}
+	return noDifference
 }
 
 // NewDiffSummary returns an empty summary of comparisons like d. It takes its memory from room. replay returns the command that
@@ -49,12 +72,8 @@ func NewDiffSummary(d *Diff, groups []summary.Group, room *int64, replay func(se
 func (s *DiffSummary) Add(d *Diff) {
 	seed := *d.Seed
 	s.Seeds.Add(seed)
-	switch {
-	case s.first != "" || d.Same():
-	case d.Err != nil:
-		s.first, s.seed = d.Err.Error(), seed
-	default:
-		s.first, s.seed = d.summary(), seed
+	if k := d.kind(); k > s.kind {
+		s.kind, s.first, s.seed = k, d.summary(), seed
 	}
 	if d.Err != nil {
 		s.Broken.Add(seed)
@@ -63,10 +82,8 @@ func (s *DiffSummary) Add(d *Diff) {
 	if !d.Same() {
 		s.Differ.Add(seed)
 	}
-	for _, p := range d.Pairs {
-		if p.Diverges {
-			s.Behavior.Add(seed)
-		}
+	if d.Diverges() {
+		s.Behavior.Add(seed)
 	}
 	for i, pods := range d.Numbers {
 		s.versions[i].Add(seed, pods)
@@ -95,23 +112,29 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
 	}
 	var b strings.Builder
 	b.WriteString(text + "\n")
-	if o.Indent += 2; s.first == "" {
+	if o.Indent += 2; s.kind == noDifference {
 		return o.write(w, b.String())
 	}
 	b.WriteString(o.notes(s.notes))
-	b.WriteString(s.command(fmt.Sprintf("first difference: seed %d, %s", s.seed, s.first), s.seed, o))
+	b.WriteString(s.command(fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first), s.seed, o))
 	s.table(&b, o)
 	b.WriteString("\n")
 	return o.write(w, b.String())
 }
+
+var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior", endedEarly: "first run that ended early"}
 
 func (s *DiffSummary) facts() string {
 	if len(s.Differ)+len(s.Broken) == 0 {
 		return ""
 	}
 	parts := []string{fmt.Sprintf("%d of %d differ", s.Differ.Count(), s.Seeds.Count())}
-	if n := s.Behavior.Count(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d in behavior", n))
+	behavior := s.Behavior.Count()
+	if behavior > 0 {
+		parts = append(parts, fmt.Sprintf("%d in behavior", behavior))
+	}
+	if n := s.Differ.Count() - behavior; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d in timing only", n))
 	}
 	if n := s.Broken.Count(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d ended early", n))

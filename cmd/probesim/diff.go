@@ -29,8 +29,9 @@ the time of the first Ready and the number of restarts. With several scenarios,
 the output is one line for each.
 
 With several seeds, both versions run with each seed. The output says how many
-seeds differ, and compares the distributions of restarts, time to Ready and
-outages. -o lines writes a line for each seed instead.
+seeds differ in behavior, and how many in timing only, and compares the
+distributions of restarts, time to Ready and outages. -o lines writes a line for
+each seed instead.
 
 PATH is a scenario file, a directory to search for scenario files, or - for
 stdin. It can also be a manifest without a Scenario; each --app then says what
@@ -274,6 +275,7 @@ type diffOutput struct {
 	stopped  bool           // ignore the remaining comparisons
 
 	compared, differ, broken int    // numbers of comparisons
+	timing                   int    // number of those that differ in timing only
 	noted                    string // scenario whose notes have been written
 	summaries                []*report.DiffSummary
 	room                     int64 // memory left for the summaries, in bytes
@@ -290,6 +292,9 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 		out.broken++
 	case !d.Same():
 		out.differ++
+		if !d.Diverges() {
+			out.timing++
+		}
 	}
 	out.progress.done((i + 1) * len(d.Names))
 	defer out.progress.resume()
@@ -360,7 +365,11 @@ func (c *comparison) replay(o runOptions) func(int64) string {
 // summarize writes a summary of several comparisons, and returns the exit code as an error.
 func (out *diffOutput) summarize() error {
 	if out.many && out.o.output != "json" {
-		if _, err := fmt.Fprintf(out.stdout, "%d compared: %d same, %d differ\n", out.compared, out.compared-out.differ-out.broken, out.differ); err != nil {
+		text := fmt.Sprintf("%d compared: %d same, %d differ", out.compared, out.compared-out.differ-out.broken, out.differ)
+		if out.timing > 0 {
+			text += fmt.Sprintf(", %d of them in timing only", out.timing)
+		}
+		if _, err := fmt.Fprintln(out.stdout, text); err != nil {
 			return writeError(err)
 		}
 	}

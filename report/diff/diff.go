@@ -42,7 +42,8 @@ type Difference struct {
 	// Around holds the records around First, oldest first. It is empty if the runs are the same.
 	Around []Line
 
-	// Diverges is true if the runs differ in more than timing: one has a record that the other does not have at any time.
+	// Diverges is true if the runs differ in more than timing: one has a record that the other does not have at any time, and would
+	// not have after its end either.
 	Diverges bool
 	// Divergence is the virtual time of the first such record.
 	Divergence virtual.Time
@@ -73,7 +74,7 @@ func Compare(a, b Run) *Difference {
 	}
 	d.First = firstTime(x[n:], y[n:])
 	d.Around = around(x, y, n, n, equal)
-	if d.Divergence, d.Diverges = divergence(x, y); d.Diverges && d.Divergence > d.First {
+	if d.Divergence, d.Diverges = divergence(x, y, a.End, b.End); d.Diverges && d.Divergence > d.First {
 		d.AroundDivergence = around(x, y, firstFrom(x, d.Divergence), firstFrom(y, d.Divergence), equalUntimed)
 	}
 	return d

@@ -60,6 +60,26 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestAfterTheEnd compares runs of which one ends before it has the last probe.
+func TestAfterTheEnd(t *testing.T) {
+	early := web("0s PodAdded", "40s ProbeExecuted success", "50s ProbeExecuted success", "59.99s ProbeExecuted success")
+	for name, c := range map[string]struct {
+		late Run
+		want string
+	}{
+		"later":                {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted success"), "40s"},
+		"later, by too little": {web("0s PodAdded", "40.005s ProbeExecuted success", "50.005s ProbeExecuted success"), "40s diverges 59.99s"},
+		"another result":       {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted failure"), "40s diverges 50s"},
+		"no probe":             {web("0s PodAdded"), "40s diverges 40s"},
+	} {
+		for _, pair := range [][2]Run{{early, c.late}, {c.late, early}} {
+			if got := describe(Compare(pair[0], pair[1])); got != c.want {
+				t.Errorf("%s: got %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}
+
 func describe(d *Difference) string {
 	if d.Same() {
 		return ""

@@ -28,12 +28,12 @@ func sequenceOf(r *trace.Record) sequence {
 }
 
 // divergence returns the first time at which one run has a record that the other run does not have, at any time, at the same
-// place of its sequence.
-func divergence(x, y []item) (first virtual.Time, found bool) {
+// place of its sequence. The ends of the runs are endX and endY.
+func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found bool) {
 	a, b := sequencesOf(x), sequencesOf(y)
-	compare := func(own, other []*trace.Record) {
+	compare := func(own, other []*trace.Record, otherEnd virtual.Time) {
 		for i, r := range own {
-			if i < len(other) && bytes.Equal(untimedKey(*r), untimedKey(*other[i])) {
+			if i < len(other) && bytes.Equal(untimedKey(*r), untimedKey(*other[i])) || isAfter(own, other, i, otherEnd) {
 				continue
 			}
 			if !found || r.T < first {
@@ -43,12 +43,19 @@ func divergence(x, y []item) (first virtual.Time, found bool) {
 		}
 	}
 	for _, s := range a.order {
-		compare(a.records[s], b.records[s])
+		compare(a.records[s], b.records[s], endY)
 	}
 	for _, s := range b.order {
-		compare(b.records[s], a.records[s])
+		compare(b.records[s], a.records[s], endX)
 	}
 	return first, found
+}
+
+// isAfter reports whether the other run ends before it can have the i-th record: its sequence is later than the own one, by as much as
+// its last record.
+func isAfter(own, other []*trace.Record, i int, otherEnd virtual.Time) bool {
+	last := len(other) - 1
+	return i > last && last >= 0 && own[i].T.Add(other[last].T.Sub(own[last].T)) > otherEnd
 }
 
 // sequences groups the records of a run, in the order in which the sequences begin.
