@@ -31,6 +31,9 @@ type job struct {
 	chosen   bool      // the report shows this run, although it does not show all runs of its case
 }
 
+// sameDelays is the note about several runs of a manifest without --delays.
+const sameDelays = "the node has the same fixed delays with each seed, so probes meet each start in the same phase; --delays typical draws the delays of each run"
+
 // jobs returns the selected runs, in the order of the files.
 func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	var jobs []*job
@@ -55,6 +58,9 @@ func (s *selection) jobs(all []*scenarios.Scenario) ([]*job, error) {
 	}
 	for _, j := range jobs {
 		j.runs = sizes[j.group]
+		if j.runs > 1 && j.plan.Scenario.Command != nil && s.set == "" { // a manifest has no delays
+			j.notes = append(j.notes, sameDelays)
+		}
 	}
 	return jobs, nil
 }

@@ -25,7 +25,7 @@ const (
 	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
 	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
 	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2."
-	delaysUsage    = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default fixed delays)."
+	delaysUsage    = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default fixed delays, the same with each seed)."
 	untilUsage     = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
 )
 
@@ -132,6 +132,9 @@ Exit codes:
 
   # Run a manifest: its app starts slowly, and freezes now and then
   probesim run web.yaml --app 'start 45s..70s' --app 'stall 12s every 10m'
+
+  # Run it 100 times, on nodes with other delays each
+  probesim run web.yaml --app 'start 45s..70s' --seed 1..100 --delays typical
 
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
