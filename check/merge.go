@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -60,7 +61,10 @@ func (c *Checker) Report() *Report {
 }
 
 func (c *Checker) workload(w *workload) Workload {
-	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}}
+	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}, Images: map[string]string{}}
+	for c := range podutil.Containers(&w.Pod.Spec) {
+		out.Images[c.Name] = c.Image
+	}
 	var problems []string
 	for _, found := range w.containers {
 		for _, r := range found.results {

@@ -34,6 +34,8 @@ type Workload struct {
 	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
 	Containers   []Container    `json:"containers"`        // containers with probes
 	Requirements []Verification `json:"requirements,omitempty"`
+	// Images has the image of each container, by name, also of those without probes. It is not part of the JSON.
+	Images map[string]string `json:"-"`
 }
 
 // Container is the result for a container with probes.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -29,11 +30,13 @@ type Report struct {
 
 // Workload is the comparison of an object that creates pods.
 type Workload struct {
-	Kind       string      `json:"kind"`
-	Namespace  string      `json:"namespace"`
-	Name       string      `json:"name"`
-	Change     Change      `json:"change"` // added, removed or same; the containers say whether it got better or worse
-	Containers []Container `json:"containers"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Change    Change `json:"change"` // added, removed or same; the containers say whether it got better or worse
+	// RenamedFrom is the name before the change, with the namespace if that was another one. It is empty for the same name.
+	RenamedFrom string      `json:"renamedFrom,omitempty"`
+	Containers  []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
 	Problems     []string             `json:"problems,omitempty"` // why it could not be checked, before or after
@@ -41,8 +44,13 @@ type Workload struct {
 
 // Container is the comparison of a container with probes.
 type Container struct {
-	Name        string          `json:"name"`
-	Change      Change          `json:"change"` // added, removed or same
+	Name        string `json:"name"`
+	Change      Change `json:"change"` // added, removed or same
+	RenamedFrom string `json:"renamedFrom,omitempty"`
+	// Lost are the types of the probes that the container had before. It still exists, without them.
+	Lost []string `json:"lost,omitempty"`
+	// Replaced says that the pod no longer has the container, and has another new one, which may do its work.
+	Replaced    bool            `json:"replaced,omitempty"`
 	Before      []check.Probe   `json:"before,omitempty"`
 	After       []check.Probe   `json:"after,omitempty"`
 	Rows        []Row           `json:"rows"`
@@ -82,16 +90,15 @@ func (r *Row) Guaranteed() (before, after *check.Seconds) {
 }
 
 // Compare compares the checks of two manifests, for the same nodes and versions of Kubernetes. It matches workloads by kind,
-// namespace and name, and containers by name.
+// namespace and name, and containers by name. See matches and renames for those with another name.
 func Compare(before, after *check.Report) *Report {
 	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
+	old := matches(before.Workloads, after.Workloads)
 	for i := range after.Workloads {
-		w := &after.Workloads[i]
-		r.Workloads = append(r.Workloads, workload(find(before.Workloads, w, sameWorkload), w))
+		r.Workloads = append(r.Workloads, workload(old[i], &after.Workloads[i]))
 	}
 	for i := range before.Workloads {
-		w := &before.Workloads[i]
-		if find(after.Workloads, w, sameWorkload) == nil {
+		if w := &before.Workloads[i]; !slices.Contains(old, w) {
 			r.Workloads = append(r.Workloads, workload(w, nil))
 		}
 	}
@@ -135,23 +142,41 @@ func either[T any](before, after *T) *T {
 func workload(before, after *check.Workload) Workload {
 	w := either(before, after)
 	out := Workload{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Change: presence(before, after), Containers: []Container{}}
-	var old, now []check.Container
-	if before != nil {
-		old = before.Containers
+	if before == nil {
+		before = &check.Workload{}
+	} else {
 		out.problem("before", before)
 	}
-	if after != nil {
-		now = after.Containers
+	if after == nil {
+		after = &check.Workload{}
+	} else {
 		out.Requirements = after.Requirements
 		out.problem("after", after)
 	}
-	for i := range now {
-		out.Containers = append(out.Containers, container(find(old, &now[i], sameContainer), &now[i]))
+	if out.Change == Same {
+		out.RenamedFrom = renamedFrom(before, after)
 	}
-	for i := range old {
-		if find(now, &old[i], sameContainer) == nil {
-			out.Containers = append(out.Containers, container(&old[i], nil))
+	names := renames(before, after)
+	var done []*check.Container
+	for i := range after.Containers {
+		now := &after.Containers[i]
+		old := find(before.Containers, &check.Container{Name: cmp.Or(names.was[now.Name], now.Name)}, sameContainer)
+		out.Containers = append(out.Containers, container(old, now))
+		done = append(done, old)
+	}
+	for i := range before.Containers {
+		old := &before.Containers[i]
+		if slices.Contains(done, old) {
+			continue
 		}
+		var now *check.Container // without probes
+		name := cmp.Or(names.is[old.Name], old.Name)
+		if _, exists := after.Images[name]; exists {
+			now = &check.Container{Name: name}
+		}
+		c := container(old, now)
+		c.Replaced = out.Change == Same && now == nil && names.hasNew(before, after)
+		out.Containers = append(out.Containers, c)
 	}
 	return out
 }
@@ -167,6 +192,12 @@ func container(before, after *check.Container) Container {
 	none := &check.Container{}
 	old, now := either(none, before), either(none, after)
 	out.Before, out.After = old.Probes, now.Probes
+	if out.Change == Same {
+		out.Lost = lost(old.Probes, now.Probes)
+		if old.Name != now.Name {
+			out.RenamedFrom = old.Name
+		}
+	}
 	for _, l := range old.Limits {
 		out.row(l.Row, l.Text, true).Before = &Range{l.Always, l.Never}
 	}
@@ -189,6 +220,17 @@ func container(before, after *check.Container) Container {
 		out.Appeared = now.Findings
 	}
 	return out
+}
+
+// lost returns the types of the probes that are gone.
+func lost(before, after []check.Probe) []string {
+	var types []string
+	for _, p := range before {
+		if !slices.ContainsFunc(after, func(q check.Probe) bool { return q.Type == p.Type }) {
+			types = append(types, p.Type)
+		}
+	}
+	return types
 }
 
 // row returns the row with an ID. It adds it if there is none.
@@ -253,16 +295,29 @@ func without(list, other []check.Finding) []check.Finding {
 	return left
 }
 
-// Worse reports whether a row of a container got worse, or a run of a scenario.
+// Worse reports whether a row of a container got worse, a container lost a probe or was replaced, or a run of a scenario got worse.
+// A workload or a container that is gone is not worse: it is no longer at risk.
 func (r *Report) Worse() bool {
 	for _, w := range r.Workloads {
 		for _, c := range w.Containers {
-			if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
+			if len(c.Lost) > 0 || c.Replaced ||
+				slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
 				return true
 			}
 		}
 	}
 	return slices.ContainsFunc(r.Scenarios, Scenario.worse)
+}
+
+// Lost counts the probes that containers lost.
+func (r *Report) Lost() int {
+	n := 0
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			n += len(c.Lost)
+		}
+	}
+	return n
 }
 
 // Changed reports whether anything about a container differs.

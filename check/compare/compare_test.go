@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,80 @@ func TestPresence(t *testing.T) {
 	}
 	if r.Worse() {
 		t.Error("a container that is gone is not worse")
+	}
+}
+
+// pod returns a Deployment with containers, each written as "NAME=IMAGE PROBE ...". The probes have no figures.
+func pod(name string, containers ...string) check.Workload {
+	w := deployment("a", name)
+	w.Images = map[string]string{}
+	for _, text := range containers {
+		words := strings.Fields(text)
+		of, image, _ := strings.Cut(words[0], "=")
+		w.Images[of] = image
+		c := check.Container{Name: of}
+		for _, probe := range words[1:] {
+			c.Probes = append(c.Probes, check.Probe{Type: probe})
+		}
+		if len(c.Probes) > 0 {
+			w.Containers = append(w.Containers, c)
+		}
+	}
+	return w
+}
+
+// A workload with another name matches if its images, without tags, are those of one removed workload of the kind. A container with
+// another name matches by its image. A container that keeps existing without its probes loses them.
+func TestRenames(t *testing.T) {
+	list := func(w ...check.Workload) []check.Workload { return w }
+	for name, test := range map[string]struct {
+		before, after []check.Workload
+		want          []string
+		worse         bool
+	}{
+		"workload": {list(pod("web", "app=r:5000/web:1 liveness")), list(pod("shop", "app=r:5000/web@sha256:1 liveness")),
+			[]string{"Deployment a/shop (renamed from web), container app"}, false},
+		"workload and container": {list(pod("web", "app=web:1 liveness startup", "log=log")), list(pod("shop", "main=web:2 startup", "log=log")),
+			[]string{"Deployment a/shop (renamed from web), container main (renamed from app): loses liveness"}, true},
+		"workloads that differ in a container name": {list(pod("a", "x=i liveness"), pod("b", "y=i liveness")), list(pod("d", "y=i liveness"), pod("c", "x=i liveness")),
+			[]string{"Deployment a/d (renamed from b), container y", "Deployment a/c (renamed from a), container x"}, false},
+		"two candidates": {list(pod("a", "x=i liveness")), list(pod("b", "x=i liveness"), pod("c", "x=i")),
+			[]string{"Deployment a/b, container x (added)", "Deployment a/a, container x (removed)"}, false},
+		"another program": {list(pod("a", "x=i liveness")), list(pod("b", "x=j liveness")),
+			[]string{"Deployment a/b, container x (added)", "Deployment a/a, container x (removed)"}, false},
+		"all probes": {list(pod("a", "x=i liveness readiness")), list(pod("a", "x=j")),
+			[]string{"Deployment a/a, container x: loses liveness, readiness"}, true},
+		"all probes, renamed": {list(pod("a", "x=i liveness")), list(pod("b", "y=i")),
+			[]string{"Deployment a/b (renamed from a), container y (renamed from x): loses liveness"}, true},
+		"container removed": {list(pod("a", "x=i liveness", "y=j liveness")), list(pod("a", "x=i liveness")),
+			[]string{"Deployment a/a, container x", "Deployment a/a, container y (removed)"}, false},
+		"container replaced": {list(pod("a", "x=i liveness", "y=j liveness")), list(pod("a", "x=i liveness", "z=k")),
+			[]string{"Deployment a/a, container x", "Deployment a/a, container y (removed): replaced"}, true},
+		"probe gained": {list(pod("a", "x=i liveness")), list(pod("a", "x=i liveness readiness")),
+			[]string{"Deployment a/a, container x"}, false},
+	} {
+		r := Compare(&check.Report{Workloads: test.before}, &check.Report{Workloads: test.after})
+		var got []string
+		for i := range r.Workloads {
+			w := &r.Workloads[i]
+			for k := range w.Containers {
+				c := &w.Containers[k]
+				text := w.HeadingOf(c)
+				if len(c.Lost) > 0 {
+					text += ": loses " + strings.Join(c.Lost, ", ")
+				}
+				if c.Replaced {
+					text += ": replaced"
+				}
+				got = append(got, text)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if r.Worse() != test.worse {
+			t.Errorf("%s: worse is %v", name, r.Worse())
+		}
 	}
 }
 

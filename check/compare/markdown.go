@@ -14,15 +14,14 @@ import (
 // Markdown writes the report for a comment on a pull request. It lists containers without a change by name only.
 func Markdown(w io.Writer, r *Report) error {
 	var b bytes.Buffer
-	better, worse := r.Count(Better), r.Count(Worse)
-	fmt.Fprintf(&b, "## Probe settings: %d better, %d worse\n\nKubernetes %s, %s nodes\n", better, worse, strings.Join(r.Kubernetes, ", "), render.Escape(r.Delays))
+	fmt.Fprintf(&b, "## Probe settings: %s\n\nKubernetes %s, %s nodes\n", r.Headline(), strings.Join(r.Kubernetes, ", "), render.Escape(r.Delays))
 	var same []string
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		for j := range w.Containers {
 			c := &w.Containers[j]
 			if !c.Changed() {
-				same = append(same, fmt.Sprintf("%s, container %s", w.Title(), c.Name))
+				same = append(same, w.HeadingOf(c))
 				continue
 			}
 			markdownContainer(&b, w, c)
@@ -77,7 +76,14 @@ func emphasize(change Change, text string) string {
 }
 
 func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
-	fmt.Fprintf(b, "\n### %s, container %s%s\n", render.Escape(w.Title()), render.Escape(c.Name), c.Change.Suffix())
+	fmt.Fprintf(b, "\n### %s\n", render.Escape(w.HeadingOf(c)))
+	for _, remark := range w.Remarks(c) {
+		text := render.Escape(remark.String())
+		if remark.Worse {
+			text = "**" + text + "**"
+		}
+		fmt.Fprintf(b, "\n%s\n", text)
+	}
 	if lines := c.ChangedProbes(); len(lines) > 0 {
 		b.WriteString("\n```diff\n")
 		for _, line := range lines {

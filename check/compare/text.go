@@ -44,11 +44,11 @@ var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Sam
 func (t *writer) workload(w *Workload) {
 	for i := range w.Containers {
 		t.b.WriteByte('\n')
-		t.container(w.Title(), &w.Containers[i])
+		t.container(w, &w.Containers[i])
 	}
 	if len(w.Containers) == 0 {
 		t.b.WriteByte('\n')
-		t.line(0, w.Title()+w.Change.Suffix(), report.Bold)
+		t.line(0, w.Heading(), report.Bold)
 		t.line(0, "No container has probes.", report.Dim)
 	}
 	for _, problem := range w.Problems {
@@ -73,20 +73,18 @@ func (t *writer) requirement(v *check.Verification) {
 	}
 }
 
-// Suffix says that something is added or removed, or nothing.
-func (c Change) Suffix() string {
-	if c == Added || c == Removed {
-		return " (" + string(c) + ")"
-	}
-	return ""
-}
-
-func (t *writer) container(workload string, c *Container) {
-	title := fmt.Sprintf("%s, container %s%s", workload, c.Name, c.Change.Suffix())
-	t.line(0, title, report.Bold)
+func (t *writer) container(w *Workload, c *Container) {
+	t.line(0, w.HeadingOf(c), report.Bold)
 	if !c.Changed() {
 		t.line(0, "No change.", report.Dim)
 		return
+	}
+	for _, remark := range w.Remarks(c) {
+		style := report.Dim
+		if remark.Worse {
+			style = report.Bad
+		}
+		t.line(0, remark.String(), style)
 	}
 	for _, p := range c.ChangedProbes() {
 		t.line(2, p, report.Plain)

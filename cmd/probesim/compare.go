@@ -41,6 +41,11 @@ at worst. A difference below 0.1s does not count. Below the table are the
 findings that appear or disappear.
 
 compare matches workloads by kind, namespace and name, and containers by name.
+A workload or container with another name matches if its images tell which one
+it was.
+
+With --fail-on worse, a lost probe is worse, and so is a container that another
+one replaces. A workload or container that is only removed is not.
 
 With -f, it also runs a scenario with both manifests, in pairs with the same
 seed, and compares restarts, the time to Ready, and the time not Ready after
@@ -94,7 +99,7 @@ Exit codes:
 	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
 	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse`, or if a finding of this severity appears: error, warning or note.")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse` or a probe is lost, or if a finding of this severity appears: error, warning or note.")
 	o.memory.addFlag(cmd)
 	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
 	return cmd

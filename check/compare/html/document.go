@@ -1,7 +1,6 @@
 package html
 
 import (
-	"fmt"
 	"html/template"
 
 	"probesim.dev/check"
@@ -33,7 +32,9 @@ type requirement struct {
 // container has one table of limits and one of times.
 type container struct {
 	*compare.Container
-	Tables []table
+	Heading string
+	Remarks []*compare.Remark
+	Tables  []table
 }
 
 type table struct {
@@ -77,7 +78,10 @@ func newDocument(r *compare.Report) *document {
 	for i := range r.Workloads {
 		w := workload{Workload: &r.Workloads[i]}
 		for k := range w.Workload.Containers {
-			w.Containers = append(w.Containers, newContainer(&w.Workload.Containers[k]))
+			of := &w.Workload.Containers[k]
+			c := newContainer(of)
+			c.Heading, c.Remarks = w.HeadingOf(of), w.Remarks(of)
+			w.Containers = append(w.Containers, c)
 		}
 		for k := range w.Workload.Requirements {
 			v := &w.Workload.Requirements[k]
@@ -93,11 +97,10 @@ func newDocument(r *compare.Report) *document {
 
 // title says how much got better and worse.
 func title(r *compare.Report) string {
-	better, worse := r.Count(compare.Better), r.Count(compare.Worse)
-	if better+worse == 0 {
+	if r.Count(compare.Better)+r.Count(compare.Worse)+r.Lost() == 0 {
 		return "Probe settings: no limit and no time differs"
 	}
-	return fmt.Sprintf("Probe settings: %d better, %d worse", better, worse)
+	return "Probe settings: " + r.Headline()
 }
 
 func newContainer(of *compare.Container) container {

@@ -26,8 +26,9 @@ func sample(text string) *compare.Report {
 					{Text: text, Limit: true, Before: &compare.Range{Least: s(20), Greatest: s(30)}, After: &compare.Range{Least: s(25), Greatest: s(50)}, Change: compare.Better},
 					{Text: text, Before: &compare.Range{Least: s(1), Greatest: s(4)}, After: &compare.Range{Least: s(2), Greatest: check.Seconds(bounds.Never)}, Change: compare.Worse},
 				},
-			}, {Name: "other", Change: compare.Same}},
+			}, {Name: "other", Change: compare.Same}, {Name: text, Change: compare.Same, RenamedFrom: text, Lost: []string{text}, Before: []check.Probe{{Type: "startup", Text: text}}}},
 		},
+		{Kind: text, Name: text, Change: compare.Same, RenamedFrom: text, Containers: []compare.Container{{Name: text, Change: compare.Removed}}},
 		{Kind: text, Name: text, Change: compare.Removed},
 	}, Scenarios: []compare.Scenario{{Name: text, Kubernetes: text, Runs: 2, Numbers: []compare.Pair{
 		{Pods: text, Number: compare.Restarts, Better: 1}, {Pods: text, Number: compare.Unready}, {Pods: text + "2", Number: compare.Restarts},
@@ -59,6 +60,21 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// TestRemarks checks what the page says of a renamed container, and of one that lost a probe or is gone.
+func TestRemarks(t *testing.T) {
+	page := write(t, sample("name"))
+	for _, want := range []string{
+		"<h2>name name, container name (renamed from name)</h2>",
+		`<span class="badge failed">Worse</span> the container loses its name probe.`,
+		"<h2>name name (renamed from name), container name (removed)</h2>",
+		`<span class="badge ok">Not worse</span> the pod no longer has this container.`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
 // TestTracks checks where the bars of a row are.
 func TestTracks(t *testing.T) {
 	tables := newContainer(&sample("name").Workloads[0].Containers[0]).Tables
@@ -85,7 +101,7 @@ func TestTitle(t *testing.T) {
 		r    *compare.Report
 		want string
 	}{
-		{sample("name"), "Probe settings: 1 better, 1 worse"},
+		{sample("name"), "Probe settings: 1 better, 1 worse, 1 probe lost"},
 		{&compare.Report{}, "Probe settings: no limit and no time differs"},
 	} {
 		if page := write(t, test.r); !strings.Contains(page, "<h1>"+test.want+"</h1>") {
