@@ -61,6 +61,9 @@ type Container struct {
 	old, now setting
 }
 
+// Tuned reports whether there is a result. There is none if the container is the Problem of its workload.
+func (c *Container) Tuned() bool { return c.Met || len(c.Contradictions) > 0 }
+
 // Change is a field that changes.
 type Change struct {
 	Field  string `json:"field"`            // of the container

@@ -42,11 +42,17 @@ func (t *writer) workload(r *Report, w *Workload) {
 	for _, q := range w.Impossible {
 		t.line(0, title+", "+Impossible(q), report.Bad)
 	}
+	first := w.Problem == "" && len(w.Impossible) == 0
 	for i := range w.Containers {
-		if i > 0 {
+		c := &w.Containers[i]
+		if !c.Tuned() {
+			continue
+		}
+		if !first {
 			t.b.WriteByte('\n')
 		}
-		t.container(r, title, &w.Containers[i])
+		first = false
+		t.container(r, title, c)
 	}
 }
 
@@ -59,8 +65,6 @@ func (t *writer) container(r *Report, title string, c *Container) {
 		for _, x := range c.Contradictions {
 			t.line(2, x.Text, report.Plain)
 		}
-		return
-	case !c.Met:
 		return
 	case len(c.Changes) == 0:
 		t.line(0, "The requirements are met already.", report.Good)

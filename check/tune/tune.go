@@ -128,7 +128,9 @@ func (t *Tuner) Tasks() int { return len(t.tasks) }
 func (t *Tuner) Do(ctx context.Context, task int) error {
 	x := t.tasks[task]
 	o := &oracle{ctx: ctx, options: t.options, pod: x.pod, container: x.spec.Name, old: settingOf(x.spec)}
-	x.err = x.tune(o)
+	if x.err = x.tune(o); x.err != nil { // a part of a result is none
+		*x.container = Container{Name: x.container.Name, Init: x.container.Init, Changes: []Change{}}
+	}
 	x.container.Tries, x.container.Settings = o.tries, o.settings
 	return ctx.Err()
 }

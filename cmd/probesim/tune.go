@@ -171,9 +171,12 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 	return compare.Text(w, compare.Compare(before, after), textOptions(w))
 }
 
-// tellUnmet says which workloads stay as they are because no setting meets their requirements.
+// tellUnmet says which workloads stay as they are, and why.
 func tellUnmet(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
+		if w.Problem != "" {
+			fmt.Fprintf(stderr, "probesim: %s was not tuned: %s\n", w.Title(), w.Problem)
+		}
 		for _, q := range w.Impossible {
 			fmt.Fprintf(stderr, "probesim: %s, %s\n", w.Title(), tune.Impossible(q))
 		}
