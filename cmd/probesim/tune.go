@@ -113,7 +113,9 @@ func runTune(ctx context.Context, files []check.File, o check.Options, parallel 
 	progress := newCounter(stderr, t.Tasks(), "containers")
 	defer progress.stop()
 	err = inOrder(ctx, t.Tasks(), pool{parallel: parallel, ahead: max(1, t.Tasks())}, func(a *account) error { return t.Do(a.ctx, a.number) }, func(_ int, err error) error {
-		progress.step()
+		if err == nil {
+			progress.step()
+		}
 		return err
 	})
 	switch {
