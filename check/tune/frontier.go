@@ -21,7 +21,7 @@ var trades = []struct {
 var frontierPeriods = []int32{1, 2, 5, 10, 20}
 
 // frontiers finds settings that trade the rows of a probe against each other, for each probe that changes. Each setting has the least
-// threshold with which the limits hold that are required of the probe.
+// threshold with which the limits hold that are required of the probe. The limit to show is one of them.
 func (s *search) frontiers(c *Container) error {
 	for _, t := range trades {
 		changed := slices.ContainsFunc(c.Changes, func(x Change) bool { return x.place.kind == t.kind })
@@ -29,14 +29,18 @@ func (s *search) frontiers(c *Container) error {
 		if !changed || len(required) == 0 {
 			continue
 		}
-		f := Frontier{Probe: kindNames[t.kind], Limit: t.limit, Time: t.time}
+		limit := t.limit
+		if !slices.ContainsFunc(required, func(q check.Requirement) bool { return q.Row == limit }) {
+			limit = required[0].Row
+		}
+		f := Frontier{Probe: kindNames[t.kind], Limit: limit, Time: t.time}
 		periods := slices.Clone(frontierPeriods)
 		if now := c.now[t.kind][period]; !slices.Contains(periods, now) {
 			periods = append(periods, now)
 			slices.Sort(periods)
 		}
 		for _, v := range periods {
-			p, ok, err := s.point(c.now, t.kind, v, required, t.limit, t.time)
+			p, ok, err := s.point(c.now, t.kind, v, required, limit, t.time)
 			if err != nil {
 				return err
 			}

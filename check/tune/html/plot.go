@@ -46,7 +46,8 @@ const (
 
 // axisTexts are the meanings of the rows of a frontier.
 var axisTexts = map[check.RowID]string{
-	check.Start: "a start always comes up within", check.Stall: "always survives a stall of", check.Serving: "always stays in its Service in a stall of",
+	check.Start: "a start always comes up within", check.Restart: "a start after a crash always comes up within", check.Retry: "a start after a crash while starting always comes up within",
+	check.Stall: "always survives a stall of", check.Silence: "always survives not answering for", check.Serving: "always stays in its Service in a stall of",
 	check.Ready: "up → Ready at worst", check.Detect: "hung → SIGTERM at worst", check.Unready: "broken → out of the Service at worst",
 }
 
