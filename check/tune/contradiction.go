@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
@@ -61,7 +62,7 @@ func (s *search) contradiction() (Contradiction, error) {
 	}
 	what := together(c.Requirements)
 	if s.closestMiss == bounds.Never || len(atMost) == 0 {
-		c.Text = fmt.Sprintf("no setting of the probes meets %s", what)
+		c.Text = fmt.Sprintf("no setting was found that meets %s", what)
 		return c, nil
 	}
 	q := atMost[len(atMost)-1]
@@ -70,7 +71,7 @@ func (s *search) contradiction() (Contradiction, error) {
 		return c, err
 	}
 	if m.Margin >= 0 || m.Value.IsNever() {
-		c.Text = fmt.Sprintf("no setting of the probes meets %s", what)
+		c.Text = fmt.Sprintf("no setting was found that meets %s", what)
 		return c, nil
 	}
 	c.Best, c.By = m.Value, -m.Margin
@@ -105,6 +106,9 @@ func (s *search) wider(c *Container) error {
 			m, err := s.margins(x, q)
 			if err != nil {
 				return err
+			}
+			if now := slices.IndexFunc(c.Margins, func(n Margin) bool { return n.Requirement == m.Requirement }); m.Margin <= c.Margins[now].Margin {
+				continue
 			}
 			c.Wider = &Wider{Field: p.String(), Value: round, Requirement: q.String(), Margin: m.Margin}
 			return nil

@@ -199,8 +199,11 @@ func (s *search) longest() int32 {
 	for _, q := range s.require {
 		d = max(d, q.Duration)
 	}
-	return int32(min(math.Ceil(d.Seconds()), 1e6))
+	return roundedUp(d)
 }
+
+// roundedUp is a duration in seconds.
+func roundedUp(d time.Duration) int32 { return int32(min(math.Ceil(d.Seconds()), 1e6)) }
 
 // best returns the setting with the smallest cost that changes the fields of a subset and meets the requirements, if it costs less
 // than another one.
@@ -255,13 +258,28 @@ func (s *search) assign(x setting, free []place, try func(setting)) {
 		return
 	}
 	p := free[0]
-	limit := min(s.longest(), 60)
-	for _, v := range values(p, x.at(p), limit) {
+	for _, v := range s.choices(p, x) {
 		if v == s.old.at(p) && s.old.has(p.kind) {
 			continue // a smaller subset has it
 		}
 		s.assign(x.with(p, v), free[1:], try)
 	}
+}
+
+// choices returns the values of a field to combine with those of others.
+func (s *search) choices(p place, x setting) []int32 {
+	i := slices.IndexFunc(s.require, func(q check.Requirement) bool { return q.Row == check.Retry })
+	if i < 0 || p != (place{startup, delay}) {
+		return values(p, x.at(p), min(s.longest(), 60))
+	}
+	// After a crash while starting, the failures before it count. Only a delay that is longer than the start helps.
+	var list []int32
+	for v := range int32(6) {
+		if v += roundedUp(s.require[i].Duration); v <= greatest(delay) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // solve sets the fields whose value follows from the requirements. All rows grow with all fields, so the limits give the least value
@@ -429,8 +447,8 @@ func (s *search) closer(x setting) setting {
 	for again := true; again && s.err == nil; {
 		again = false
 		for _, p := range x.changes(s.old) {
-			if !s.old.has(p.kind) { // a new probe: fewer failures
-				if p.field == threshold && x.at(p) > 1 && s.ok(x.with(p, x.at(p)-1)) {
+			if !s.old.has(p.kind) { // a new probe: fewer failures, less delay
+				if p.field != period && x.at(p) > least[p.field] && s.ok(x.with(p, x.at(p)-1)) {
 					x.set(p, x.at(p)-1)
 					again = true
 				}

@@ -100,13 +100,13 @@ func (s setting) apply(pod *v1.Pod, container string) {
 	}
 }
 
-// changes returns the fields that differ. A new probe changes the fields that make it: the period and the threshold.
+// changes returns the fields that differ. A new probe changes the fields that make it: the period and the threshold, and a delay.
 func (s setting) changes(old setting) []place {
 	var list []place
 	for k := range kinds {
 		for f := range fields {
 			p := place{k, f}
-			added := s.has(k) && !old.has(k) && (f == period || f == threshold)
+			added := s.has(k) && !old.has(k) && (f == period || f == threshold || f == delay && s.at(p) > 0)
 			if added || old.has(k) && s.at(p) != old.at(p) {
 				list = append(list, p)
 			}
@@ -130,9 +130,9 @@ func (s setting) cost(old setting) cost {
 	for _, p := range s.changes(old) {
 		c.fields++
 		reference := float64(old.at(p))
-		if !old.has(p.kind) { // a new probe is best like the liveness probe, with as few failures as possible
+		if !old.has(p.kind) { // a new probe is best like the liveness probe, with as few failures and as little delay as possible
 			reference = float64(old[liveness][p.field])
-			if p.field == threshold {
+			if p.field == threshold || p.field == delay {
 				c.relative += float64(s.at(p)) / 100
 				continue
 			}

@@ -104,13 +104,32 @@ func TestTuneLongStart(t *testing.T) {
 	}
 }
 
-// meets checks that the changed file meets the requirements.
-func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
+// After a crash while starting, only a delay allows for a start, so a new startup probe gets one.
+func TestRetryNeedsADelay(t *testing.T) {
+	require, err := check.ParseRequirements("retry>=3s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+		"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1}\n")}
+	r := tuned(t, f, check.Options{Require: require})
+	if !r.Met() || r.Workloads[0].Containers[0].Changes[0].Field != "startupProbe.initialDelaySeconds" {
+		t.Fatalf("%+v", r.Workloads[0].Containers[0])
+	}
+	if w := r.Workloads[0].Containers[0].Wider; w == nil || w.Field != "startupProbe.initialDelaySeconds" || w.Margin <= 0 {
+		t.Errorf("the wider setting is %+v", w)
+	}
 	edited, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := check.New([]check.File{{Name: f.Name, Data: edited}}, check.Options{Require: require})
+	if got := checked(t, check.File{Name: f.Name, Data: edited}, check.Options{Require: require}); !got.Met() {
+		t.Errorf("%s: the check finds %+v", edited, got.Workloads[0].Requirements)
+	}
+}
+
+func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check.Report {
+	c, err := check.New([]check.File{f}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +138,16 @@ func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements)
 			t.Fatal(err)
 		}
 	}
-	if got := c.Report(); got.Problems() || !got.Met() {
+	return c.Report()
+}
+
+// meets checks that the changed file meets the requirements.
+func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
+	edited, err := r.Edit(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := checked(t, check.File{Name: f.Name, Data: edited}, check.Options{Require: require}); got.Problems() || !got.Met() {
 		t.Fatalf("%s%s: the check finds %+v", edited, require, got.Workloads[0].Requirements)
 	}
 }
