@@ -86,6 +86,12 @@ func (t *writer) container(r *Report, title string, c *Container) {
 	if x := c.Wider; x != nil {
 		t.line(0, fmt.Sprintf("%s %d just holds; %d leaves %s for %s.", x.Field, c.after(x.Field), x.Value, check.FormatDown(x.Margin), x.Requirement), report.Plain)
 	}
+	for i, note := range c.Notes() {
+		if i == 0 {
+			t.b.WriteByte('\n')
+		}
+		t.line(0, note, report.Plain)
+	}
 	for i := range c.Frontiers {
 		t.b.WriteByte('\n')
 		t.frontier(&c.Frontiers[i])

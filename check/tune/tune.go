@@ -150,13 +150,7 @@ func (x *task) tune(o *oracle) error {
 		return s.contradictions(c)
 	}
 	c.Met, c.now = true, found
-	for _, p := range found.changes(s.old) {
-		change := Change{Field: p.String(), After: found.at(p), place: p}
-		if s.old.has(p.kind) {
-			change.Before = new(s.old.at(p))
-		}
-		c.Changes = append(c.Changes, change)
-	}
+	c.Changes = changed(s.old, found)
 	for _, q := range x.require {
 		m, err := s.margins(found, q)
 		if err != nil {
@@ -167,7 +161,23 @@ func (x *task) tune(o *oracle) error {
 	if err := s.wider(c); err != nil {
 		return err
 	}
+	if err := s.explain(c); err != nil {
+		return err
+	}
 	return s.frontiers(c)
+}
+
+// changed returns the fields in which a setting differs from the old one.
+func changed(old, now setting) []Change {
+	list := []Change{}
+	for _, p := range now.changes(old) {
+		change := Change{Field: p.String(), After: now.at(p), place: p}
+		if old.has(p.kind) {
+			change.Before = new(old.at(p))
+		}
+		list = append(list, change)
+	}
+	return list
 }
 
 // unverifiable adds a contradiction if no setting can meet the requirements, because a probe can never run or the container never restarts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -101,6 +103,50 @@ func TestTuneLongStart(t *testing.T) {
 	r := tuned(t, f, check.Options{Require: require})
 	if c := r.Workloads[0].Containers[0]; !r.Met() || len(c.Changes) != 1 || c.Changes[0].Field != "startupProbe.failureThreshold" || c.Changes[0].After != 121 {
 		t.Errorf("the changes are %+v", c.Changes)
+	}
+}
+
+// Without a startup probe, a longer start costs time to detect a hang. The costs are the rows that a full measurement finds worse, and
+// the requirement of the alternative leads to the alternative.
+func TestCosts(t *testing.T) {
+	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+		"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}\n")}
+	search := func(text string) tune.Container {
+		require, err := check.ParseRequirements(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := check.Options{Require: require}
+		r := tuned(t, f, o)
+		c := r.Workloads[0].Containers[0]
+		var worse []check.RowID
+		before := checked(t, f, check.Options{})
+		after := checked(t, f, check.Options{Modify: r.Modify})
+		for _, row := range compare.Compare(before, after).Workloads[0].Containers[0].Rows {
+			if row.Change == compare.Worse {
+				worse = append(worse, row.Row)
+			}
+		}
+		var costs []check.RowID
+		for _, x := range c.Costs {
+			costs = append(costs, x.Row)
+		}
+		if !slices.Equal(costs, worse) {
+			t.Errorf("%s: the costs are %v, and the comparison has %v", text, costs, worse)
+		}
+		return c
+	}
+	slower := search("start>=9s")
+	a := slower.Alternative
+	if a == nil {
+		t.Fatalf("no alternative to %+v", slower.Changes)
+	}
+	other := search("start>=9s, " + a.Requirement)
+	if !reflect.DeepEqual(other.Changes, a.Changes) || !slices.Equal(other.Costs, a.Costs) {
+		t.Errorf("the alternative is %+v, and with its requirement tune returns %+v and %v", a, other.Changes, other.Costs)
+	}
+	if slices.ContainsFunc(a.Changes, func(x tune.Change) bool { return !strings.HasPrefix(x.Field, "startupProbe.") }) || other.Alternative != nil {
+		t.Errorf("the alternative changes %+v", a.Changes)
 	}
 }
 

@@ -41,7 +41,8 @@ version of --kubernetes, as check finds. If no setting meets the requirements,
 tune says which of them contradict each other.
 
 Output formats:
-  table  the changes, the margins, and the check before and after (default)
+  table  the changes, the margins, what gets worse, and the check before and
+         after (default)
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/tune.md
@@ -136,10 +137,10 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		e.SetEscapeHTML(false)
 		return e.Encode(r)
 	case "patch":
-		tellUnmet(cmd.ErrOrStderr(), r)
+		tellNotes(cmd.ErrOrStderr(), r)
 		return r.Patch(safeText(w), files)
 	case "yaml":
-		tellUnmet(cmd.ErrOrStderr(), r)
+		tellNotes(cmd.ErrOrStderr(), r)
 		return editManifests(w, files, r)
 	}
 	if o.output == "html" {
@@ -173,8 +174,8 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 	return compare.Text(w, compare.Compare(before, after), textOptions(w))
 }
 
-// tellUnmet says which workloads stay as they are, and why.
-func tellUnmet(stderr io.Writer, r *tune.Report) {
+// tellNotes says which workloads stay as they are, and what the changes of the others cost.
+func tellNotes(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
 		if w.Problem != "" {
 			fmt.Fprintf(stderr, "probesim: %s was not tuned: %s\n", w.Title(), w.Problem)
@@ -185,6 +186,9 @@ func tellUnmet(stderr io.Writer, r *tune.Report) {
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {
 				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, x.Text)
+			}
+			for _, note := range c.Notes() {
+				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, note)
 			}
 		}
 	}
