@@ -210,6 +210,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	}
 	files, err := manifestReader{cmd.InOrStdin(), cmd.ErrOrStderr(), o.allowEmpty}.read(paths)
 	if err != nil {
+		if o.output == "github" {
+			annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
+		}
 		return &exitError{exitUsage, err}
 	}
 	if err := o.checkTargets(files); err != nil {

@@ -22,7 +22,7 @@ func readManifest(path string) ([]byte, error) {
 	data, err := scenarios.ReadFile(filepath.ToSlash(path))
 	if err != nil {
 		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%w: pass it through stdin with -f -", err)
+			err = fmt.Errorf("%w: pass it through stdin as -", err)
 		}
 		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), err)
 	}

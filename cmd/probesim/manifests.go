@@ -20,12 +20,14 @@ import (
 type manifestReader struct {
 	stdin      io.Reader
 	stderr     io.Writer // for the names of files that it passes over
-	allowEmpty bool      // an empty file or a directory without manifests is no error
+	allowEmpty bool      // a file without an object or a directory without manifests is no error
 }
 
-// read reads files, the manifests in directories, and stdin.
+// read reads files, the manifests in directories, and stdin. With allowEmpty, it passes over the same named files as in a directory: a tool that names the
+// changed files of a directory gets the result of the directory.
 func (r manifestReader) read(paths []string) ([]check.File, error) {
 	var files []check.File
+	var others []string
 	var errs []error
 	add := func(name string, data []byte, err error) {
 		if err != nil {
@@ -46,12 +48,20 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 			if err != nil {
 				errs = append(errs, err)
 			}
-		case err == nil && info.Size() == 0 && r.allowEmpty: // for example what a template renders
+		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty: // for example what a template renders
+		case err == nil && r.allowEmpty && isKustomization(path):
+		case r.allowEmpty && isLargeOther(path):
+			others = append(others, printable.Text(path))
 		default:
 			data, err := readManifest(path)
+			if err == nil && r.allowEmpty && !hasObject(data) {
+				others = append(others, printable.Text(path))
+				continue
+			}
 			add(path, data, err)
 		}
 	}
+	r.passOver(others)
 	return files, errors.Join(errs...)
 }
 
@@ -80,13 +90,18 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 			others = append(others, printable.Text(name))
 		}
 	}
-	switch {
-	case len(files)+len(errs) == 0 && !r.allowEmpty:
+	if len(files)+len(errs) == 0 && !r.allowEmpty {
 		return nil, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir))
-	case len(others) > 0:
-		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", few(others))
 	}
+	r.passOver(others)
 	return files, errors.Join(errs...)
+}
+
+// passOver names files without an object of Kubernetes.
+func (r manifestReader) passOver(names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", few(names))
+	}
 }
 
 // hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do not have to be valid YAML.
@@ -124,13 +139,18 @@ func manifestsIn(dir string) ([]string, error) {
 		case d.IsDir() && isChart(name):
 			charts = append(charts, fmt.Errorf("%s is a Helm chart. Check what it renders:\n  helm template %s | probesim check -", printable.Text(name), quote(name)))
 			return filepath.SkipDir
-		case slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, d.Name()):
+		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			names = append(names, name)
 		}
 		return nil
 	})
 	return names, errors.Join(append(charts, err)...)
+}
+
+// isKustomization reports whether a file says how kustomize combines others.
+func isKustomization(name string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, filepath.Base(name))
 }
 
 // isChart reports whether a directory is a Helm chart.
