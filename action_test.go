@@ -225,7 +225,7 @@ func TestAction(t *testing.T) {
 	}
 	first := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "README": "r"})
 	first.commit(hostile)
-	first.inputs = map[string]string{"manifests": "deploy\n\n  -o html.yaml\n$(touch pwned)\n", "fail-on": "error", "delays": "default", "require": ""}
+	first.inputs = map[string]string{"manifests": "deploy\n\n  -o html.yaml\n", "fail-on": "error", "delays": "default", "require": ""}
 	if step := first.run(); step != "Report the result" || first.outputs["passed"] != "false" || first.outputs["reports"] != "true" {
 		t.Errorf("the step %q failed, want the last one; outputs %v\n%s", step, first.outputs, first.log)
 	}
@@ -279,6 +279,25 @@ func TestAction(t *testing.T) {
 	push.inputs = map[string]string{"manifests": "deploy", "fail-on": "error"}
 	if step := push.run(); step != "Report the result" || len(githubrunner.Commands(push.log)) != 1 {
 		t.Errorf("the step %q failed\n%s", step, push.log)
+	}
+
+	// A pull request that changes other files of a directory passes, as a push of the directory does. Names of what it deletes pass too.
+	others := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "gone/old.yaml": brokenPod})
+	others.git("rm", "-qr", "gone")
+	others.commit(map[string]string{"deploy/values.yaml": "replicas: 3", "deploy/kustomization.yaml": "resources: [old.yaml]"})
+	others.reuse(first)
+	others.inputs = map[string]string{"manifests": "deploy\ngone", "fail-on": "error"}
+	if step := others.run(); step != "" || others.outputs["passed"] != "true" || !strings.Contains(others.log, "passed over deploy/values.yaml") {
+		t.Errorf("the step %q failed; outputs %v\n%s", step, others.outputs, others.log)
+	}
+
+	// No change matches a misspelled name.
+	misspelt := newJob(t, map[string]string{"deploy/old.yaml": brokenPod})
+	misspelt.commit(map[string]string{"README": "new"})
+	misspelt.reuse(first)
+	misspelt.inputs = map[string]string{"manifests": "deploi$(touch pwned)", "fail-on": "error"}
+	if step := misspelt.run(); step != "Check" || len(githubrunner.Commands(misspelt.log)) != 1 || !strings.Contains(misspelt.log, "There is no file or directory deploi$(touch pwned), and") {
+		t.Errorf("the step %q failed\n%s", step, misspelt.log)
 	}
 
 	for name, test := range map[string]struct {

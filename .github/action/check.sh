@@ -41,6 +41,13 @@ select_changed() {
     echo '::notice title=probesim::The base of the pull request cannot be fetched. All manifests are checked.'
     return
   fi
+  # No change matches a misspelled name, so the check would always pass. A name of what the pull request deletes is no mistake.
+  for file in "${all[@]}"; do
+    if [ ! -e "$file" ] && [ -z "$(GIT_LITERAL_PATHSPECS=1 git diff --name-only --no-renames --diff-filter=D "$BASE" -- "$file")" ]; then
+      echo "::error title=probesim::There is no file or directory ${file//%/%25}, and the pull request deletes none."
+      exit 2
+    fi
+  done
   changed "${all[@]}" >"$RUNNER_TEMP/probesim/changed"
   if [ ! -s "$RUNNER_TEMP/probesim/changed" ]; then
     scenarios=()
