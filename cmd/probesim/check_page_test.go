@@ -115,7 +115,11 @@ func TestCheckPageShowsRuns(t *testing.T) {
 
 func TestCheckPageCopies(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
-	b.open(checked(t, 0, checkedPod))
+	b.open(checked(t, 0, strings.ReplaceAll(checkedPod, "web", "a-long-name-as-of-a-workload-in-a-chart-so-that-the-command-fills-more-than-a-line")))
+	var height int
+	if b.eval(`document.querySelector('.command button').offsetHeight`, &height); height > 24 {
+		t.Errorf("a button with one word is %d pixels high", height)
+	}
 	b.click(".command button")
 	b.eval(`new Promise((done) => setTimeout(done, 0))`, nil)
 	if text := b.text(".command button"); text != "Copied" && text != "Selected" {
@@ -172,6 +176,12 @@ func TestTunePage(t *testing.T) {
 	b.resize(500, 900)
 	b.fits()
 	b.shot("tune-narrow", "body")
+	b.resize(400, 900)
+	var cut []string
+	b.eval(`[...document.querySelectorAll('.changes *, .margins *, .settings *')].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent)`, &cut)
+	if len(cut) > 0 {
+		t.Errorf("a narrow screen cuts off %q", cut)
+	}
 	b.clean()
 }
 
