@@ -48,12 +48,12 @@ func namesAndImages(w *check.Workload) string {
 
 // images returns the kind of a workload, and the images of its containers.
 func images(w *check.Workload) string {
-	var parts []string
-	for _, image := range w.Images {
-		parts = append(parts, repository(image))
+	list := slices.Collect(maps.Values(w.Images))
+	for i := range list {
+		list[i] = repository(list[i])
 	}
-	slices.Sort(parts)
-	return strings.Join(append(parts, w.Kind), "\n")
+	slices.Sort(list)
+	return strings.Join(append(list, w.Kind), "\n")
 }
 
 // repository returns an image without its tag and its digest, which a new version changes.
@@ -109,16 +109,8 @@ func byImage(w, other *check.Workload) map[string][]string {
 
 // hasNew reports whether the pod has a new container, apart from those with another name.
 func (names renaming) hasNew(before, after *check.Workload) bool {
-	return len(after.Images) > len(names.is)+both(before, after)
-}
-
-// both returns the number of containers that a workload has before and after.
-func both(before, after *check.Workload) int {
-	n := 0
-	for name := range after.Images {
-		if _, same := before.Images[name]; same {
-			n++
-		}
-	}
-	return n
+	return slices.ContainsFunc(slices.Sorted(maps.Keys(after.Images)), func(name string) bool {
+		_, old := before.Images[name]
+		return !old && names.was[name] == ""
+	})
 }
