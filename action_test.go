@@ -306,7 +306,7 @@ func TestAction(t *testing.T) {
 	}{
 		"nothing to do":     {nil, "Check", "set the input manifests or scenarios"},
 		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare", "The input version must be a release such as v1.2.3."},
-		"a wrong input":     {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"}, "Report the result", "is no requirement"},
+		"a wrong input":     {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"}, "Report the result", `::error title=probesim::probesim: --require: "$(touch pwned)" is no requirement`},
 	} {
 		j := newJob(t, map[string]string{"deploy/old.yaml": brokenPod})
 		j.base = ""

@@ -467,9 +467,13 @@ func longTimeout(s *subject, _ *result) []finding {
 		if err != nil || apart <= period+tenth {
 			continue
 		}
+		at := s.warm()
+		if p == trace.Startup {
+			at = 0
+		}
 		list = append(list, finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format(apart.Round(tenth)), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(s.warm()))}})
+			p, format(apart.Round(tenth)), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(at))}})
 	}
 	return list
 }

@@ -67,6 +67,21 @@ if [ "$CHANGED_ONLY" = true ] && [ -n "$BASE" ]; then
   select_changed
 fi
 
+# annotated runs probesim. What it says about wrong inputs becomes an annotation, unless it has written one.
+annotated() {
+  local code=0 text said=$RUNNER_TEMP/probesim/stderr out=$RUNNER_TEMP/probesim/stdout
+  "$bin" "$@" 2>"$said" >"$out" || code=$?
+  cat "$out"
+  cat "$said" >&2
+  if [ "$code" -eq 2 ] && ! grep -q '^::error' "$out"; then
+    text=$(cat "$said")
+    text=${text//%/%25}
+    text=${text//$'\r'/%0D}
+    echo "::error title=probesim::${text//$'\n'/%0A}"
+  fi
+  return "$code"
+}
+
 flags=()
 [ -z "$KUBERNETES" ] || flags+=(--kubernetes="$KUBERNETES")
 passed=true
@@ -76,11 +91,11 @@ if [ "${#manifests[@]}" -gt 0 ]; then
   [ -z "$REQUIRE" ] || check+=(--require="$REQUIRE")
   [ -z "$START" ] || check+=(--start="$START")
   [ -z "$FAIL_ON" ] || check+=(--fail-on="$FAIL_ON")
-  "$bin" check "${flags[@]+"${flags[@]}"}" "${check[@]}" -- "${manifests[@]}" || passed=false
+  annotated check "${flags[@]+"${flags[@]}"}" "${check[@]}" -- "${manifests[@]}" || passed=false
 fi
 
 if [ "${#scenarios[@]}" -gt 0 ]; then
-  "$bin" run "${flags[@]+"${flags[@]}"}" -o github -- "${scenarios[@]}" || passed=false
+  annotated run "${flags[@]+"${flags[@]}"}" -o github -- "${scenarios[@]}" || passed=false
   # The page repeats the runs, whose result is known by now. It needs no second job summary.
   GITHUB_STEP_SUMMARY='' "$bin" run "${flags[@]+"${flags[@]}"}" -o html -- "${scenarios[@]}" >"$reports/run.html" 2>/dev/null || true
 fi

@@ -83,7 +83,7 @@ func says(run *check.Run) string {
 	}
 	outcome := run.Happens + " at " + check.Clock(check.Seconds(run.Outcome.Offset()))
 	if run.Row.IsLimit() {
-		return fmt.Sprintf("%s: up to %s goes well here. In the run it does not end, so %s.", text, down(run.Value), outcome)
+		return fmt.Sprintf("%s: up to %s goes well here. In this run the event does not end, so %s.", text, down(run.Value), outcome)
 	}
 	return fmt.Sprintf("%s: %s, after %s.", text, outcome, up(run.Value))
 }

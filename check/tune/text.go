@@ -84,7 +84,7 @@ func (t *writer) container(r *Report, title string, c *Container) {
 	}
 	table.Write(&t.b, t.o)
 	if x := c.Wider; x != nil {
-		t.line(0, fmt.Sprintf("%s %d just holds; %d leaves %s for %s.", x.Field, c.after(x.Field), x.Value, check.FormatDown(x.Margin), x.Requirement), report.Plain)
+		t.line(0, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.", x.Field, c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)), report.Plain)
 	}
 	for i, note := range c.Notes() {
 		if i == 0 {

@@ -67,6 +67,9 @@ func parse(text string) (*event, error) {
 		return nil, fmt.Errorf("says no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 at 5m")
 	}
 	if err := e.parseWhat(tokens); err != nil {
+		if strings.Contains(text, ";") {
+			return nil, fmt.Errorf("%w (write --app for each event)", err)
+		}
 		return nil, err
 	}
 	return e, e.check()

@@ -108,6 +108,7 @@ func TestErrors(t *testing.T) {
 		{"2m at 10m", "says no event"},
 		{"start", "start needs the time that it takes"},
 		{"start 45", `"45" is not a time: write start and a time with a unit`},
+		{"start 45s; hang 20s at 2m", "(write --app for each event)"},
 		{"start 45s at 2m", "start has only the time that it takes"},
 		{"stal 12s", `unknown word "stal" (did you mean "stall"?)`},
 		{"stall 12s evry 1h", `unknown word "evry" (did you mean "every"?)`},

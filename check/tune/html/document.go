@@ -76,7 +76,7 @@ func newContainer(of *tune.Container, id string) container {
 		c.Margins = append(c.Margins, margin{m.Requirement, format(m.Value), check.FormatDown(m.Margin)})
 	}
 	if x := of.Wider; x != nil {
-		c.Wider = fmt.Sprintf("The changed setting just holds. %s %d leaves %s for %s.", x.Field, x.Value, check.FormatDown(x.Margin), x.Requirement)
+		c.Wider = fmt.Sprintf("The changed setting just meets the requirements. With %s %d, the margin of %s is %s.", x.Field, x.Value, x.Requirement, check.FormatDown(x.Margin))
 	}
 	for i := range of.Frontiers {
 		c.Plots = append(c.Plots, newPlot(&of.Frontiers[i], fmt.Sprintf("%sp%d", id, i+1)))
