@@ -96,7 +96,7 @@ func (c *checker) workload(m *manifest, p *Pod, n *strict.Node) *workload {
 	if m.load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimits(m, p.Patch.nodes) {
 		return nil
 	}
-	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}}
+	w := &workload{spec: p, manifest: m, errs: podErrors{manifest: m}, admitted: &admitted{}}
 	w.makePod()
 	c.checkReplicas(w, n)
 	w.ephemeral = c.ephemeral(w)

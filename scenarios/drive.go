@@ -23,7 +23,7 @@ type Driver struct {
 	waiting []*waiting
 	pending []*pending  // calls of World.At that have not been made, in order
 	steps   []stepState // by index in spec.steps
-	err     error       // the first error of the world
+	err     error       // the first error
 }
 
 // stepState is the progress of a step.
@@ -44,20 +44,25 @@ type pending struct {
 	do func(*Driver)
 }
 
-// Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins.
+// Drive schedules the pod additions and the steps of the plan in a world. Call it before the run begins. It schedules nothing if the
+// API server rejects a pod.
 func (p *Plan) Drive(w World) *Driver {
 	d := &Driver{
 		plan: p, world: w, pods: map[string]*PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
 		outages: map[string]int{},
 	}
 	w.Observe(d.observe)
-	for _, pod := range p.Pods() {
+	pods, err := p.admitted()
+	if !d.check(err) {
+		return d
+	}
+	for _, pod := range pods {
 		key := pod.Pod.Namespace + "/" + pod.Pod.Name
 		d.pods[key] = &pod
 		if pod.Manifest != nil {
 			d.later(pod.At, func(d *Driver) { d.setManifest(d.pods[key], d.pods[key].Manifest, "") })
 		} else {
-			d.later(pod.At, func(d *Driver) { d.check(d.world.AddPod(d.pods[key].Pod, d.pods[key].Program)) })
+			d.later(pod.At, func(d *Driver) { d.check(d.world.AddAdmitted(d.pods[key].Pod, d.pods[key].Program)) })
 		}
 	}
 	for i, m := range p.Scenario.moments {
@@ -87,8 +92,8 @@ func (d *Driver) Unreached() []Unreached {
 	return steps
 }
 
-// Err returns the first error of the world, after the run. A scenario that was loaded without errors has none: its pods and
-// patches are valid.
+// Err returns the first error of the API server or the world, after the run. A scenario that was loaded without errors has none: its
+// pods and patches are valid.
 func (d *Driver) Err() error { return d.err }
 
 // check keeps the first error and reports whether there is none.

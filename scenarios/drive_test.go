@@ -36,7 +36,7 @@ func (w *fakeWorld) At(t virtual.Time, do func()) {
 
 func (w *fakeWorld) Observe(f func(*trace.Record)) { w.observers = append(w.observers, f) }
 
-func (w *fakeWorld) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+func (w *fakeWorld) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	w.logf("add %s/%s replica %d of %s", pod.Namespace, program.Name, program.Replica, program.Workload)
 	w.record(trace.Record{Kind: trace.PodAdded, Pod: pod.Namespace + "/" + pod.Name})
 	return nil

@@ -13,8 +13,9 @@ import (
 // World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are
 // virtual times since t=0 of the scenario. Methods act at the current time.
 type World interface {
-	// AddPod creates a pod through the API.
-	AddPod(pod *v1.Pod, program fakeruntime.Pod) error
+	// AddAdmitted creates a pod through the API that admission.Admit has returned for the profile of the plan. Worlds share the
+	// pod: they do not change it.
+	AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error
 	// SetManifest writes the manifest of a static pod. The pod is the one that admission.Static makes from the manifest. The last
 	// Step record of the pod is the cause. RemoveManifest removes the manifest.
 	SetManifest(pod *v1.Pod, program fakeruntime.Pod) error

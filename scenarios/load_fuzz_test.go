@@ -121,6 +121,11 @@ func FuzzLoad(f *testing.F) {
 				if len(pods) == 0 || len(pods) > MaxPods {
 					t.Fatalf("%s has %d pods", s.Metadata.Name, len(pods))
 				}
+				for _, p := range pods { // nodes do not check it again
+					if err := p.Program.Validate(); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if len(pods) < 100 {
 					drive(plan)
 				}

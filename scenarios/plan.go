@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -80,6 +81,23 @@ func (s *Scenario) config() kubeletconfig.Config {
 
 // Pods returns the pods of the run in the order of the scenario.
 func (p *Plan) Pods() []PlannedPod {
+	return p.podsBy((*workload).newPod)
+}
+
+// admitted is Pods for pods that the API server has admitted, or the first error of the server. Runs share the pods: do not modify
+// them.
+func (p *Plan) admitted() ([]PlannedPod, error) {
+	known, _ := p.Profile()
+	var first error
+	pods := p.podsBy(func(w *workload, replica int) *v1.Pod {
+		pod, err := w.admitted.pod(w, known, replica)
+		first = cmp.Or(first, err)
+		return pod
+	})
+	return pods, first
+}
+
+func (p *Plan) podsBy(newPod func(w *workload, replica int) *v1.Pod) []PlannedPod {
 	var pods []PlannedPod
 	for _, w := range p.Scenario.workloads {
 		name := w.pod.Namespace + "/" + w.manifest.kind.kind + "/" + w.manifest.name
@@ -88,7 +106,8 @@ func (p *Plan) Pods() []PlannedPod {
 			if replica > 0 {
 				at += draw(w.stagger(), p.Seed, "stagger "+name, replica)
 			}
-			pod := PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: w.newPod(replica), Program: w.program(replica), Ephemeral: w.containers}
+			pod := PlannedPod{Workload: w.manifest.name, At: virtual.At(at), Pod: newPod(w, replica), Ephemeral: w.containers}
+			pod.Program = w.program(pod.Pod, replica)
 			if w.spec.Static {
 				pod.Manifest = w.pod.DeepCopy()
 			}

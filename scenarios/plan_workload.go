@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
 )
 
 // workload is an entry of spec.pods with its manifest and compiled programs.
@@ -34,6 +36,33 @@ type workload struct {
 	index          int                      // in the workloads of the scenario
 	delays         fakeruntime.Delays
 	notes          []string // what a reader of the runs has to know about the programs
+	admitted       *admitted
+}
+
+// admitted are the pods of a workload that API servers have admitted. Runs at the same time share them.
+type admitted struct {
+	mu   sync.Mutex
+	pods map[admittedBy]func() (*v1.Pod, error)
+}
+
+type admittedBy struct {
+	release profile.Profile
+	replica int
+}
+
+// pod returns the pod of a replica as the API server of a release stores it, or the error of the server.
+func (a *admitted) pod(w *workload, release profile.Profile, replica int) (*v1.Pod, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := admittedBy{release, replica}
+	if a.pods[key] == nil {
+		if a.pods == nil {
+			a.pods = map[admittedBy]func() (*v1.Pod, error){}
+		}
+		pod, err := admission.Admit(release, w.newPod(replica))
+		a.pods[key] = func() (*v1.Pod, error) { return pod, err }
+	}
+	return a.pods[key]()
 }
 
 // key returns the namespace/name of a replica.
@@ -181,9 +210,9 @@ func (w *workload) stagger() value.Draw {
 	return value.Draw{Min: defaultStagger, Max: defaultStagger}
 }
 
-// program returns the program of a replica. Replicas share the parts that are equal.
-func (w *workload) program(replica int) fakeruntime.Pod {
-	pod, containers := w.newPod(replica), w.containers
+// program returns the program of the pod of a replica. Replicas share the parts that are equal.
+func (w *workload) program(pod *v1.Pod, replica int) fakeruntime.Pod {
+	containers := w.containers
 	if len(w.ephemeral) > 0 {
 		containers = maps.Clone(containers)
 		for _, c := range w.ephemeral {

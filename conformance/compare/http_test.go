@@ -113,5 +113,5 @@ func (l *requestLog) drive(action *v1.HTTPGetAction) func(scenarios.World) {
 	program := fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Containers: map[string]fakeruntime.ContainerConfig{
 		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled, PostStart: handled}}}},
 	}}
-	return func(w scenarios.World) { w.At(0, func() { w.AddPod(pod, program) }) }
+	return func(w scenarios.World) { w.At(0, func() { w.AddAdmitted(pod, program) }) }
 }

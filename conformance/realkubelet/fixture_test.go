@@ -73,7 +73,7 @@ func basePod(name string) (*v1.Pod, fakeruntime.Pod) {
 // addAt0 returns a drive function that adds a pod at t=0 and then calls the other functions.
 func addAt0(pod *v1.Pod, p fakeruntime.Pod, more ...func(scenarios.World)) func(scenarios.World) {
 	return func(w scenarios.World) {
-		w.At(0, func() { w.AddPod(pod, p) })
+		w.At(0, func() { w.AddAdmitted(pod, p) })
 		for _, f := range more {
 			f(w)
 		}

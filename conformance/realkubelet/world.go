@@ -31,7 +31,7 @@ var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 
 var _ scenarios.World = (*world)(nil)
 
-func (w *world) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+func (w *world) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	return w.keepError(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
 }
 

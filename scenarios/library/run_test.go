@@ -83,7 +83,8 @@ type mutated struct {
 	written  map[string]bool // static pods with a manifest
 }
 
-func (w *mutated) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
+func (w *mutated) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
+	pod = pod.DeepCopy()
 	return w.Node.AddPod(pod, w.mutate(pod, program))
 }
 
