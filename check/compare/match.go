@@ -48,11 +48,11 @@ func namesAndImages(w *check.Workload) string {
 
 // images returns the kind of a workload, and the images of its containers.
 func images(w *check.Workload) string {
-	list := slices.Collect(maps.Values(w.Images))
+	list := slices.Sorted(maps.Values(w.Images))
 	for i := range list {
 		list[i] = repository(list[i])
 	}
-	slices.Sort(list)
+	slices.Sort(list) // a tag can decide the order of two images
 	return strings.Join(append(list, w.Kind), "\n")
 }
 
