@@ -342,11 +342,12 @@ func (s *Subject) succeeds(p trace.Probe) func(*trace.Record) bool {
 	}
 }
 
-// ready and unready report whether a status in the API says that the container is or is not ready.
-func (s *Subject) ready(r *trace.Record) bool   { return s.patched(r, true) }
-func (s *Subject) unready(r *trace.Record) bool { return s.patched(r, false) }
+func (s *Subject) ready(r *trace.Record) bool   { return s.Patched(r, true) }
+func (s *Subject) unready(r *trace.Record) bool { return s.Patched(r, false) }
 
-func (s *Subject) patched(r *trace.Record, ready bool) bool {
+// Patched reports whether a record is of a status in the API that says that the container is ready, or that it is not. The pod can have
+// other containers that are not.
+func (s *Subject) Patched(r *trace.Record, ready bool) bool {
 	if r.Kind != trace.StatusPatched || r.Status == nil {
 		return false
 	}

@@ -371,10 +371,9 @@ func stoppedFirst(s *subject) []finding {
 	down := []bounds.Rule{{Clock: fakeruntime.AtScenario, From: s.warm(), Misfortune: bounds.Refuse}}
 	err := s.Run(s.options.Nodes, down, s.warm()+time.Hour, func(r *trace.Record) bool {
 		switch {
-		case r.Kind == trace.StatusPatched && r.Status != nil:
-			left := ready && !r.Status.Ready
-			ready = r.Status.Ready
-			return left
+		case s.Patched(r, !ready):
+			ready = !ready
+			return !ready // it has left its Service
 		case r.Kind == trace.ContainerStopping && r.Container == s.Container && r.Reason == "LivenessProbe":
 			after, stopped = r.T.Offset()-s.warm(), ready
 			return true

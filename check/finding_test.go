@@ -111,6 +111,20 @@ livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, perio
 	}
 }
 
+// TestFindingBesideABrokenContainer checks that a container has its finding in a pod that another container keeps from being ready.
+func TestFindingBesideABrokenContainer(t *testing.T) {
+	r := report(t, pod(`
+livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
+readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThreshold: 3}`)+`  - name: other
+    image: other:1
+    readinessProbe: {httpGet: {port: htpp}}
+`, check.Options{})
+	list := r.Workloads[0].Containers[0].Findings
+	if !slices.ContainsFunc(list, func(f check.Finding) bool { return f.ID == check.NoTimeToRecover }) {
+		t.Errorf("the findings have no %s: %+v", check.NoTimeToRecover, list)
+	}
+}
+
 // TestAdvice checks that a finding blames the field that is the reason.
 func TestAdvice(t *testing.T) {
 	findings := func(container string) []check.Finding {
