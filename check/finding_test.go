@@ -223,6 +223,18 @@ func TestSeldomOrder(t *testing.T) {
 	}
 }
 
+// TestSlightlyShorterRestart checks that a restart with a fraction of a second less than the first start is no finding, even if the first start
+// has hardly more.
+func TestSlightlyShorterRestart(t *testing.T) {
+	delays, _ := fakeruntime.DelaySet("typical")
+	manifest := pod("livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 1}")
+	r := report(t, manifest+"  - name: side\n    image: side:1\n", check.Options{Nodes: bounds.Nodes{Delays: delays}, Delays: "typical"})
+	list := r.Workloads[0].Containers[0].Findings
+	if slices.ContainsFunc(list, func(f check.Finding) bool { return f.ID == check.ShortRestart }) {
+		t.Errorf("the findings are %+v", list)
+	}
+}
+
 // TestTimeUntilTheFirstStop checks that the time in a finding counts from the moment at which the program goes down, however late the
 // container starts.
 func TestTimeUntilTheFirstStop(t *testing.T) {
