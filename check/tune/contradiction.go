@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -86,7 +87,8 @@ func (s *search) contradiction() (Contradiction, error) {
 	return c, nil
 }
 
-// wider finds the next round threshold or delay above a changed one, and the margin that it leaves.
+// wider finds the next round threshold or delay above a changed one, and the margin that it leaves: that of the requirement with the
+// least margin so far for which it leaves more.
 func (s *search) wider(c *Container) error {
 	for _, change := range c.Changes {
 		p := change.place
@@ -102,12 +104,17 @@ func (s *search) wider(c *Container) error {
 		if !ok {
 			continue
 		}
-		for _, q := range s.about(p.kind, x, limits(s.require)) {
+		now := func(q check.Requirement) check.Seconds {
+			return c.Margins[slices.IndexFunc(c.Margins, func(m Margin) bool { return m.Requirement == q.String() })].Margin
+		}
+		about := s.about(p.kind, x, limits(s.require))
+		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(now(a), now(b)) })
+		for _, q := range about {
 			m, err := s.margins(x, q)
 			if err != nil {
 				return err
 			}
-			if now := slices.IndexFunc(c.Margins, func(n Margin) bool { return n.Requirement == m.Requirement }); m.Margin <= c.Margins[now].Margin {
+			if m.Margin <= now(q) {
 				continue
 			}
 			c.Wider = &Wider{Field: p.String(), Value: round, Requirement: q.String(), Margin: m.Margin}

@@ -150,6 +150,20 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// Of two requirements, the wider setting names the one that just holds.
+func TestWiderIsAboutTheTightRequirement(t *testing.T) {
+	require, err := check.ParseRequirements("start>=6s, restart>=6s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+		"    livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, failureThreshold: 3}\n")}
+	c := tuned(t, f, check.Options{Require: require}).Workloads[0].Containers[0]
+	if len(c.Margins) != 2 || c.Margins[0].Margin <= c.Margins[1].Margin || c.Wider == nil || c.Wider.Requirement != "restart>=6s" {
+		t.Errorf("the margins are %+v, and the wider setting is %+v", c.Margins, c.Wider)
+	}
+}
+
 // After a crash while starting, only a delay allows for a start, so a new startup probe gets one.
 func TestRetryNeedsADelay(t *testing.T) {
 	require, err := check.ParseRequirements("retry>=3s")
