@@ -408,7 +408,7 @@ func tcpLiveness(s *subject, r *result) []finding {
 	if liveness == nil || liveness.TCPSocket == nil || r.bound(Stall).Least != bounds.Never {
 		return nil
 	}
-	return []finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost.",
+	return []finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
 		Field: "livenessProbe.tcpSocket", App: []string{s.app("stall 10m at %s", value.Format(s.warm()))}}}
 }
 

@@ -235,6 +235,19 @@ func TestSlightlyShorterRestart(t *testing.T) {
 	}
 }
 
+// TestTCPLivenessSaysWhatDetects checks that the finding explains the time from a hang to SIGTERM that stands above it.
+func TestTCPLivenessSaysWhatDetects(t *testing.T) {
+	c := report(t, pod("livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}"), check.Options{}).Workloads[0].Containers[0]
+	if !slices.ContainsFunc(c.Times, func(x check.Time) bool { return x.Row == check.Detect && !x.Worst.IsNever() }) {
+		t.Fatalf("the times are %+v", c.Times)
+	}
+	if !slices.ContainsFunc(c.Findings, func(f check.Finding) bool {
+		return f.ID == check.TCPLiveness && strings.HasSuffix(f.Message, "connections that are lost: the time until SIGTERM is about these.")
+	}) {
+		t.Errorf("the findings are %+v", c.Findings)
+	}
+}
+
 // TestTimeUntilTheFirstStop checks that the time in a finding counts from the moment at which the program goes down, however late the
 // container starts.
 func TestTimeUntilTheFirstStop(t *testing.T) {
