@@ -296,7 +296,7 @@ func shortRestart(s *subject, r *result) []finding {
 	for _, v := range r.rows[Restart] {
 		shown := v.LeastShown()
 		again := v.AtLeast.Instance > 1
-		if shown > first.Least*2/3 || first.Least-shown < time.Second { // not much less
+		if shown > first.Least*2/3 || first.Least-shown < time.Second/2 { // not much less
 			continue
 		}
 		if again && len(noStartupProbe(s, r)) > 0 { // the lack of a startup probe is the finding

@@ -108,6 +108,9 @@ func (c *Checker) container(found *container) Container {
 			})
 		}
 		text := row.text
+		if p := found.spec.LivenessProbe; p != nil && p.TCPSocket != nil { // which passes while the program hangs
+			text = strings.Replace(text, "hung", "connections lost", 1)
+		}
 		if row.id == Recover && c.options.Start != nil {
 			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
 		}

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/bounds"
@@ -193,7 +194,7 @@ func container(before, after *check.Container) Container {
 	old, now := either(none, before), either(none, after)
 	out.Before, out.After = old.Probes, now.Probes
 	if out.Change == Same {
-		out.Lost = lost(old.Probes, now.Probes)
+		out.Lost = lost(old, now)
 		if old.Name != now.Name {
 			out.RenamedFrom = old.Name
 		}
@@ -211,8 +212,11 @@ func container(before, after *check.Container) Container {
 		out.row(t.Row, t.Text, false).After = &Range{t.Best, t.Worst}
 	}
 	slices.SortStableFunc(out.Rows, func(a, b Row) int { return check.CompareRows(a.Row, b.Row) })
+	measured := out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0
 	for i := range out.Rows {
-		out.Rows[i].judge(out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0)
+		r := &out.Rows[i]
+		unknown := r.Before == nil && broken(old, "") || r.After == nil && broken(now, "")
+		r.judge(measured && !unknown)
 	}
 	if out.Change == Same {
 		out.Appeared, out.Disappeared = without(now.Findings, old.Findings), without(old.Findings, now.Findings)
@@ -222,11 +226,18 @@ func container(before, after *check.Container) Container {
 	return out
 }
 
-// lost returns the types of the probes that are gone.
-func lost(before, after []check.Probe) []string {
+// broken reports whether a probe of a type can never run, or one of any type. The container does not have the rows that need it.
+func broken(c *check.Container, probe string) bool {
+	return slices.ContainsFunc(c.Findings, func(f check.Finding) bool {
+		return f.ID == check.BrokenProbe && strings.HasSuffix(f.Field, probe+"Probe")
+	})
+}
+
+// lost returns the types of the probes that are gone. A probe that could never run is no loss.
+func lost(before, after *check.Container) []string {
 	var types []string
-	for _, p := range before {
-		if !slices.ContainsFunc(after, func(q check.Probe) bool { return q.Type == p.Type }) {
+	for _, p := range before.Probes {
+		if !broken(before, p.Type) && !slices.ContainsFunc(after.Probes, func(q check.Probe) bool { return q.Type == p.Type }) {
 			types = append(types, p.Type)
 		}
 	}

@@ -28,7 +28,7 @@ type section struct {
 	Container    *check.Container // nil if the workload has no container with probes
 	Counts       []count
 	Chart        *chart // nil if the container has neither limits nor times
-	Facts        []fact
+	Facts        []render.Fact
 	Findings     []finding
 	Broken       []string      // requirements that the container does not meet
 	Requirements []requirement // of the workload, in its last section
@@ -53,9 +53,6 @@ type requirement struct {
 	Margin  string
 	Command string
 }
-
-// fact is a result that has no range.
-type fact struct{ Name, Text string }
 
 func newDocument(r *check.Report) (*document, error) {
 	d := &document{Report: r}
@@ -159,15 +156,7 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 			s.Counts = append(s.Counts, count{severity, plural(n, string(severity))})
 		}
 	}
-	if c.Kill != nil {
-		s.Facts = append(s.Facts, fact{"never comes up: killed from", c.Kill.String()})
-	}
-	if text := render.Restarts(c.Restarts); text != "" {
-		s.Facts = append(s.Facts, fact{"never comes up: starts at", text})
-	}
-	if c.StartShare != nil {
-		s.Facts = append(s.Facts, fact{"share of starts that come up", check.Percent(*c.StartShare)})
-	}
+	s.Facts = render.Facts(c)
 	return s
 }
 

@@ -71,6 +71,12 @@ func markdownRows(b *bytes.Buffer, c *check.Container) {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), best(&t), mean, check.FormatTime(t.Worst))
 		}
 	}
+	if facts := Facts(c); len(facts) > 0 {
+		b.WriteString("\n")
+		for _, f := range facts {
+			fmt.Fprintf(b, "- %s %s\n", f.Name, f.Text)
+		}
+	}
 }
 
 // Escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is only text.

@@ -128,30 +128,41 @@ func limits(c *check.Container) *report.Table {
 func (t *writer) facts(c *check.Container) {
 	var table report.Table
 	table.Left = 2
-	fact := func(name, text string) { table.Row(label(name), plain(text)) }
 	if c.Deleted != nil {
-		fact("deleted -> SIGTERM, SIGKILL", check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL))
+		table.Row(label("deleted -> SIGTERM, SIGKILL"), plain(check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL)))
 	}
-	if c.Kill != nil {
-		fact("never comes up: killed from", c.Kill.String())
-	}
-	if text := Restarts(c.Restarts); text != "" {
-		fact("never comes up: starts at", text)
-	}
-	if c.StartShare != nil {
-		fact("share of starts that come up", check.Percent(*c.StartShare))
+	for _, f := range Facts(c) {
+		table.Row(label(f.Name), plain(f.Text))
 	}
 	table.Write(t.b, t.o)
 }
 
-// Restarts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.
-func Restarts(starts []check.Seconds) string {
-	if len(starts) == 0 {
+// Fact is something about a container that has no range.
+type Fact struct{ Name, Text string }
+
+// Facts returns what happens to a container that never comes up, and the share of the known starts that come up.
+func Facts(c *check.Container) []Fact {
+	var list []Fact
+	if c.Kill != nil {
+		list = append(list, Fact{"never comes up: killed from", c.Kill.String()})
+	}
+	if text := starts(c.Restarts); text != "" {
+		list = append(list, Fact{"never comes up: starts at", text})
+	}
+	if c.StartShare != nil {
+		list = append(list, Fact{"share of starts that come up", check.Percent(*c.StartShare)})
+	}
+	return list
+}
+
+// starts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.
+func starts(times []check.Seconds) string {
+	if len(times) == 0 {
 		return ""
 	}
-	text := restarts(starts, 3)
+	text := firstStarts(times, 3)
 	if utf8.RuneCountInString(text) > factWidth {
-		text = restarts(starts, 2)
+		text = firstStarts(times, 2)
 	}
 	return text
 }
@@ -159,16 +170,16 @@ func Restarts(starts []check.Seconds) string {
 // factWidth is the room in a terminal of 80 columns.
 const factWidth = 80 - labelWidth - 4
 
-func restarts(starts []check.Seconds, shown int) string {
+func firstStarts(times []check.Seconds, shown int) string {
 	var texts []string
-	for _, s := range starts[:min(shown, len(starts))] {
+	for _, s := range times[:min(shown, len(times))] {
 		texts = append(texts, check.Clock(s))
 	}
 	text := strings.Join(texts, " ")
-	if len(starts) > shown+2 {
-		least, greatest := starts[len(starts)-1]-starts[len(starts)-2], check.Seconds(0)
-		for i := len(starts) - 3; i < len(starts); i++ {
-			least, greatest = min(least, starts[i]-starts[i-1]), max(greatest, starts[i]-starts[i-1])
+	if len(times) > shown+2 {
+		least, greatest := times[len(times)-1]-times[len(times)-2], check.Seconds(0)
+		for i := len(times) - 3; i < len(times); i++ {
+			least, greatest = min(least, times[i]-times[i-1]), max(greatest, times[i]-times[i-1])
 		}
 		text += " … every " + check.Clock(least)
 		if check.Clock(least) != check.Clock(greatest) {
