@@ -262,6 +262,9 @@ func (s *Subject) Probe(p trace.Probe) *v1.Probe { return prober.ProbeOf(s.conta
 
 // Drop removes probes from the container, such as those that can never run.
 func (s *Subject) Drop(probes []trace.Probe) {
+	if len(probes) == 0 {
+		return
+	}
 	s.pod = s.pod.DeepCopy()
 	for _, p := range probes {
 		switch p {
@@ -342,6 +345,7 @@ func (s *Subject) succeeds(p trace.Probe) func(*trace.Record) bool {
 	}
 }
 
+// ready and unready report whether a status in the API says that the container is or is not ready.
 func (s *Subject) ready(r *trace.Record) bool   { return s.Patched(r, true) }
 func (s *Subject) unready(r *trace.Record) bool { return s.Patched(r, false) }
 

@@ -42,7 +42,7 @@ type workload struct {
 // admitted are the pods of a workload that API servers have admitted. Runs at the same time share them.
 type admitted struct {
 	mu   sync.Mutex
-	pods map[admittedBy]func() (*v1.Pod, error)
+	pods map[admittedBy]apiAnswer
 }
 
 type admittedBy struct {
@@ -50,19 +50,26 @@ type admittedBy struct {
 	replica int
 }
 
+// apiAnswer is the answer of an API server about a pod.
+type apiAnswer struct {
+	pod *v1.Pod
+	err error
+}
+
 // pod returns the pod of a replica as the API server of a release stores it, or the error of the server.
 func (a *admitted) pod(w *workload, release profile.Profile, replica int) (*v1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := admittedBy{release, replica}
-	if a.pods[key] == nil {
+	answer, known := a.pods[key]
+	if !known {
 		if a.pods == nil {
-			a.pods = map[admittedBy]func() (*v1.Pod, error){}
+			a.pods = map[admittedBy]apiAnswer{}
 		}
-		pod, err := admission.Admit(release, w.newPod(replica))
-		a.pods[key] = func() (*v1.Pod, error) { return pod, err }
+		answer.pod, answer.err = admission.Admit(release, w.newPod(replica))
+		a.pods[key] = answer
 	}
-	return a.pods[key]()
+	return answer.pod, answer.err
 }
 
 // key returns the namespace/name of a replica.

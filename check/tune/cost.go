@@ -93,7 +93,7 @@ func (s *search) explain(c *Container) (err error) {
 	if c.Alternative, err = s.alternative(c); err != nil {
 		return err
 	}
-	return s.restarts(c)
+	return s.note(c)
 }
 
 // alternative looks for a startup probe that meets the requirements in place of a liveness probe that detects hangs later.
@@ -124,8 +124,8 @@ func (s *search) alternative(c *Container) (*Alternative, error) {
 	return a, err
 }
 
-// restarts adds a note if a start after a restart may take less time than the required one.
-func (s *search) restarts(c *Container) error {
+// note adds a note if a start after a restart may take less time than the required one.
+func (s *search) note(c *Container) error {
 	required := func(row check.RowID) int {
 		return slices.IndexFunc(s.require, func(q check.Requirement) bool { return q.Row == row })
 	}

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/report"
 	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
@@ -65,7 +66,10 @@ func (r *Result) probeNotes() []string {
 	for _, p := range r.Plan.Pods() {
 		for c := range podutil.Containers(&p.Pod.Spec) {
 			unknown := scenarios.UnknownPorts(c)
-			for _, probe := range probesOf(c) {
+			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+				if prober.ProbeOf(c, probe) == nil {
+					continue
+				}
 				rec := last[key{p.Pod.Namespace + "/" + p.Pod.Name, c.Name, probe}]
 				of := fmt.Sprintf("the %s probe of %s in %s", probe, c.Name, p.Workload)
 				switch {
@@ -79,20 +83,6 @@ func (r *Result) probeNotes() []string {
 		}
 	}
 	return notes
-}
-
-// probesOf returns the types of the probes that a container has.
-func probesOf(c *v1.Container) []trace.Probe {
-	var list []trace.Probe
-	for _, p := range []struct {
-		probe trace.Probe
-		spec  *v1.Probe
-	}{{trace.Startup, c.StartupProbe}, {trace.Liveness, c.LivenessProbe}, {trace.Readiness, c.ReadinessProbe}} {
-		if p.spec != nil {
-			list = append(list, p.probe)
-		}
-	}
-	return list
 }
 
 // seed names the seed of the run, if it has one: the notes of a run stand for all runs of its scenario.
