@@ -229,7 +229,7 @@ func (k *Kubelet) startSyncLoop() {
 	}
 	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 	housekeeping.Unless(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
-	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, End: k.listsEnd, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
+	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, Ends: k.listsEnds, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
 }
 
 // syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
@@ -362,7 +362,10 @@ func (k *Kubelet) nothingToSyncUntil() virtual.Time {
 	if !k.nothingToSync(k.sim.Now()) || len(k.podManager.limited) > 0 {
 		return virtual.Min
 	}
-	until := min(k.lastReady.Add(runtimeThreshold)-1, k.pleg.relistTime.Add(relistThreshold))
+	until := k.pleg.relistTime.Add(relistThreshold)
+	if k.sim.Now() > k.lastReady.Add(runtimeCheckPeriod) || k.runtimeStaysUp() < virtual.Max { // else each check finds the runtime ready
+		until = min(until, k.lastReady.Add(runtimeThreshold)-1)
+	}
 	if _, due, ok := k.workQueue.times.Next(); ok {
 		until = min(until, due) // a pod becomes due a nanosecond after its time
 	}

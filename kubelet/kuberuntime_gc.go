@@ -75,7 +75,9 @@ func (k *Kubelet) leapLists(p *sim.Proc, period time.Duration, idle func() bool,
 			}
 			return virtual.Max
 		},
-		End:    func(at virtual.Time) virtual.Time { return k.runtime.ListsEnd(at, calls...) },
+		Ends: func(ends []virtual.Time, at virtual.Time) []virtual.Time {
+			return k.runtime.ListsEnds(ends, at, calls...)
+		},
 		Period: period, AfterEnd: true,
 		Fire: func(times int64, _, end virtual.Time) {
 			k.runtime.SpareLists(p, times, len(calls))

@@ -65,6 +65,11 @@ func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
 	return k.runtime.ListsEnd(at, listsOfPods...)
 }
 
+// listsEnds appends the times at which the calls of a listing of pods end that begins at a time; see Runtime.ListsEnds.
+func (k *Kubelet) listsEnds(ends []virtual.Time, at virtual.Time) []virtual.Time {
+	return k.runtime.ListsEnds(ends, at, listsOfPods...)
+}
+
 // pods groups the listing by pod. Pods are in the order in which they first occur. Their containers must not be modified: containers of
 // a pod that follow each other are not copied.
 func (l listing) pods() []*runtimePod {

@@ -110,7 +110,7 @@ func newPLEG(k *Kubelet) *pleg {
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
 	if !k.full {
 		k.sim.Unless(g.timer, g.relistAtOnce)
-		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, End: k.listsEnd, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
+		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, Ends: k.listsEnds, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
 	}
 	return g
 }

@@ -20,6 +20,8 @@ type Runtime interface {
 	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
 	// the end, SpareLists spares the process p, which waits, a number of calls.
 	ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time
+	// ListsEnds appends the times at which these calls end. The last one is what ListsEnd returns.
+	ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time
 	SpareLists(p *sim.Proc, times int64, calls int)
 	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)

@@ -29,6 +29,10 @@ func (r *instantRuntime) ListsEnd(virtual.Time, ...fakeruntime.Method) virtual.T
 	return virtual.Max
 }
 
+func (r *instantRuntime) ListsEnds(ends []virtual.Time, _ virtual.Time, _ ...fakeruntime.Method) []virtual.Time {
+	return append(ends, virtual.Max)
+}
+
 func (r *instantRuntime) SpareLists(*sim.Proc, int64, int) {}
 
 func (r *instantRuntime) Release(*fakeruntime.Op) {}

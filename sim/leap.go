@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"math"
+	"cmp"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -12,13 +13,14 @@ type Idle struct {
 	// Until returns the last time at which the timer finds nothing to do if nothing else happens until then but the firings of idle
 	// timers. It returns a time in the past if the next firing may find something.
 	Until func() virtual.Time
-	// End returns when the work of a firing ends. Nil: at once.
-	End func(at virtual.Time) virtual.Time
+	// Ends appends the times at which the calls that a firing makes one after the other return. The last one is the end of its work.
+	// Nil: at once.
+	Ends func(ends []virtual.Time, at virtual.Time) []virtual.Time
 	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is set.
 	Period   time.Duration
 	AfterEnd bool
-	// AnyOrder says that the order of a firing among others at its instant does not matter: it takes no time, and wakes no process that
-	// another idle timer wakes too.
+	// AnyOrder says that the order of a firing among others at its instant does not matter: it takes no time, calls nothing, and wakes no
+	// process that another idle timer wakes too.
 	AnyOrder bool
 	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets the time of the last one and of the
 	// end of its work. It must not make an Until earlier. Nil: nothing, for a ticker.
@@ -42,7 +44,7 @@ func (t *Ticker) Leap(idle Idle) {
 			}
 			return idle.Until()
 		},
-		End:      idle.End,
+		Ends:     idle.Ends,
 		Period:   t.period,
 		AnyOrder: idle.AnyOrder,
 		Fire: func(times int64, at, end virtual.Time) {
@@ -60,7 +62,7 @@ func (p *Proc) Leap(idle Idle) { p.sim.Leap(&p.sleep, idle) }
 const (
 	// leapFrom is the shortest time until something else happens that is worth a leap.
 	leapFrom = 2 * time.Second
-	// longestLeap is the number of firings in a leap, so that limits and interrupts take effect.
+	// longestLeap is the number of firings whose order matters in a leap, so that limits and interrupts take effect.
 	longestLeap = 1 << 10
 )
 
@@ -78,37 +80,28 @@ func (s *Sim) leap(first *Timer) {
 	if until < first.at.Add(leapFrom) {
 		return
 	}
-	s.leapers = s.leapers[:0]
+	l := &s.leapers
+	l.begin()
 	for _, t := range s.timers.standing {
 		if t.set > 0 && t.idle != nil && t.at <= until { // a later one does not fire
 			until = min(until, max(t.idle.Until(), t.at-1))
-			s.leapers = append(s.leapers, leaper{timer: t, idle: t.idle, next: t.at, number: t.set})
+			l.all = append(l.all, leaper{timer: t, idle: t.idle, next: t.at, set: virtual.Min, before: virtual.Min, number: t.set})
 		}
 	}
-	for n := range uint64(longestLeap) {
-		if !fireIdle(s.leapers, until, math.MaxUint64-longestLeap+n, s.Canonical()) {
-			break
-		}
-	}
+	l.fire(until, s.Canonical())
 	// The last firings follow each other in the order in which they would set their timers.
-	for l := nextToSet(s.leapers); l != nil; l = nextToSet(s.leapers) {
-		s.now = l.at
-		l.timer.count(s, l.times)
-		s.meter.Skip(l.times, l.at)
-		l.idle.Fire(l.times, l.at, l.end)
-		l.times = 0
-	}
-}
-
-// nextToSet returns the timer that has fired and fired last the longest ago, or nil.
-func nextToSet(list []leaper) *leaper {
-	var first *leaper
-	for i := range list {
-		if l := &list[i]; l.times > 0 && (first == nil || l.number < first.number) {
-			first = l
+	slices.SortFunc(l.all, leaper.compareSet)
+	now := s.now
+	for i := range l.all {
+		if f := &l.all[i]; f.times > 0 {
+			s.now = f.at
+			f.timer.count(s, f.times)
+			s.meter.Skip(f.times, f.at)
+			f.idle.Fire(f.times, f.at, f.end)
+			now = max(now, f.at)
 		}
 	}
-	return first
+	s.now = now
 }
 
 // leaper is an idle timer during a leap.
@@ -116,55 +109,134 @@ type leaper struct {
 	timer   *Timer
 	idle    *Idle        // of the timer
 	next    virtual.Time // the time of its next firing
-	number  uint64       // of two timers with the same time, the one with the lower number fires first
+	set     virtual.Time // when it was set to that time, virtual.Min if before the leap
+	before  virtual.Time // when it was set the time before
+	number  uint64       // of the setting before the leap
 	times   int64        // how often it has fired
 	at, end virtual.Time // of its last firing
 }
 
-// fireIdle notes a firing of the timer that is first, unless its work would end after a time or while another timer fires, or its order
-// among those of the instant matters.
-func fireIdle(list []leaper, until virtual.Time, number uint64, canonical bool) bool {
-	first := &list[0]
-	for i := 1; i < len(list); i++ {
-		if l := &list[i]; l.next < first.next || l.next == first.next && l.number < first.number {
-			first = l
-		}
-	}
-	if !canonical && !inAnyOrder(list, first.next) {
-		return false
-	}
-	idle, at, end := first.idle, first.next, first.next
-	if idle.End != nil {
-		end = idle.End(at)
-		for i := range list {
-			after := list[i].next
-			if after == at { // it fires at this instant too, or is the first one
-				after = at.Add(list[i].idle.Period)
-			}
-			if after <= end && (&list[i] != first || !idle.AfterEnd) {
-				return false
-			}
-		}
-	}
-	if end > until {
-		return false
-	}
-	begin := at
-	if idle.AfterEnd {
-		begin = end
-	}
-	first.times, first.at, first.end, first.next, first.number = first.times+1, at, end, begin.Add(idle.Period), number
-	return true
+// compareSet compares timers by the order in which they were set. Timers that are set at one time fire then, in the order in which they
+// were set before.
+func (l leaper) compareSet(o leaper) int {
+	return cmp.Or(cmp.Compare(l.set, o.set), cmp.Compare(l.before, o.before), cmp.Compare(l.number, o.number))
 }
 
-// inAnyOrder reports whether the timers that fire at an instant can do so in any order. In the canonical order, idle timers do not matter
-// to each other. In another order, a process that two timers wake takes one turn or two, and calls that end together take one.
-func inAnyOrder(list []leaper, at virtual.Time) bool {
-	ordered := 0
-	for i := range list {
-		if l := &list[i]; l.next == at && !l.idle.AnyOrder {
-			ordered++
+// fire notes a firing whose work ends at a time.
+func (l *leaper) fire(end virtual.Time) {
+	begin := l.next
+	if l.idle.AfterEnd {
+		begin = end
+	}
+	l.times, l.at, l.end, l.next, l.set, l.before = l.times+1, l.next, end, begin.Add(l.idle.Period), begin, l.set
+}
+
+// fireUntil notes the firings until a time that take no time.
+func (l *leaper) fireUntil(until virtual.Time) {
+	if l.next > until {
+		return
+	}
+	if more := int64(until.Sub(l.next) / l.idle.Period); more > 0 {
+		l.times, l.next = l.times+more, l.next.Add(time.Duration(more)*l.idle.Period)
+		l.set = l.next.Add(-l.idle.Period)
+	}
+	l.fire(l.next)
+}
+
+// leapers are the idle timers of a leap. The zero value has none.
+type leapers struct {
+	all  []leaper
+	ends []virtual.Time // of the firing that fits looks at
+
+	// Firings whose work overlaps are leapt over together or not at all.
+	saved []leaper       // all, before the first of these firings
+	busy  []virtual.Time // when calls of these firings return
+	until virtual.Time   // when the last of them returns
+}
+
+func (l *leapers) begin() { l.all, l.until = l.all[:0], virtual.Min }
+
+// fire notes firings until a time, as long as the order among them does not matter.
+func (l *leapers) fire(until virtual.Time, canonical bool) {
+	for range longestLeap {
+		first := l.first()
+		if first == nil || first.next > until {
+			l.fireInAnyOrder(until)
+			return
+		}
+		at := first.next
+		l.fireInAnyOrder(at - 1)
+		end, ok := l.fits(first, until, canonical)
+		if !ok {
+			break
+		}
+		first.fire(end)
+	}
+	if first := l.first(); first != nil && first.next <= l.until { // not all work that overlaps can be leapt over
+		copy(l.all, l.saved)
+	}
+}
+
+// first returns the timer that fires next of those whose order matters, nil if there is none.
+func (l *leapers) first() *leaper {
+	var first *leaper
+	for i := range l.all {
+		if t := &l.all[i]; !t.idle.AnyOrder && (first == nil || t.next < first.next || t.next == first.next && t.compareSet(*first) < 0) {
+			first = t
 		}
 	}
-	return ordered < 2
+	return first
+}
+
+// fireInAnyOrder notes the firings until a time of the timers whose order does not matter.
+func (l *leapers) fireInAnyOrder(until virtual.Time) {
+	for i := range l.all {
+		if t := &l.all[i]; t.idle.AnyOrder {
+			t.fireUntil(until)
+		}
+	}
+}
+
+// fits returns when the work of the next firing of a timer ends, and whether a leap can go over the firing: its work ends until a time,
+// and its order among others does not matter. In the canonical order, idle timers that fire at one instant do not matter to each other. In
+// another order, a process that two timers wake takes one turn or two, and calls that end together take one.
+func (l *leapers) fits(f *leaper, until virtual.Time, canonical bool) (end virtual.Time, ok bool) {
+	at := f.next
+	end = at
+	if l.ends = l.ends[:0]; f.idle.Ends != nil {
+		l.ends = f.idle.Ends(l.ends, at)
+		end = l.ends[len(l.ends)-1]
+	}
+	if end > until || !f.idle.AfterEnd && end >= at.Add(f.idle.Period) {
+		return end, false
+	}
+	overlaps := at <= l.until
+	for i := range l.all {
+		t := &l.all[i]
+		if t == f || t.idle.AnyOrder {
+			continue
+		}
+		if t.next == at && !canonical {
+			return end, false
+		}
+		next := t.next
+		if next == at {
+			next = at.Add(t.idle.Period) // if the timer has AfterEnd, it fires later
+		}
+		overlaps = overlaps || next <= end
+	}
+	return end, !overlaps || l.overlap(at, end)
+}
+
+// overlap notes a firing whose work overlaps with the work of others. It returns false if a call returns when another one does, or when
+// another of the timers fires.
+func (l *leapers) overlap(at, end virtual.Time) bool {
+	if at > l.until { // it is the first
+		l.saved, l.busy = append(l.saved[:0], l.all...), l.busy[:0]
+	}
+	if slices.Contains(l.busy, at) || slices.ContainsFunc(l.ends, func(end virtual.Time) bool { return slices.Contains(l.busy, end) }) {
+		return false
+	}
+	l.busy, l.until = append(l.busy, l.ends...), max(l.until, end)
+	return true
 }

@@ -47,7 +47,7 @@ type Sim struct {
 	group     *Group             // the group of the code that runs now
 	cause     int64              // of the process or callback that runs now
 	stacks    coroutine.Pool[*Proc]
-	leapers   []leaper // of the last leap, to reuse
+	leapers   leapers // of the last leap, to reuse
 	meter     limit.Meter
 	choose.Asker
 }
