@@ -103,8 +103,9 @@ func BenchmarkQuickstart(b *testing.B) {
 		b.Fatal(err)
 	}
 	quickstart := all[slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == "exec-liveness" })].Plans()[0]
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does
-	runtime.MemProfileRate = 0                        // the command has no memory profile
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does, in cmd/probesim/memory.go
+	defer runtime.KeepAlive(make([]byte, 8_000_000))
+	runtime.MemProfileRate = 0 // the command has no memory profile
 	for _, c := range []struct {
 		name   string
 		seeded bool

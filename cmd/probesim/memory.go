@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -88,14 +89,17 @@ func (m memory) apply() (restore func()) {
 	old := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(old, int64(m-m/16)))
 	percent := debug.SetGCPercent(collectRunsAfter)
+	untouched := make([]byte, m/500)
 	return func() {
+		runtime.KeepAlive(untouched)
 		debug.SetMemoryLimit(old)
 		debug.SetGCPercent(percent)
 	}
 }
 
 // collectRunsAfter is the growth of memory, in percent, after which garbage is collected between and in runs. A run leaves little of what it
-// allocates, and a collection costs more than the memory that it would save.
+// allocates, and a collection costs more than the memory that it would save. Short runs have so little memory that they would still have a
+// collection every few runs, so 8 MB that nothing touches count too, or less if the limit is low.
 const collectRunsAfter = 400
 
 // budget divides the memory among the runs of a command.
