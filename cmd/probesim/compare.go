@@ -41,8 +41,9 @@ at worst. A difference below 0.1s does not count. Below the table are the
 findings that appear or disappear.
 
 compare matches workloads by kind, namespace and name, and containers by name.
-A workload or container with another name matches if its images tell which one
-it was.
+A workload with another kind or name, or a container with another name, matches
+if its name or its images tell which one it was, or if it is the last one. The
+output says why.
 
 With --fail-on worse, a lost probe is worse, and so is a container that another
 one replaces. A workload or container that is only removed is not.
