@@ -12,6 +12,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/compare/html"
+	"probesim.dev/internal/printable"
 )
 
 // compareOptions are the flags of compare.
@@ -126,8 +127,9 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 		return err
 	}
 	var reports []*check.Report
-	for _, files := range [][]check.File{before, after} {
-		r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	names := o.names(paths)
+	for i, files := range [][]check.File{before, after} {
+		r, err := runCheck(cmd, files, names[i], options, o.parallel)
 		if err != nil {
 			return err
 		}
@@ -149,9 +151,23 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 	return nil
 }
 
+// names returns the names of both manifests for people.
+func (o *compareOptions) names(paths []string) (names [2]string) {
+	for i := range names {
+		path := paths[min(i, len(paths)-1)]
+		if names[i] = printable.Text(path); path == "-" {
+			names[i] = "stdin"
+		}
+	}
+	if o.beforeRef != "" {
+		names[0] += " at " + printable.Text(o.beforeRef)
+	}
+	return names
+}
+
 // read reads both manifests.
 func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []check.File, err error) {
-	r := manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr()}
+	r := newManifestReader(cmd, false)
 	last := paths[len(paths)-1]
 	if o.beforeRef == "" {
 		before, err = r.read(paths[:1])
