@@ -23,8 +23,10 @@ const (
 
 // Report is a comparison. Its JSON form is stable: fields are only added.
 type Report struct {
-	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
-	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Kubernetes []string   `json:"kubernetes"`       // versions, oldest first
+	Delays     string     `json:"delays"`           // name of the latencies of the nodes
+	Before     string     `json:"before,omitempty"` // names of the manifests for people, if known
+	After      string     `json:"after,omitempty"`
 	Workloads  []Workload `json:"workloads"`
 	Scenarios  []Scenario `json:"scenarios,omitempty"`
 }

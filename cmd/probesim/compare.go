@@ -136,6 +136,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 		reports = append(reports, r)
 	}
 	r := compare.Compare(reports[0], reports[1])
+	r.Before, r.After = names[0], names[1]
 	if r.Scenarios, err = o.runPairs(cmd, pairs); err != nil {
 		return err
 	}
