@@ -20,7 +20,7 @@ func (s *Subject) reconnectsDuring(p trace.Probe, m Misfortune) bool {
 
 // showsConnections returns the internal kind of record that shows the connections of probes, if a probe connects more than once in a run.
 func (s *Subject) showsConnections() trace.Kind {
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if s.reconnects(p) {
 			return trace.Behavior
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
 )
 
 var (
@@ -200,7 +201,7 @@ func TestBoundsAreReached(t *testing.T) {
 
 func showSubject(s *Subject) string {
 	out := showPod(s.pod)
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if q := s.Probe(p); q != nil {
 			out += fmt.Sprintf("%s delay %d period %d threshold %d timeout %d success %d exec %v tcp %v\n", p, q.InitialDelaySeconds, q.PeriodSeconds, q.FailureThreshold, q.TimeoutSeconds, q.SuccessThreshold, q.Exec != nil, q.TCPSocket != nil)
 		}

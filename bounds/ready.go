@@ -410,7 +410,7 @@ func (s *Subject) upAfterOneFailure(c Case) (sample, error) {
 // initialDelays is the longest initialDelaySeconds of a probe.
 func (s *Subject) initialDelays() time.Duration {
 	var longest int32
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if probe := s.Probe(p); probe != nil {
 			longest = max(longest, probe.InitialDelaySeconds)
 		}

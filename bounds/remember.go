@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
 )
 
 // remember returns a measure that measures each case once. The searches along different dimensions meet many cases again.
@@ -34,7 +35,7 @@ func (c *Case) key() string {
 	}
 	add(math.Float64bits(c.StartJitter))
 	add(math.Float64bits(c.SyncJitter))
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if own, ok := c.sleeps[p]; ok {
 			key = append(key, p...)
 			add(math.Float64bits(own))

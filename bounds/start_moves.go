@@ -239,7 +239,7 @@ func (s *Subject) up(c Case) (time.Duration, error) {
 		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Result == trace.Success {
 			done[r.Probe] = true
 		}
-		for _, p := range probeTypes {
+		for _, p := range trace.ProbeTypes {
 			if s.Probe(p) != nil && !done[p] {
 				return false
 			}

@@ -95,7 +95,7 @@ func (s *Subject) checkTimes() error {
 	if err := tooLong(s.pod.Spec.TerminationGracePeriodSeconds, "the pod"); err != nil {
 		return err
 	}
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		probe := s.Probe(p)
 		if probe == nil {
 			continue
@@ -128,7 +128,7 @@ const horizon = LongestLimit
 // A probe that takes longer than LongestLimit never stops one.
 func (s *Subject) longestRun() time.Duration {
 	var slowest time.Duration
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if s.Probe(p) == nil {
 			continue
 		}
@@ -278,11 +278,9 @@ func (s *Subject) Drop(probes []trace.Probe) {
 	}
 }
 
-var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
-
 // periods returns the shortest and the longest period of the container's probes.
 func (s *Subject) periods() (shortest, longest time.Duration) {
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if probe := s.Probe(p); probe != nil {
 			period := time.Duration(probe.PeriodSeconds) * time.Second
 			longest = max(longest, period)

@@ -109,7 +109,9 @@ type finding struct {
 	ID       FindingID
 	Severity Severity
 	Message  string
-	Field    string // of the container
+	Field    string      // of the container
+	broken   trace.Probe // that can never run, if this is the finding
+	because  string      // it can never run
 	App      []string
 	witness  string
 	versions []string
@@ -195,23 +197,23 @@ func (r *result) findBroken(s *subject) error {
 		if seen[rec.Probe] == nil || seen[rec.Probe].Result == trace.Error {
 			seen[rec.Probe] = rec
 		}
-		for _, p := range probeTypes {
+		for _, p := range trace.ProbeTypes {
 			if s.Probe(p) != nil && (seen[p] == nil || seen[p].Result == trace.Error) {
 				return false
 			}
 		}
 		return true
 	})
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if rec := seen[p]; rec != nil && rec.Result == trace.Error {
-			r.broken = append(r.broken, p)
-			r.findings = append(r.findings, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", Message: fmt.Sprintf(
-				"The %s probe can never run: %s. %s", p, s.brokenBy(p, rec), consequence[p])})
+			because := s.brokenBy(p, rec)
+			r.findings = append(r.findings, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", broken: p, because: because,
+				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
 		}
 	}
-	s.Drop(r.broken)
-	left := slices.ContainsFunc(probeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
-	r.hopeless = !left || slices.Contains(r.broken, trace.Startup) // without a success of the startup probe, no other probe runs
+	r.drop(s.Subject)
+	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
+	r.hopeless = !left || r.isBroken(trace.Startup) // without a success of the startup probe, no other probe runs
 	return err
 }
 
@@ -224,8 +226,6 @@ func (s *subject) brokenBy(p trace.Probe, rec *trace.Record) string {
 	}
 	return strings.TrimSuffix(rec.Message, ".")
 }
-
-var probeTypes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
 
 // consequence says what a probe that can never run means.
 var consequence = map[trace.Probe]string{
@@ -394,7 +394,7 @@ func stoppedFirst(s *subject) []finding {
 // warm returns a time after the start of a healthy container at which all its probes run.
 func (s *subject) warm() time.Duration {
 	delay := int32(0)
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if probe := s.Probe(p); probe != nil {
 			delay += probe.InitialDelaySeconds + probe.PeriodSeconds*max(1, probe.SuccessThreshold)
 		}
@@ -414,7 +414,7 @@ func tcpLiveness(s *subject, r *result) []finding {
 
 func execTimeout(s *subject, _ *result) []finding {
 	var list []finding
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		probe := s.Probe(p)
 		if probe == nil || probe.Exec == nil || s.container.workload.Has(s.container.path+"."+string(p)+"Probe.timeoutSeconds") {
 			continue
@@ -444,7 +444,7 @@ func (s *subject) asked(p trace.Probe) string {
 // longTimeout finds probes that run less often while their program hangs.
 func longTimeout(s *subject, _ *result) []finding {
 	var list []finding
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		probe := s.Probe(p)
 		if probe == nil || probe.TimeoutSeconds < probe.PeriodSeconds {
 			continue
@@ -622,7 +622,7 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 		return f, "", false
 	}
 	var differences []string
-	for _, row := range rowTexts {
+	for _, row := range rows {
 		a, b := oldest.bound(row.id), newest.bound(row.id)
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue

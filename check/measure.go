@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/bounds"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
@@ -48,11 +50,39 @@ type result struct {
 	restarts []time.Duration
 	share    *float64 // of the starts that succeed, if it is known how long a start takes
 	findings []finding
-	broken   []trace.Probe // that can never run
-	hopeless bool          // because of them, no figure has a meaning
+	hopeless bool // because of probes that can never run, no figure has a meaning
 	runs     int
 	err      error
 	only     []RowID // rows to measure; nil: all
+}
+
+// broken returns the findings about probes that can never run.
+func (r *result) broken() []finding {
+	return slices.DeleteFunc(slices.Clone(r.findings), func(f finding) bool { return f.ID != BrokenProbe })
+}
+
+// isBroken reports whether a probe can never run.
+func (r *result) isBroken(p trace.Probe) bool {
+	return slices.ContainsFunc(r.broken(), func(f finding) bool { return f.broken == p })
+}
+
+// drop removes the probes that can never run.
+func (r *result) drop(s *bounds.Subject) {
+	var probes []trace.Probe
+	for _, f := range r.broken() {
+		probes = append(probes, f.broken)
+	}
+	s.Drop(probes)
+}
+
+// brokenFor returns the finding about a probe that can never run and without which a row of a container has no meaning, or nil.
+func (r *result) brokenFor(id RowID, c *v1.Container) *finding {
+	for _, f := range r.broken() {
+		if id.needs(f.broken, c) {
+			return &f
+		}
+	}
+	return nil
 }
 
 func (r *result) add(id RowID, name string, b bounds.Bound) {
@@ -95,9 +125,9 @@ func Broken(ctx context.Context, object scenarios.Object, name string, p profile
 	if err := r.findBroken(&subject{Subject: s, options: &o}); err != nil {
 		return "", err
 	}
-	for i, broken := range r.broken {
-		if slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(broken, podutil.Find(s.Pod(), name)) }) {
-			return r.findings[i].Message, nil
+	for _, id := range rows {
+		if f := r.brokenFor(id, podutil.Find(s.Pod(), name)); f != nil {
+			return f.Message, nil
 		}
 	}
 	return "", nil
@@ -176,7 +206,7 @@ func (r *result) stalls(s *subject) error {
 }
 
 func (r *result) times(s *subject) error {
-	if !r.wants(Ready) || slices.Contains(r.broken, trace.Readiness) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
+	if !r.wants(Ready) || r.isBroken(trace.Readiness) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
 		return nil
 	}
 	asks := []func(bounds.Nodes, bool) (bounds.Bound, error){s.UntilReady}
@@ -219,7 +249,7 @@ func (r *result) courses(s *subject) error {
 func (s *subject) restarts() bool { return len(s.StartCases()) > 2 }
 
 func (r *result) recovers(s *subject) error {
-	if !r.wants(Recover) || slices.Contains(r.broken, trace.Readiness) || !s.restarts() || s.Probe(trace.Liveness) == nil {
+	if !r.wants(Recover) || r.isBroken(trace.Readiness) || !s.restarts() || s.Probe(trace.Liveness) == nil {
 		return nil
 	}
 	var start time.Duration

@@ -15,36 +15,6 @@ import (
 	"probesim.dev/trace"
 )
 
-// rowTexts are the texts of the rows, in the order of a report.
-var rowTexts = []struct {
-	id   RowID
-	text string
-}{
-	{Start, "comes up if its start takes up to"},
-	{Restart, "comes up again if its start takes up to"},
-	{Retry, "comes up after a crash in its start within"},
-	{Stall, "survives a stall of up to"},
-	{Silence, "survives not answering for up to"},
-	{Serving, "stays in its Service in a stall of up to"},
-	{Ready, "up -> Ready"},
-	{Unready, "broken -> out of the Service"},
-	{Detect, "hung -> SIGTERM"},
-	{Recover, "hung -> Ready again"},
-}
-
-// CompareRows orders rows as a report does.
-func CompareRows(a, b RowID) int {
-	at := func(id RowID) int {
-		for i, row := range rowTexts {
-			if row.id == id {
-				return i
-			}
-		}
-		return len(rowTexts)
-	}
-	return at(a) - at(b)
-}
-
 // Report returns the report. Call it when all tasks are done.
 func (c *Checker) Report() *Report {
 	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
@@ -91,7 +61,7 @@ func (c *Checker) container(found *container) Container {
 			out.Probes = append(out.Probes, Probe{p.kind, describe(p.Probe), found.at(p.kind + "Probe").Line})
 		}
 	}
-	for _, row := range rowTexts {
+	for _, row := range rows {
 		values := found.values(row.id)
 		if len(values) == 0 {
 			continue
@@ -236,8 +206,8 @@ func (id RowID) unverifiable(w *workload) string {
 		}
 		has = true
 		for _, r := range c.results {
-			if i := slices.IndexFunc(r.broken, func(p trace.Probe) bool { return id.needs(p, c.spec) }); i >= 0 {
-				return fmt.Sprintf("the %sProbe of container %s can never run", r.broken[i], c.spec.Name)
+			if f := r.brokenFor(id, c.spec); f != nil {
+				return fmt.Sprintf("the %sProbe of container %s can never run: %s", f.broken, c.spec.Name, f.because)
 			}
 			if r.err != nil {
 				return fmt.Sprintf("container %s was not checked", c.spec.Name)

@@ -24,34 +24,6 @@ type Requirement struct {
 // Requirements must all hold.
 type Requirements []Requirement
 
-// requirable lists the rows that a requirement can name, with what they mean.
-var requirable = []struct {
-	id      RowID
-	atLeast bool // the row is a limit
-	means   string
-}{
-	{Start, true, "a start may take this long"},
-	{Restart, true, "a start after a kill or a crash may take this long"},
-	{Retry, true, "a start after a crash while starting may take this long"},
-	{Stall, true, "a container survives a stall of this length"},
-	{Silence, true, "a container survives not answering for this long"},
-	{Serving, true, "a container stays ready in a stall of this length"},
-	{Ready, false, "a container that is up becomes ready within this time"},
-	{Unready, false, "a broken container leaves its Service within this time"},
-	{Detect, false, "a hung container is stopped within this time"},
-	{Recover, false, "a hung container is ready again within this time"},
-}
-
-// IsLimit reports whether a row is a limit and not a time.
-func (id RowID) IsLimit() bool {
-	for _, r := range requirable {
-		if r.id == id {
-			return r.atLeast
-		}
-	}
-	return false
-}
-
 // Probes returns the probes that decide about a row. A container without any of them does not have the row.
 func (id RowID) Probes() []trace.Probe {
 	switch id {
@@ -135,11 +107,11 @@ func parseRequirement(text string) (Requirement, error) {
 	if strings.HasPrefix(limit, "=") {
 		operator, limit = text[at:at+2], limit[1:]
 	}
-	for _, r := range requirable {
+	for _, r := range rows {
 		if string(r.id) != name {
 			continue
 		}
-		want := map[bool]string{true: ">=", false: "<="}[r.atLeast]
+		want := map[bool]string{true: ">=", false: "<="}[r.limit]
 		if operator != want {
 			return Requirement{}, fmt.Errorf("%s takes %s, because %s", name, want, r.means)
 		}
@@ -153,7 +125,7 @@ func parseRequirement(text string) (Requirement, error) {
 		return Requirement{r.id, d}, nil
 	}
 	var names []string
-	for _, r := range requirable {
+	for _, r := range rows {
 		names = append(names, string(r.id))
 	}
 	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))

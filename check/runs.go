@@ -35,7 +35,7 @@ func (c *Checker) AddRuns(ctx context.Context, r *Report) error {
 
 func (c *Checker) runs(ctx context.Context, found *container) ([]Run, error) {
 	var list []Run
-	for _, row := range rowTexts {
+	for _, row := range rows {
 		for i, end := range found.ends(row.id) {
 			if end == nil {
 				continue

@@ -21,7 +21,7 @@ func (c *Checker) Witnesses(ctx context.Context) (list []bounds.Witness, missing
 			continue
 		}
 		name := unused(found.witness, used) // the workloads of two files can have one name
-		for _, row := range rowTexts {
+		for _, row := range rows {
 			witnesses, without := c.witnesses(ctx, found, name, row.id)
 			if ctx.Err() != nil {
 				return nil, nil, ctx.Err()
@@ -101,7 +101,7 @@ func (c *Checker) subjectOf(ctx context.Context, found *container, version strin
 		s, err := bounds.NewSubject(found.workload.Pod, found.spec.Name, p)
 		if err == nil {
 			s.Context = ctx
-			s.Drop(found.results[slices.IndexFunc(found.results, func(r *result) bool { return r.version == version })].broken)
+			found.results[slices.IndexFunc(found.results, func(r *result) bool { return r.version == version })].drop(s)
 		}
 		return s, err
 	}

@@ -19,9 +19,6 @@ import (
 // (defaultSpamBurst and getSpamKey in tools/record/events_cache.go of client-go).
 const burst = 25
 
-// probes are the types of probes.
-var probes = []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
-
 // Run returns the recording in the form of a run, for reports. Its t=0 is Zero. The history says what the recording does not
 // tell.
 func (r *Recording) Run() *report.Run { return r.RunOf(r.Pods) }
@@ -405,7 +402,7 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod) {
 		rec.Reason, rec.Type, rec.Message, rec.Instance = "", "", "", run.Number
 		run.Records = append(run.Records, rec)
 		evidence := at // the container is known to run until here
-		for _, probe := range probes {
+		for _, probe := range trace.ProbeTypes {
 			list := c.Probes[probe]
 			if n, _ := slices.BinarySearchFunc(list, until, func(r *trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) }); n > 0 {
 				evidence = max(evidence, list[n-1].T)
@@ -500,7 +497,7 @@ func (d *drawn) probes(c *history.Container, p *Pod) {
 			}
 		}
 	}
-	for _, probe := range probes {
+	for _, probe := range trace.ProbeTypes {
 		list := c.Probes[probe]
 		slices.SortStableFunc(list, func(a, b *trace.Record) int { return cmp.Compare(a.T, b.T) })
 		if sent >= burst && d.end > quiet && len(list) > 0 { // the spam filter may have dropped events

@@ -198,11 +198,11 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 			return false, fmt.Errorf("%s cannot be checked: %s", name, w.Problem)
 		}
 		for _, v := range w.Requirements {
-			if broken := brokenProbe(&w); v.Container == "" && broken != "" {
-				return false, fmt.Errorf("%s: %s", name, printable.Text(broken))
-			}
-			if v.Container == "" {
-				return false, fmt.Errorf("no container of %s has a probe for %s%s", name, v.Requirement, m.one(r))
+			switch {
+			case v.Reason == v.Row.Missing():
+				return false, fmt.Errorf("%s, %s: %s%s", name, v.Requirement, v.Reason, m.one(r))
+			case v.Reason != "":
+				return false, fmt.Errorf("%s, %s: %s", name, v.Requirement, printable.Text(v.Reason))
 			}
 			m.verified = append(m.verified, verified{name, v})
 			ok = ok && v.Met
@@ -215,18 +215,6 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
 	}
 	return ok, nil
-}
-
-// brokenProbe says which probe of a workload can never run, or returns an empty string.
-func brokenProbe(w *check.Workload) string {
-	for _, c := range w.Containers {
-		for _, f := range c.Findings {
-			if f.ID == check.BrokenProbe {
-				return f.Message
-			}
-		}
-	}
-	return ""
 }
 
 // one says how to select one workload of several.

@@ -31,7 +31,7 @@ type Diff struct {
 	Err      error              // set if a run failed, so that there is no comparison
 }
 
-// Same reports whether all runs are the same, except for messages of events.
+// Same reports whether all runs are the same, except for messages.
 func (d *Diff) Same() bool {
 	for _, p := range d.Pairs {
 		if !p.Same() {
@@ -119,9 +119,9 @@ func DiffText(w io.Writer, d *Diff, o Options) error {
 func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
 	switch {
 	case p.Same() && len(p.Messages) > 0:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in event messages", from, to), bold))
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in messages", from, to), bold))
 		for _, w := range p.Messages {
-			b.WriteString("- " + o.paint(bad, printable.Text(w.Reason+" "+w.A)) + "\n+ " + o.paint(good, printable.Text(w.Reason+" "+w.B)) + "\n")
+			b.WriteString("- " + o.paint(bad, printable.Text(w.Of+": "+w.A)) + "\n+ " + o.paint(good, printable.Text(w.Of+": "+w.B)) + "\n")
 		}
 	case p.Same():
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
@@ -209,6 +209,14 @@ type jsonPair struct {
 	First   *int64         `json:"first,omitempty"`     // ns
 	Diverge *int64         `json:"otherwise,omitempty"` // ns
 	Records []jsonDiffLine `json:"records,omitempty"`
+	// Messages are those that differ, if nothing else does.
+	Messages []jsonMessage `json:"messages,omitempty"`
+}
+
+type jsonMessage struct {
+	Of string `json:"of"`
+	A  string `json:"a"`
+	B  string `json:"b"`
 }
 
 type jsonDiffLine struct {
@@ -252,6 +260,9 @@ func newJSONPair(a, b string, p *diff.Difference) jsonPair {
 	for _, l := range p.Around {
 		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]
 		pair.Records = append(pair.Records, jsonDiffLine{in, trace.AppendJSON(nil, l.Record)})
+	}
+	for _, m := range p.Messages {
+		pair.Messages = append(pair.Messages, jsonMessage(m))
 	}
 	return pair
 }

@@ -176,7 +176,7 @@ func podLanes(h *history.History, p *history.Pod) []lane {
 		if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
 			lanes = append(lanes, condition("    Ready", c.Ready, end, c.Unknown[history.LaneReady]...))
 		}
-		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		for _, probe := range trace.ProbeTypes {
 			if runs := c.Probes[probe]; len(runs) > 0 {
 				lanes = append(lanes, lane{label: "    " + string(probe), draw: func(d *drawing) row {
 					return probeLane(d.scale, d.g, runs, c.Unknown[string(probe)])

@@ -96,6 +96,9 @@ const (
 	Startup   Probe = "startup"
 )
 
+// ProbeTypes lists the types of probes, in the order in which reports show them.
+var ProbeTypes = []Probe{Startup, Liveness, Readiness}
+
 // Result is the result of one probe run, after its immediate retries, or of another action of the kubelet: Success or Failure.
 type Result string
 

@@ -23,8 +23,10 @@ const (
 
 // Report is a comparison. Its JSON form is stable: fields are only added.
 type Report struct {
-	Kubernetes []string   `json:"kubernetes"` // versions, oldest first
-	Delays     string     `json:"delays"`     // name of the latencies of the nodes
+	Kubernetes []string   `json:"kubernetes"`       // versions, oldest first
+	Delays     string     `json:"delays"`           // name of the latencies of the nodes
+	Before     string     `json:"before,omitempty"` // names of the manifests for people, if known
+	After      string     `json:"after,omitempty"`
 	Workloads  []Workload `json:"workloads"`
 	Scenarios  []Scenario `json:"scenarios,omitempty"`
 }
@@ -36,8 +38,14 @@ type Workload struct {
 	Name      string `json:"name"`
 	Change    Change `json:"change"` // added, removed or same; the containers say whether it got better or worse
 	// RenamedFrom is the name before the change, with the namespace if that was another one. It is empty for the same name.
-	RenamedFrom string      `json:"renamedFrom,omitempty"`
-	Containers  []Container `json:"containers"`
+	RenamedFrom string `json:"renamedFrom,omitempty"`
+	// KindBefore is the kind before the change if that was another one.
+	KindBefore string `json:"kindBefore,omitempty"`
+	// Paired says why two workloads are compared although their names or kinds differ.
+	Paired *Pairing `json:"paired,omitempty"`
+	// unsettled says that the workload is removed and that others are added: one of them may take its place.
+	unsettled  bool
+	Containers []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
 	Problems     []string             `json:"problems,omitempty"` // why it could not be checked, before or after
@@ -45,9 +53,10 @@ type Workload struct {
 
 // Container is the comparison of a container with probes.
 type Container struct {
-	Name        string `json:"name"`
-	Change      Change `json:"change"` // added, removed or same
-	RenamedFrom string `json:"renamedFrom,omitempty"`
+	Name        string   `json:"name"`
+	Change      Change   `json:"change"` // added, removed or same
+	RenamedFrom string   `json:"renamedFrom,omitempty"`
+	Paired      *Pairing `json:"paired,omitempty"` // why two containers are compared although their names differ
 	// Lost are the types of the probes that the container had before. It still exists, without them.
 	Lost []string `json:"lost,omitempty"`
 	// Replaced says that the pod no longer has the container, and has another new one, which may do its work.
@@ -91,17 +100,18 @@ func (r *Row) Guaranteed() (before, after *check.Seconds) {
 }
 
 // Compare compares the checks of two manifests, for the same nodes and versions of Kubernetes. It matches workloads by kind,
-// namespace and name, and containers by name. See matches and renames for those with another name.
+// namespace and name, and containers by name. See match and renames for the others.
 func Compare(before, after *check.Report) *Report {
 	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
-	old := matches(before.Workloads, after.Workloads)
+	pairs := match(before.Workloads, after.Workloads)
 	for i := range after.Workloads {
-		r.Workloads = append(r.Workloads, workload(old[i], &after.Workloads[i]))
+		r.Workloads = append(r.Workloads, workload(pairs.was[i], &after.Workloads[i]))
+		r.Workloads[i].Paired = pairs.why[i]
 	}
-	for i := range before.Workloads {
-		if w := &before.Workloads[i]; !slices.Contains(old, w) {
-			r.Workloads = append(r.Workloads, workload(w, nil))
-		}
+	for _, w := range pairs.leftBefore() {
+		removed := workload(w, nil)
+		removed.unsettled = slices.Contains(pairs.was, nil)
+		r.Workloads = append(r.Workloads, removed)
 	}
 	return r
 }
@@ -156,13 +166,20 @@ func workload(before, after *check.Workload) Workload {
 	}
 	if out.Change == Same {
 		out.RenamedFrom = renamedFrom(before, after)
+		if before.Kind != after.Kind {
+			out.KindBefore = before.Kind
+		}
 	}
 	names := renames(before, after)
 	var done []*check.Container
 	for i := range after.Containers {
 		now := &after.Containers[i]
 		old := find(before.Containers, &check.Container{Name: cmp.Or(names.was[now.Name], now.Name)}, sameContainer)
-		out.Containers = append(out.Containers, container(old, now))
+		c := container(old, now)
+		if old != nil {
+			c.Paired = names.why[now.Name]
+		}
+		out.Containers = append(out.Containers, c)
 		done = append(done, old)
 	}
 	for i := range before.Containers {
@@ -176,6 +193,9 @@ func workload(before, after *check.Workload) Workload {
 			now = &check.Container{Name: name}
 		}
 		c := container(old, now)
+		if now != nil {
+			c.Paired = names.why[name]
+		}
 		c.Replaced = out.Change == Same && now == nil && names.hasNew(before, after)
 		out.Containers = append(out.Containers, c)
 	}

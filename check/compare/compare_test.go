@@ -95,8 +95,13 @@ func pod(name string, containers ...string) check.Workload {
 	return w
 }
 
-// A workload with another name matches if its images, without tags, are those of one removed workload of the kind. A container with
-// another name matches by its image. A container that keeps existing without its probes loses them.
+func as(kind string, w check.Workload) check.Workload {
+	w.Kind = kind
+	return w
+}
+
+// A workload with another name or kind matches by the rules of match, and a container with another name by those of renames. A container
+// that keeps existing without its probes loses them.
 func TestRenames(t *testing.T) {
 	list := func(w ...check.Workload) []check.Workload { return w }
 	for name, test := range map[string]struct {
@@ -111,9 +116,29 @@ func TestRenames(t *testing.T) {
 		"workloads that differ in a container name": {list(pod("a", "x=i liveness"), pod("b", "y=i liveness")), list(pod("d", "y=i liveness"), pod("c", "x=i liveness")),
 			[]string{"Deployment a/d (renamed from b), container y", "Deployment a/c (renamed from a), container x"}, false},
 		"two candidates": {list(pod("a", "x=i liveness")), list(pod("b", "x=i liveness"), pod("c", "x=i")),
-			[]string{"Deployment a/b, container x (added)", "Deployment a/a, container x (removed)"}, false},
-		"another program": {list(pod("a", "x=i liveness")), list(pod("b", "x=j liveness")),
-			[]string{"Deployment a/b, container x (added)", "Deployment a/a, container x (removed)"}, false},
+			[]string{"Deployment a/b, container x (added)", "Deployment a/c (added): no probes", "Deployment a/a, container x (removed)"}, false},
+		"the only workloads": {list(pod("a", "x=i liveness")), list(as("Job", pod("b", "y=j liveness"))),
+			[]string{"Job a/b (compared with Deployment a/a), container y (compared with x)"}, false},
+		"the last of a kind": {list(pod("a", "x=i liveness"), pod("c", "x=i")), list(pod("b", "x=j"), pod("c", "x=i")),
+			[]string{"Deployment a/b (compared with a), container x: loses liveness", "Deployment a/c: no probes"}, true},
+		"the last of two kinds": {list(pod("a", "x=i liveness"), pod("c", "x=i")), list(as("Job", pod("b", "x=j liveness")), pod("c", "x=i")),
+			[]string{"Job a/b, container x (added)", "Deployment a/c: no probes", "Deployment a/a, container x (removed)"}, false},
+		"another kind": {list(pod("a", "x=i liveness")), list(as("Job", pod("a", "x=j"))),
+			[]string{"Job a/a (was Deployment a/a), container x: loses liveness"}, true},
+		"one kind of two": {list(pod("a", "x=i liveness"), as("Job", pod("a", "x=j liveness"))), list(as("Job", pod("a", "x=i liveness"))),
+			[]string{"Job a/a, container x", "Deployment a/a, container x (removed)"}, false},
+		"two other kinds": {list(pod("a", "x=i liveness")), list(as("Job", pod("a", "x=j liveness")), as("CronJob", pod("a", "x=k liveness"))),
+			[]string{"Job a/a, container x (added)", "CronJob a/a, container x (added)", "Deployment a/a, container x (removed)"}, false},
+		"another name, and a sidecar": {list(pod("a", "x=i:1 liveness"), pod("c", "z=k")), list(pod("c", "z=k"), as("Job", pod("b", "y=i:2", "proxy=p liveness"))),
+			[]string{"Deployment a/c: no probes", "Job a/b (renamed from Deployment a/a), container proxy (added)", "Job a/b (renamed from Deployment a/a), container y (renamed from x): loses liveness"}, true},
+		"the image of all": {list(pod("a", "x=i liveness", "p=p"), pod("b", "x=j liveness", "p=p")), list(pod("c", "x=k liveness", "p=p"), pod("d", "x=l liveness")),
+			[]string{"Deployment a/c, container x (added)", "Deployment a/d, container x (added)", "Deployment a/a, container x (removed)", "Deployment a/b, container x (removed)"}, false},
+		"one workload becomes two": {list(pod("a", "x=i liveness", "y=j liveness")), list(pod("b", "x=i liveness"), pod("c", "y=j liveness")),
+			[]string{"Deployment a/b, container x (added)", "Deployment a/c, container y (added)", "Deployment a/a, container x (removed)", "Deployment a/a, container y (removed)"}, false},
+		"the name of two": {list(pod("a", "x=i liveness"), pod("a", "x=j liveness")), list(pod("a", "x=i liveness")),
+			[]string{"Deployment a/a, container x", "Deployment a/a, container x (removed)"}, false},
+		"the only container": {list(pod("a", "x=i liveness")), list(pod("a", "y=j")),
+			[]string{"Deployment a/a, container y (compared with x): loses liveness"}, true},
 		"all probes": {list(pod("a", "x=i liveness readiness")), list(pod("a", "x=j")),
 			[]string{"Deployment a/a, container x: loses liveness, readiness"}, true},
 		"all probes, renamed": {list(pod("a", "x=i liveness")), list(pod("b", "y=i")),
@@ -140,12 +165,39 @@ func TestRenames(t *testing.T) {
 				}
 				got = append(got, text)
 			}
+			if len(w.Containers) == 0 {
+				got = append(got, w.Heading()+": no probes")
+			}
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if r.Worse() != test.worse {
 			t.Errorf("%s: worse is %v", name, r.Worse())
+		}
+	}
+}
+
+// The output says what is compared although names differ, and why.
+func TestPairings(t *testing.T) {
+	for _, test := range []struct {
+		before, after check.Workload
+		want          []string
+	}{
+		{pod("a", "x=i:1 liveness"), pod("a", "x=j liveness"), nil},
+		{pod("a", "x=i:1 liveness"), as("Job", pod("a", "x=j")), []string{"Job a/a is compared with Deployment a/a, because they have the same name."}},
+		{pod("a", "x=i:1 liveness", "y=j"), pod("b", "z=i liveness", "y=j"), []string{
+			"Deployment a/b is compared with Deployment a/a, because both have the images i and j.",
+			"Container z of Deployment a/b is compared with container x, because both have the image i.",
+		}},
+		{pod("a", "x=i:1 liveness"), pod("b", "y=j liveness"), []string{
+			"Deployment a/b is compared with Deployment a/a only because neither manifest has another workload left: no name and no image tells whether they are the same.",
+			"Container y of Deployment a/b is compared with container x only because neither pod has another container: no name and no image tells whether they are the same.",
+		}},
+	} {
+		r := Compare(&check.Report{Workloads: []check.Workload{test.before}}, &check.Report{Workloads: []check.Workload{test.after}})
+		if diff := cmp.Diff(test.want, r.Workloads[0].Pairings()); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -18,6 +18,9 @@ func Markdown(w io.Writer, r *Report) error {
 	var same []string
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
+		for _, line := range w.Pairings() {
+			fmt.Fprintf(&b, "\n%s\n", render.Escape(line))
+		}
 		for j := range w.Containers {
 			c := &w.Containers[j]
 			if !c.Changed() {

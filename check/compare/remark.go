@@ -1,8 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"probesim.dev/check"
 )
 
 // Headline is the summary of the report for people: how much got better and worse.
@@ -18,26 +21,88 @@ func (r *Report) Headline() string {
 	return text
 }
 
-// Heading is the name of a workload, and says whether it is added, removed or renamed.
-func (w *Workload) Heading() string { return w.Title() + heading(w.Change, w.RenamedFrom) }
-
-// HeadingOf is the name of a container and of its workload, and says whether they are added, removed or renamed.
-func (w *Workload) HeadingOf(c *Container) string {
-	name := w.Title()
-	if w.RenamedFrom != "" { // the container says the rest
-		name = w.Heading()
+// Heading is the name of a workload, and says whether it is added, removed, or had another name or kind.
+func (w *Workload) Heading() string {
+	before := w.RenamedFrom
+	if w.KindBefore != "" {
+		before = w.titleBefore()
 	}
-	return fmt.Sprintf("%s, container %s%s", name, c.Name, heading(c.Change, c.RenamedFrom))
+	return w.Title() + heading(w.Change, before, w.Paired)
 }
 
-func heading(change Change, renamedFrom string) string {
+// HeadingOf is the name of a container and of its workload, and says whether they are added, removed, or had another name or kind.
+func (w *Workload) HeadingOf(c *Container) string {
+	name := w.Title()
+	if w.Change == Same { // the container says the rest
+		name = w.Heading()
+	}
+	return fmt.Sprintf("%s, container %s%s", name, c.Name, heading(c.Change, c.RenamedFrom, c.Paired))
+}
+
+func heading(change Change, before string, p *Pairing) string {
 	switch {
 	case change == Added || change == Removed:
 		return " (" + string(change) + ")"
-	case renamedFrom != "":
-		return " (renamed from " + renamedFrom + ")"
+	case p != nil && p.By == ByName:
+		return " (was " + before + ")"
+	case p != nil && p.By == LastLeft:
+		return " (compared with " + before + ")"
+	case before != "":
+		return " (renamed from " + before + ")"
 	}
 	return ""
+}
+
+// titleBefore is the name of a workload before the change.
+func (w *Workload) titleBefore() string {
+	namespace, name := w.Namespace, cmp.Or(w.RenamedFrom, w.Name)
+	if old, rest, other := strings.Cut(name, "/"); other {
+		namespace, name = old, rest
+	}
+	return check.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
+}
+
+// Pairings says which things with different names or kinds are compared, and why: the workload with one before the change, and its
+// containers. A wrong pair must not look like a fact.
+func (w *Workload) Pairings() []string {
+	var lines []string
+	if p := w.Paired; p != nil {
+		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.titleBefore(), p.because("neither manifest has another workload left")))
+	}
+	for i := range w.Containers {
+		if c := &w.Containers[i]; c.Paired != nil {
+			because := c.Paired.because("neither pod has another container")
+			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(), c.RenamedFrom, because))
+		}
+	}
+	return lines
+}
+
+// because ends a sentence with the reason of a pairing.
+func (p *Pairing) because(lastLeft string) string {
+	switch p.By {
+	case ByName:
+		return ", because they have the same name."
+	case LastLeft:
+		return " only because " + lastLeft + ": no name and no image tells whether they are the same."
+	}
+	return ", because both have the " + plural(len(p.Images), "image", "images") + " " + and(p.Images) + "."
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// and joins names for a sentence.
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // Remark says what the table of a container does not.
@@ -59,13 +124,12 @@ func (r *Remark) String() string { return r.Judgement() + ": " + r.Text }
 // Remarks returns the remarks about a container.
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
-	case len(c.Lost) == 1:
-		return []*Remark{{"the container loses its " + c.Lost[0] + " probe.", true}}
-	case len(c.Lost) > 1:
-		last := len(c.Lost) - 1
-		return []*Remark{{"the container loses its " + strings.Join(c.Lost[:last], ", ") + " and " + c.Lost[last] + " probes.", true}}
+	case len(c.Lost) > 0:
+		return []*Remark{{"the container loses its " + and(c.Lost) + plural(len(c.Lost), " probe.", " probes."), true}}
 	case c.Replaced:
 		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to compare.", true}}
+	case c.Change == Removed && w.unsettled:
+		return []*Remark{{"the manifest no longer has this " + w.Kind + ". If a new workload takes its place, compare does not know which one.", false}}
 	case c.Change == Removed && w.Change == Removed:
 		return []*Remark{{"the manifest no longer has this " + w.Kind + ".", false}}
 	case c.Change == Removed:

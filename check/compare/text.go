@@ -42,6 +42,12 @@ func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Na
 var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Same: report.Dim}
 
 func (t *writer) workload(w *Workload) {
+	for i, line := range w.Pairings() {
+		if i == 0 {
+			t.b.WriteByte('\n')
+		}
+		t.line(0, line, report.Plain)
+	}
 	for i := range w.Containers {
 		t.b.WriteByte('\n')
 		t.container(w, &w.Containers[i])

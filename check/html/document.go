@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"probesim.dev/bounds"
@@ -24,6 +25,7 @@ type document struct {
 // section is a container with probes, or a workload without such a container.
 type section struct {
 	ID           string
+	Title        string // of the workload; with its file if a workload of another file has the same title
 	Workload     *check.Workload
 	Container    *check.Container // nil if the workload has no container with probes
 	Counts       []count
@@ -68,7 +70,7 @@ func newDocument(r *check.Report) (*document, error) {
 			d.Sections = append(d.Sections, newSection(r, w, &w.Containers[k]))
 		}
 		if len(w.Containers) == 0 {
-			d.Sections = append(d.Sections, &section{Workload: w})
+			d.Sections = append(d.Sections, &section{Title: title(r, w), Workload: w})
 		}
 		last := d.Sections[len(d.Sections)-1]
 		last.Problem = w.Problem
@@ -143,7 +145,7 @@ func verdict(r *check.Report) string {
 var severities = []check.Severity{check.Error, check.Warning, check.Note}
 
 func newSection(r *check.Report, w *check.Workload, c *check.Container) *section {
-	s := &section{Workload: w, Container: c, Chart: newChart(r, w, c)}
+	s := &section{Title: title(r, w), Workload: w, Container: c, Chart: newChart(r, w, c)}
 	for _, severity := range severities {
 		n := 0
 		for i := range c.Findings {
@@ -158,6 +160,15 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 	}
 	s.Facts = render.Facts(c)
 	return s
+}
+
+// title returns the title of a workload, with its file if a workload of another file has the same title.
+func title(r *check.Report, w *check.Workload) string {
+	twice := slices.ContainsFunc(r.Workloads, func(other check.Workload) bool { return other.Title() == w.Title() && other.File != w.File })
+	if twice {
+		return w.Title() + " of " + w.File
+	}
+	return w.Title()
 }
 
 // down and up format a value for people, rounded to the safe side.

@@ -230,3 +230,19 @@ func TestNumberLinksToItsRun(t *testing.T) {
 		t.Errorf("%d numbers link to runs", n)
 	}
 }
+
+// TestHeadings checks that workloads of one name in two files have different headings, and that others do without the file.
+func TestHeadings(t *testing.T) {
+	workload := func(file, name string) check.Workload {
+		return check.Workload{Kind: "Pod", Name: name, File: file, Containers: []check.Container{{Name: "app"}}, Requirements: []check.Verification{{}}}
+	}
+	page := write(t, &check.Report{Workloads: []check.Workload{workload("a.yaml", "web"), workload("b.yaml", "web"), workload("b.yaml", "job")}})
+	for _, want := range []string{
+		"<h2>Pod web of a.yaml, container app</h2>", "<h2>Pod web of b.yaml, container app</h2>", "<h2>Pod job, container app</h2>",
+		"<h3>Requirements of Pod web of a.yaml</h3>", "<h3>Requirements of Pod web of b.yaml</h3>", "<h3>Requirements of Pod job</h3>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}

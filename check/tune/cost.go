@@ -35,9 +35,6 @@ type Alternative struct {
 	Costs       []Cost   `json:"costs,omitempty"`
 }
 
-// rows are the rows that can get worse.
-var rows = []check.RowID{check.Start, check.Restart, check.Retry, check.Stall, check.Silence, check.Serving, check.Ready, check.Unready, check.Detect, check.Recover}
-
 // noise is the greatest difference that is no cost.
 const noise = check.Seconds(100 * time.Millisecond)
 
@@ -46,7 +43,7 @@ func (s *search) costs(x setting) ([]Cost, error) {
 	s.exact = true
 	defer func() { s.exact = false }()
 	var list []Cost
-	for _, row := range rows {
+	for _, row := range check.Rows() {
 		before, err := s.guaranteed(s.old, row)
 		if err != nil {
 			return nil, err

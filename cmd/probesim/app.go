@@ -51,7 +51,7 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 		if asked {
 			return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
 		}
-		return nil, nil
+		return nil, o.onlyOneManifest(cmd.Name(), paths)
 	}
 	if info, err := os.Stat(paths[0]); !asked && (paths[0] == "-" || err != nil || info.IsDir()) {
 		return nil, nil // the loader reports what is wrong
@@ -76,12 +76,45 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 		}
 		return nil, nil
 	}
-	if asked {
-		return m, nil
-	}
-	found, err := scenarios.ReadManifest(m.Manifest, m.Data)
-	if err != nil || len(found.Workloads) == 0 {
+	if !asked && !hasWorkloads(m.Manifest, m.Data) {
 		return nil, nil
 	}
 	return m, nil
+}
+
+// hasWorkloads reports whether a file is a valid manifest with workloads.
+func hasWorkloads(name string, data []byte) bool {
+	m, err := scenarios.ReadManifest(name, data)
+	return err == nil && len(m.Workloads) > 0
+}
+
+// onlyOneManifest returns an error if one of several files is a manifest without a Scenario. With --keep-going, such a file is invalid,
+// and the others run.
+func (o *runOptions) onlyOneManifest(command string, paths []string) error {
+	if o.keepGoing {
+		return nil
+	}
+	var plain []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		data, err := readManifest(path)
+		if err == nil && !bytes.Contains(data, []byte(scenarios.APIVersion)) && hasWorkloads(path, data) {
+			plain = append(plain, path)
+		}
+	}
+	if len(plain) == 0 {
+		return nil
+	}
+	var names []string
+	for _, path := range plain {
+		names = append(names, printable.Text(path))
+	}
+	return fmt.Errorf(`%s: no Scenario, only workloads
+%s takes one manifest without a Scenario, or any number of scenario files
+Specify one manifest:
+  probesim %[2]s %[3]s
+or write a scenario for each:
+  probesim init -f %[3]s`, few(names), command, quote(plain[0]))
 }

@@ -208,7 +208,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
 		return errors.New("--fail-on: must be error, warning or note")
 	}
-	files, err := manifestReader{cmd.InOrStdin(), cmd.ErrOrStderr(), o.allowEmpty}.read(paths)
+	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
 	if err != nil {
 		if o.output == "github" {
 			annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
@@ -219,7 +219,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return &exitError{exitUsage, err}
 	}
 	var r *check.Report
-	c, err := runChecker(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r, c = c.Report(), nil
@@ -284,34 +284,39 @@ func (o *checkOptions) checkTargets(files []check.File) error {
 
 var errNoWorkload = errors.New("there is no workload")
 
-// runCheck checks manifests and shows progress.
-func runCheck(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Report, error) {
-	c, err := runChecker(ctx, files, o, parallel, stderr)
+// runCheck checks manifests and shows progress. The name of the manifests is for messages.
+func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Report, error) {
+	c, err := runChecker(cmd, files, name, o, parallel)
 	if err != nil {
 		return nil, err
 	}
 	return c.Report(), nil
 }
 
+// onStdin is the command line of each command that checks manifests, with a manifest on stdin. nothingDone says that it did nothing.
+var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -"}
+var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned"}
+
 // collectAfter is the growth of memory, in percent, after which garbage is collected during a search. A run of a search leaves nothing in
 // memory, so with the default of 100 a collection would follow every few runs.
 const collectAfter = 1000
 
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
-func runChecker(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*check.Checker, error) {
+func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker, error) {
+	ctx := cmd.Context()
 	c, err := check.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w%s", err, templateHint("check", files, err))}
+		return nil, &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[cmd.Name()], err, templateHint(onStdin[cmd.Name()], files, err))}
 	}
 	if c.Workloads() == 0 {
-		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: check needs at least one of %s", errNoWorkload, listed(files), scenarios.Workloads)}
+		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, cmd.Name(), scenarios.Workloads)}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	progress := newCounter(stderr, c.Tasks(), what)
+	progress := newCounter(cmd.ErrOrStderr(), c.Tasks(), what)
 	defer progress.stop()
 	p := pool{parallel: parallel, ahead: c.Tasks()}
 	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
@@ -373,7 +378,7 @@ func templateHint(command string, files []check.File, err error) string {
 	for _, f := range files {
 		isInvalid := slices.ContainsFunc(invalid, func(e scenarios.Error) bool { return e.File == f.Name })
 		if isInvalid && bytes.Contains(f.Data, []byte("{{")) {
-			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | probesim %s -", printable.Text(f.Name), command)
+			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s", printable.Text(f.Name), command)
 		}
 	}
 	return ""

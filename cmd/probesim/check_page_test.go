@@ -93,6 +93,33 @@ func (b *browser) bars() {
 	}
 }
 
+// TestCheckPageOfTwoFiles checks that workloads of one name in two files have different headings, on narrow screens too.
+func TestCheckPageOfTwoFiles(t *testing.T) {
+	var files []string
+	for _, name := range []string{"staging", "production"} {
+		file := filepath.Join(t.TempDir(), name+".yaml")
+		if err := os.WriteFile(file, []byte(checkedPod), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), append([]string{"check", "-o", "html", "--delays", "default"}, files...), &out, &errs); got != 0 {
+		t.Fatalf("exit code %d: %s", got, errs.String())
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(written(t, out.String()))
+	for i, file := range files {
+		b.want(fmt.Sprintf("#c%d h2", i+1), "Pod web of "+file+", container app")
+	}
+	b.fits()
+	b.shot("check-files", "#c2")
+	b.resize(400, 900)
+	b.fits()
+	b.shot("check-files-narrow", "#c2")
+	b.clean()
+}
+
 // TestCheckPageShowsRuns checks that a number opens the timeline of its run.
 func TestCheckPageShowsRuns(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
@@ -202,6 +229,8 @@ func TestComparePage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
 	b.want("h1", "worse")
+	b.want(".legend", "before: "+before)
+	b.want(".legend", "after: "+after)
 	b.want(".probes", "+ liveness")
 	b.want("tr.better", "comes up if its start takes up to")
 	b.want("tr.worse", "hung -> SIGTERM")
@@ -211,8 +240,37 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the bars before and after are %v wide", widths)
 	}
 	b.shot("compare", "body")
-	b.resize(500, 900)
-	b.fits()
+	for _, width := range []int{500, 400} {
+		b.resize(width, 900)
+		b.fits()
+	}
 	b.shot("compare-narrow", "body")
+	b.clean()
+}
+
+// TestComparePageOfRenamedWorkload checks that the page says why it compares two workloads with different names, on narrow screens too.
+func TestComparePageOfRenamedWorkload(t *testing.T) {
+	long := strings.Repeat("long-name-", 6) + "end" // 63 characters, the most
+	dir := t.TempDir()
+	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, long+".yaml")
+	renamed := strings.NewReplacer("name: web", "name: "+long, "image: web:1", "image: registry.example.com/"+long+":1").Replace(checkedPod)
+	for file, text := range map[string]string{before: checkedPod, after: renamed} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
+		t.Fatalf("exit code %d: %s", got, errs.String())
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(written(t, out.String()))
+	b.want(".pairing", "only because neither manifest has another workload left")
+	b.want("h2", "(compared with web)")
+	b.fits()
+	b.shot("compare-renamed", "body")
+	b.resize(400, 900)
+	b.fits()
+	b.shot("compare-renamed-narrow", "body")
 	b.clean()
 }

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/compare/html"
+	"probesim.dev/internal/printable"
 )
 
 // compareOptions are the flags of compare.
@@ -41,8 +42,9 @@ at worst. A difference below 0.1s does not count. Below the table are the
 findings that appear or disappear.
 
 compare matches workloads by kind, namespace and name, and containers by name.
-A workload or container with another name matches if its images tell which one
-it was.
+A workload with another kind or name, or a container with another name, matches
+if its name or its images tell which one it was, or if it is the last one. The
+output says why.
 
 With --fail-on worse, a lost probe is worse, and so is a container that another
 one replaces. A workload or container that is only removed is not.
@@ -125,14 +127,16 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 		return err
 	}
 	var reports []*check.Report
-	for _, files := range [][]check.File{before, after} {
-		r, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	names := o.names(paths)
+	for i, files := range [][]check.File{before, after} {
+		r, err := runCheck(cmd, files, names[i], options, o.parallel)
 		if err != nil {
 			return err
 		}
 		reports = append(reports, r)
 	}
 	r := compare.Compare(reports[0], reports[1])
+	r.Before, r.After = names[0], names[1]
 	if r.Scenarios, err = o.runPairs(cmd, pairs); err != nil {
 		return err
 	}
@@ -148,9 +152,23 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 	return nil
 }
 
+// names returns the names of both manifests for people.
+func (o *compareOptions) names(paths []string) (names [2]string) {
+	for i := range names {
+		path := paths[min(i, len(paths)-1)]
+		if names[i] = printable.Text(path); path == "-" {
+			names[i] = "stdin"
+		}
+	}
+	if o.beforeRef != "" {
+		names[0] += " at " + printable.Text(o.beforeRef)
+	}
+	return names
+}
+
 // read reads both manifests.
 func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []check.File, err error) {
-	r := manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr()}
+	r := newManifestReader(cmd, false)
 	last := paths[len(paths)-1]
 	if o.beforeRef == "" {
 		before, err = r.read(paths[:1])

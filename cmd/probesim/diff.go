@@ -41,8 +41,8 @@ By default, diff compares the oldest and the newest release that the scenario
 allows in kubernetesVersions, or that probesim supports. It skips scenarios that
 allow only one version. --kubernetes overrides both.
 
-These do not count as differences: event messages, status patches without a
-visible change, and the order of records at the same instant.
+These do not count as differences: messages, status patches without a visible
+change, and the order of records at the same instant.
 
 Exit codes:
   0    no difference

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
@@ -20,7 +22,12 @@ import (
 type manifestReader struct {
 	stdin      io.Reader
 	stderr     io.Writer // for the names of files that it passes over
+	onStdin    string    // the command line that reads a manifest from stdin
 	allowEmpty bool      // a file without an object or a directory without manifests is no error
+}
+
+func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
+	return manifestReader{cmd.InOrStdin(), cmd.ErrOrStderr(), onStdin[cmd.Name()], allowEmpty}
 }
 
 // read reads files, the manifests in directories, and stdin. With allowEmpty, it passes over the same named files as in a directory: a tool that names the
@@ -68,7 +75,7 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 // readDirectory reads the manifests in a directory and below it. It passes over files without any object of Kubernetes, such as the values of
 // a chart, and names them.
 func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
-	names, err := manifestsIn(dir)
+	names, err := r.manifestsIn(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func isLargeOther(name string) bool {
 
 // manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
 // kustomize combines the others. A Helm chart is an error: its templates are no manifests.
-func manifestsIn(dir string) ([]string, error) {
+func (r manifestReader) manifestsIn(dir string) ([]string, error) {
 	var names []string
 	var charts []error
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -137,7 +144,7 @@ func manifestsIn(dir string) ([]string, error) {
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir() && isChart(name):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Check what it renders:\n  helm template %s | probesim check -", printable.Text(name), quote(name)))
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), quote(name), r.onStdin))
 			return filepath.SkipDir
 		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):

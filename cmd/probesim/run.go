@@ -69,8 +69,8 @@ func newRun() *cobra.Command {
 		Long: `Run scenarios and check their expectations. PATH is a scenario file, a directory
 to search for scenario files, or - for stdin.
 
-PATH can also be a manifest without a Scenario. All its programs are then
-healthy, and each --app says what happens to them:
+A single PATH can also be a manifest without a Scenario. All its programs are
+then healthy, and each --app says what happens to them:
   start 45s..70s             nothing listens for this time after each start
   stall 12s every 1h         they freeze
   down 2m at 10m             nothing listens

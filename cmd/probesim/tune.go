@@ -81,7 +81,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	files, err := manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr()}.read(paths)
+	files, err := newManifestReader(cmd, false).read(paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -105,7 +105,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint("tune", files, err))}
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint(onStdin["tune"], files, err))}
 	}
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
@@ -162,12 +162,12 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 	if !r.Changed() {
 		return nil
 	}
-	before, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	before, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil {
 		return err
 	}
 	options.Modify = r.Modify
-	after, err := runCheck(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	after, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (c *claimer) absent() {
 	}
 	for _, list := range [][]v1.Container{c.object.Spec.InitContainers, c.object.Spec.Containers} {
 		for i := range list {
-			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			for _, probe := range trace.ProbeTypes {
 				if incident.ProbeOf(&list[i], probe) == nil || len(c.failures(list[i].Name, probe)) > 0 || c.kills(list[i].Name, probe) > 0 {
 					continue
 				}

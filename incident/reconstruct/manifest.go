@@ -146,7 +146,7 @@ func (m *model) manifest() {
 	m.assumed = append(m.assumed, "The recording does not have the pod: its probes and settings are inferred from its events")
 	for _, name := range m.pod.Containers() {
 		c := v1.Container{Name: name, Image: "unknown"}
-		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		for _, probe := range trace.ProbeTypes {
 			m.assumeProbe(&c, probe)
 		}
 		pod.Spec.Containers = append(pod.Spec.Containers, c)
@@ -165,7 +165,7 @@ func (m *model) container(old *v1.Container) v1.Container {
 	}
 	if m.pod.Partial {
 		m.addPorts(&c)
-		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		for _, probe := range trace.ProbeTypes {
 			if incident.ProbeOf(&c, probe) == nil {
 				m.assumeProbe(&c, probe)
 			}
@@ -176,7 +176,7 @@ func (m *model) container(old *v1.Container) v1.Container {
 
 // addPorts adds the named ports of probes to a container from an incomplete text, which may lack them.
 func (m *model) addPorts(c *v1.Container) {
-	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+	for _, probe := range trace.ProbeTypes {
 		p := incident.ProbeOf(c, probe)
 		if p == nil {
 			continue

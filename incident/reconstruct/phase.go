@@ -41,7 +41,7 @@ func (s *search) ages() []time.Duration {
 	}
 	for _, containers := range [][]v1.Container{s.model.object.Spec.InitContainers, s.model.object.Spec.Containers} {
 		for i := range containers {
-			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			for _, probe := range trace.ProbeTypes {
 				if p := incident.ProbeOf(&containers[i], probe); p != nil && period(p) < 100*time.Second {
 					if age := period(p) + 337*time.Millisecond; !slices.Contains(list, age) {
 						list = append(list, age)
@@ -131,7 +131,7 @@ func (s *search) ticks() []ticks {
 	var list []ticks
 	for _, containers := range [][]v1.Container{s.model.object.Spec.InitContainers, s.model.object.Spec.Containers} {
 		for i := range containers {
-			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			for _, probe := range trace.ProbeTypes {
 				p := incident.ProbeOf(&containers[i], probe)
 				runs := s.probeRuns(containers[i].Name, probe)
 				if p == nil || len(runs) == 0 {

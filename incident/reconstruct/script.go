@@ -109,7 +109,7 @@ func (t *script) clone() *script {
 }
 
 func probesOf(c *v1.Container) []trace.Probe {
-	return slices.DeleteFunc([]trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}, func(p trace.Probe) bool { return incident.ProbeOf(c, p) == nil })
+	return slices.DeleteFunc(slices.Clone(trace.ProbeTypes), func(p trace.Probe) bool { return incident.ProbeOf(c, p) == nil })
 }
 
 const unrecordedFailure = "The recording has no such failure. Other facts tell that the probe failed."

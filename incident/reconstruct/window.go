@@ -33,7 +33,7 @@ func (m *model) windows() []Window {
 	var list []Window
 	for _, containers := range [][]v1.Container{m.object.Spec.InitContainers, m.object.Spec.Containers} {
 		for i := range containers {
-			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			for _, probe := range trace.ProbeTypes {
 				list = append(list, m.windowsOf(&containers[i], probe)...)
 			}
 		}

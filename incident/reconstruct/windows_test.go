@@ -270,7 +270,7 @@ func compare(p *proof, truth []trace.Record, program fakeruntime.Pod, r *Result)
 	for _, c := range append(slices.Clone(object.Spec.InitContainers), object.Spec.Containers...) {
 		real := livesOf(truth, zero, key, c.Name)
 		again := livesOf(r.Run.Records, r.Zero, key, c.Name)
-		for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		for _, probe := range trace.ProbeTypes {
 			inferred := stretches(inferredProgram.Containers[c.Name].Program.Rules, probe, again, r.Zero, r.model.end)
 			generated := stretches(program.Containers[c.Name].Program.Rules, probe, real, zero, r.model.end)
 			for _, f := range r.model.failures(c.Name, probe) {

@@ -34,8 +34,8 @@ type Line struct {
 	Record *trace.Record
 }
 
-// Difference describes how the second run differs from the first. These do not count as differences: the messages of events,
-// which change with each release, status patches without a visible change, and the order of records at one instant.
+// Difference describes how the second run differs from the first. These do not count as differences: messages, whose wording changes with
+// each release, status patches without a visible change, and the order of records at one instant.
 type Difference struct {
 	// First is the virtual time of the first difference.
 	First virtual.Time
@@ -50,14 +50,17 @@ type Difference struct {
 	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later than First.
 	AroundDivergence []Line
 
-	// Messages lists events that differ in their message only. Compare sets it only if the runs are the same otherwise.
+	// Messages lists the messages that differ. Compare sets it only if the runs are the same otherwise.
 	Messages []Message
 }
 
-// Message is an event whose message differs between two runs.
-type Message struct{ Reason, A, B string }
+// Message is a message that differs between two runs: that of an event, of a probe run, or of another action with a result.
+type Message struct {
+	Of   string // the reason of the event, or the action and its result: "liveness failure"
+	A, B string
+}
 
-// Same reports whether the runs are the same, except for messages of events.
+// Same reports whether the runs are the same, except for messages.
 func (d *Difference) Same() bool { return len(d.Around) == 0 }
 
 // Compare returns how run b differs from run a.
@@ -119,9 +122,15 @@ func visible(r Run) []item {
 	return items
 }
 
-// keyOf returns the part of a record to compare: everything except the message of an event.
+// isText reports whether the message of a record is text for people, and not the name of what happens. The result of a probe run says what the
+// kubelet does. Its message only says the same in words.
+func isText(k trace.Kind) bool {
+	return slices.Contains([]trace.Kind{trace.Event, trace.ProbeExecuted, trace.HookEnded, trace.ImagePullEnded}, k)
+}
+
+// keyOf returns the part of a record to compare: everything except a message for people.
 func keyOf(r trace.Record) []byte {
-	if r.Kind == trace.Event {
+	if isText(r.Kind) {
 		r.Message = ""
 	}
 	return trace.AppendObserved(nil, &r)
@@ -171,14 +180,28 @@ func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 	return append(lines, next...)
 }
 
-// messages returns the messages of events that differ, each pair once. Both runs have the same records otherwise.
+// messages returns the messages that differ, each pair once. Both runs have the same records otherwise.
 func messages(x, y []item) []Message {
 	var list []Message
 	for i := range x {
-		w := Message{x[i].record.Reason, x[i].record.Message, y[i].record.Message}
-		if x[i].record.Kind == trace.Event && w.A != w.B && !slices.Contains(list, w) {
-			list = append(list, w)
+		r := x[i].record
+		m := Message{messageOf(r), r.Message, y[i].record.Message}
+		if isText(r.Kind) && m.A != m.B && !slices.Contains(list, m) {
+			list = append(list, m)
 		}
 	}
 	return list
+}
+
+// messageOf says what the message of a record is about.
+func messageOf(r *trace.Record) string {
+	switch r.Kind {
+	case trace.ProbeExecuted:
+		return string(r.Probe) + " " + string(r.Result)
+	case trace.ImagePullEnded:
+		return "image pull " + string(r.Result)
+	case trace.HookEnded:
+		return r.Reason + " " + string(r.Result)
+	}
+	return r.Reason
 }

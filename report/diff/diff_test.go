@@ -27,7 +27,11 @@ func web(lines ...string) Run {
 		case trace.Event:
 			rec.Container, rec.Reason, rec.Message = "app", f[2], strings.Join(f[3:], " ")
 		case trace.ProbeExecuted:
-			rec.Container, rec.Probe, rec.Result = "app", trace.Liveness, trace.Result(f[2])
+			rec.Container, rec.Probe, rec.Result, rec.Message = "app", trace.Liveness, trace.Result(f[2]), strings.Join(f[3:], " ")
+		case trace.ImagePullEnded, trace.HookEnded:
+			rec.Container, rec.Reason, rec.Result, rec.Message = "app", "postStart", trace.Result(f[2]), strings.Join(f[3:], " ")
+		case trace.ImagePullStarted:
+			rec.Container, rec.Message = "app", f[2]
 		case trace.ContainerStarted:
 			rec.Container, rec.Instance = "app", len(f)-2
 		}
@@ -98,12 +102,31 @@ func TestCompareIgnoresTheOrderWithinAnInstant(t *testing.T) {
 	}
 }
 
+// TestMessages compares runs that differ in messages. Another result, another time and another image are no text.
 func TestMessages(t *testing.T) {
-	a, b := web("1s Event Created Created container: app", "2s Event Created Created container: app"), web("1s Event Created Container created", "2s Event Created Container created")
-	d := Compare(a, b)
-	want := []Message{{"Created", "Created container: app", "Container created"}}
-	if !d.Same() || cmp.Diff(want, d.Messages) != "" {
-		t.Errorf("same: %v, messages (-want +got):\n%s", d.Same(), cmp.Diff(want, d.Messages))
+	for name, test := range map[string]struct {
+		a, b     Run
+		want     string // of describe
+		messages []Message
+	}{
+		"events": {
+			web("1s Event Created Created container: app", "2s Event Created Created container: app"), web("1s Event Created Container created", "2s Event Created Container created"),
+			"", []Message{{"Created", "Created container: app", "Container created"}}},
+		"a probe, a hook and a pull": {
+			web("1s ImagePullEnded failure no", "2s HookEnded failure not found", "3s ProbeExecuted failure refused"),
+			web("1s ImagePullEnded failure none", "2s HookEnded failure missing", "3s ProbeExecuted failure connection refused"),
+			"", []Message{{"image pull failure", "no", "none"}, {"postStart failure", "not found", "missing"}, {"liveness failure", "refused", "connection refused"}}},
+		"a later probe":  {web("3s ProbeExecuted failure refused"), web("4s ProbeExecuted failure connection refused"), "3s", nil},
+		"another result": {web("3s ProbeExecuted failure refused"), web("3s ProbeExecuted error refused"), "3s diverges 3s", nil},
+		"another image":  {web("1s ImagePullStarted web:1"), web("1s ImagePullStarted web:2"), "1s diverges 1s", nil},
+	} {
+		d := Compare(test.a, test.b)
+		if got := describe(d); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+		if diff := cmp.Diff(test.messages, d.Messages); diff != "" {
+			t.Errorf("%s: messages (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -154,7 +154,7 @@ func (t *tally) measures(end virtual.Time) []Measure {
 		list = append(list, Measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
 			Measure{Container: c.name, What: "stops by the kubelet", Value: fmt.Sprint(c.stops)},
 			Measure{Container: c.name, What: "last exit", Value: c.exit})
-		for _, kind := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+		for _, kind := range trace.ProbeTypes {
 			if p := c.probes[kind]; p != nil {
 				list = append(list, Measure{Container: c.name, What: string(kind) + " probes", Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
 			}

@@ -169,7 +169,7 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 	if len(c.Hooks) > 0 {
 		lanes = append(lanes, actionLane("hooks", of, 2, number, c.Hooks, end))
 	}
-	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+	for _, probe := range trace.ProbeTypes {
 		if runs := c.Probes[probe]; len(runs) > 0 {
 			l := &lane{Label: string(probe), Of: of, Kind: "probe", Pod: number, records: runs}
 			lanes = append(lanes, l.hatch(c.Unknown[string(probe)]))

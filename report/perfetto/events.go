@@ -119,7 +119,7 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	}
 	m.actions(process, name+" image pulls", c.Pulls)
 	m.actions(process, name+" hooks", c.Hooks)
-	for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+	for _, probe := range trace.ProbeTypes {
 		if shots := c.Probes[probe]; len(shots) > 0 {
 			m.probes(process, m.thread(process, name+" "+string(probe)), shots)
 		}

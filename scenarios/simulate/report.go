@@ -66,7 +66,7 @@ func (r *Result) probeNotes() []string {
 	for _, p := range r.Plan.Pods() {
 		for c := range podutil.Containers(&p.Pod.Spec) {
 			unknown := scenarios.UnknownPorts(c)
-			for _, probe := range []trace.Probe{trace.Startup, trace.Liveness, trace.Readiness} {
+			for _, probe := range trace.ProbeTypes {
 				if prober.ProbeOf(c, probe) == nil {
 					continue
 				}

@@ -15,7 +15,7 @@ func s(n float64) check.Seconds { return check.Seconds(n * float64(time.Second))
 // sample is a report with every part that a page can have.
 func sample(text string) *compare.Report {
 	finding := []check.Finding{{Severity: "warning", File: text, Line: 3, Message: text}}
-	return &compare.Report{Kubernetes: []string{text}, Delays: text, Workloads: []compare.Workload{
+	return &compare.Report{Kubernetes: []string{text}, Delays: text, Before: text, After: text, Workloads: []compare.Workload{
 		{
 			Kind: text, Name: text, Change: compare.Same, Problems: []string{text},
 			Requirements: []check.Verification{{Requirement: text}},
@@ -28,7 +28,7 @@ func sample(text string) *compare.Report {
 				},
 			}, {Name: "other", Change: compare.Same}, {Name: text, Change: compare.Same, RenamedFrom: text, Lost: []string{text}, Before: []check.Probe{{Type: "startup", Text: text}}}},
 		},
-		{Kind: text, Name: text, Change: compare.Same, RenamedFrom: text, Containers: []compare.Container{{Name: text, Change: compare.Removed}}},
+		{Kind: text, Name: text, Change: compare.Same, RenamedFrom: text, Paired: &compare.Pairing{By: compare.ByImages, Images: []string{text}}, Containers: []compare.Container{{Name: text, Change: compare.Removed}}},
 		{Kind: text, Name: text, Change: compare.Removed},
 	}, Scenarios: []compare.Scenario{{Name: text, Kubernetes: text, Runs: 2, Numbers: []compare.Pair{
 		{Pods: text, Number: compare.Restarts, Better: 1}, {Pods: text, Number: compare.Unready}, {Pods: text + "2", Number: compare.Restarts},
@@ -69,6 +69,18 @@ func TestRemarks(t *testing.T) {
 		"<h2>name name (renamed from name), container name (removed)</h2>",
 		`<span class="badge ok">Not worse</span> the pod no longer has this container.`,
 	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+// TestNames checks that the page names both manifests, and what it compares in spite of another name.
+func TestNames(t *testing.T) {
+	r := sample("name")
+	r.Before, r.After = "old.yaml", "new.yaml"
+	page := write(t, r)
+	for _, want := range []string{"before: old.yaml<", "after: new.yaml<", "<p class=\"pairing\">name name is compared with name name, because both have the image name.</p>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
