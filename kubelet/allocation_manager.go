@@ -35,13 +35,18 @@ func (k *Kubelet) resourcesOf(pod *v1.Pod) podResources {
 		}
 		of[c.Name] = c.Resources
 	})
-	if !slices.ContainsFunc(pod.Spec.Containers, hasResources) && !slices.ContainsFunc(pod.Spec.InitContainers, hasResources) {
+	if !anyHasResources(pod) {
 		return nil
 	}
 	return of
 }
 
 func hasResources(c v1.Container) bool { return len(c.Resources.Requests)+len(c.Resources.Limits) > 0 }
+
+// anyHasResources reports whether a container of the pod has a request or a limit.
+func anyHasResources(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, hasResources) || slices.ContainsFunc(pod.Spec.InitContainers, hasResources)
+}
 
 // eachResizable calls f for the containers that a resize can change (IsResizableContainer in
 // pkg/kubelet/allocation/allocation_manager.go at v1.37.0).

@@ -127,6 +127,9 @@ func (k *Kubelet) deleteOrphanedMirrors(p *sim.Proc) {
 // restartStaticPods hands static pods to a new worker, in any order, if the manifest came again while the pod terminated
 // (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) restartStaticPods() {
+	if len(k.podManager.static) == 0 {
+		return
+	}
 	var pods []*v1.Pod
 	for _, name := range slices.Sorted(maps.Keys(k.podManager.static)) {
 		pod := k.podManager.static[name]

@@ -17,10 +17,10 @@ const (
 // has a limit only if all containers have one; otherwise the earlier limit stays as long as the pod runs (generateAPIPodStatus and
 // convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
-	requests, limits := sumOf(pod, requestsOf), sumOf(pod, limitsOf)
-	if !k.profile.InPlacePodLevelResourcesVerticalScaling || len(requests)+len(limits) == 0 {
+	if !k.profile.InPlacePodLevelResourcesVerticalScaling || !anyHasResources(pod) {
 		return
 	}
+	requests, limits := sumOf(pod, requestsOf), sumOf(pod, limitsOf)
 	allocated := requests.DeepCopy()
 	if pod.Status.Phase == v1.PodRunning {
 		if requests.Cpu().MilliValue() <= minShares {

@@ -43,6 +43,9 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 				{&r.PostStart, "postStart hook", ofHook(hooks(c).PostStart)},
 				{&r.PreStop, "preStop hook", ofHook(hooks(c).PreStop)},
 			} {
+				if *s.series == nil {
+					continue
+				}
 				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name, sender: s.sender, scheme: "http"}
 				if s.get != nil && s.get.Scheme == v1.URISchemeHTTPS {
 					w.scheme = "https"
@@ -66,9 +69,6 @@ type watchdog struct {
 
 // watch returns a series with a watchdog around each of its handlers.
 func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
-	if s == nil {
-		return nil
-	}
 	watched := *s
 	watched.Items = slices.Clone(s.Items)
 	copies := map[*fakeruntime.Answer]*fakeruntime.Answer{}

@@ -54,11 +54,19 @@ func (u *use) within(outer *use) {
 // the method. RunUntil reports the latter error too, because the caller may ignore it.
 func (n *Node) begin(d demand) (*use, error) {
 	u := &use{kind: method}
-	u.locate()
-	if n == nil || n.sim == nil {
+	isNode := n != nil && n.sim != nil
+	if !isNode || n.use.Load() == nil { // a use inside another one needs its place only if the node refuses it
+		u.locate()
+	}
+	if !isNode {
 		panic(fmt.Sprintf("node: %s: this is not a node: create it with node.New", u))
 	}
-	if err := n.refuses(u, d); err != nil {
+	err := n.refuses(u, d)
+	if err != nil && u.callers[0] == 0 {
+		u.locate()
+		err = n.refuses(u, d)
+	}
+	if err != nil {
 		if errors.Is(err, ErrInUse) {
 			n.misuse.CompareAndSwap(nil, &err)
 		}
@@ -166,6 +174,9 @@ func errorOf(panicked any) error {
 // String describes the use and its place, such as "Advance at /src/web_test.go:12".
 func (u *use) String() string {
 	if u.callers[0] == 0 {
+		if u.name == "" && u.root != nil && u.root != u {
+			return u.root.String()
+		}
 		return u.name
 	}
 	name, place := origin(u.callers[:])

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -85,21 +84,18 @@ func (s *Sim) leap(first *Timer) {
 	for _, t := range s.timers.standing {
 		if t.set > 0 && t.idle != nil && t.at <= until { // a later one does not fire
 			until = min(until, max(t.idle.Until(), t.at-1))
-			l.all = append(l.all, leaper{timer: t, idle: t.idle, next: t.at, set: virtual.Min, before: virtual.Min, number: t.set})
+			l.add(leaper{timer: t, idle: t.idle, next: t.at, set: virtual.Min, before: virtual.Min, number: t.set})
 		}
 	}
 	l.fire(until, s.Canonical())
 	// The last firings follow each other in the order in which they would set their timers.
-	slices.SortFunc(l.all, leaper.compareSet)
 	now := s.now
-	for i := range l.all {
-		if f := &l.all[i]; f.times > 0 {
-			s.now = f.at
-			f.timer.count(s, f.times)
-			s.meter.Skip(f.times, f.at)
-			f.idle.Fire(f.times, f.at, f.end)
-			now = max(now, f.at)
-		}
+	for f := l.firstToSet(); f != nil; f = l.firstToSet() {
+		s.now = f.at
+		f.timer.count(s, f.times)
+		s.meter.Skip(f.times, f.at)
+		f.idle.Fire(f.times, f.at, f.end)
+		now, f.times = max(now, f.at), 0
 	}
 	s.now = now
 }
@@ -116,10 +112,16 @@ type leaper struct {
 	at, end virtual.Time // of its last firing
 }
 
-// compareSet compares timers by the order in which they were set. Timers that are set at one time fire then, in the order in which they
+// setBefore reports whether a timer was set before another one. Timers that are set at one time fire then, in the order in which they
 // were set before.
-func (l leaper) compareSet(o leaper) int {
-	return cmp.Or(cmp.Compare(l.set, o.set), cmp.Compare(l.before, o.before), cmp.Compare(l.number, o.number))
+func (l *leaper) setBefore(o *leaper) bool {
+	switch {
+	case l.set != o.set:
+		return l.set < o.set
+	case l.before != o.before:
+		return l.before < o.before
+	}
+	return l.number < o.number
 }
 
 // fire notes a firing whose work ends at a time.
@@ -145,8 +147,9 @@ func (l *leaper) fireUntil(until virtual.Time) {
 
 // leapers are the idle timers of a leap. The zero value has none.
 type leapers struct {
-	all  []leaper
-	ends []virtual.Time // of the firing that fits looks at
+	all     []leaper
+	ordered int            // how many of them have an order that matters. They come first.
+	ends    []virtual.Time // of the firing that fits looks at
 
 	// Firings whose work overlaps are leapt over together or not at all.
 	saved []leaper       // all, before the first of these firings
@@ -154,47 +157,63 @@ type leapers struct {
 	until virtual.Time   // when the last of them returns
 }
 
-func (l *leapers) begin() { l.all, l.until = l.all[:0], virtual.Min }
+func (l *leapers) begin() { l.all, l.ordered, l.until = l.all[:0], 0, virtual.Min }
+
+func (l *leapers) add(t leaper) {
+	l.all = append(l.all, t)
+	if !t.idle.AnyOrder {
+		last := len(l.all) - 1
+		l.all[l.ordered], l.all[last] = l.all[last], l.all[l.ordered]
+		l.ordered++
+	}
+}
 
 // fire notes firings until a time, as long as the order among them does not matter.
 func (l *leapers) fire(until virtual.Time, canonical bool) {
-	for range longestLeap {
-		first := l.first()
-		if first == nil || first.next > until {
-			l.fireInAnyOrder(until)
-			return
-		}
-		at := first.next
-		l.fireInAnyOrder(at - 1)
+	first := l.first()
+	for n := 0; n < longestLeap && first != nil && first.next <= until; n++ {
 		end, ok := l.fits(first, until, canonical)
 		if !ok {
 			break
 		}
 		first.fire(end)
+		first = l.first()
 	}
-	if first := l.first(); first != nil && first.next <= l.until { // not all work that overlaps can be leapt over
+	if first != nil && first.next <= l.until { // not all work that overlaps can be leapt over
 		copy(l.all, l.saved)
+		first = l.first()
+	}
+	if first != nil {
+		until = min(until, first.next-1)
+	}
+	for i := l.ordered; i < len(l.all); i++ {
+		l.all[i].fireUntil(until)
 	}
 }
 
 // first returns the timer that fires next of those whose order matters, nil if there is none.
 func (l *leapers) first() *leaper {
-	var first *leaper
-	for i := range l.all {
-		if t := &l.all[i]; !t.idle.AnyOrder && (first == nil || t.next < first.next || t.next == first.next && t.compareSet(*first) < 0) {
+	if l.ordered == 0 {
+		return nil
+	}
+	first := &l.all[0]
+	for i := 1; i < l.ordered; i++ {
+		if t := &l.all[i]; t.next < first.next || t.next == first.next && t.setBefore(first) {
 			first = t
 		}
 	}
 	return first
 }
 
-// fireInAnyOrder notes the firings until a time of the timers whose order does not matter.
-func (l *leapers) fireInAnyOrder(until virtual.Time) {
+// firstToSet returns the timer that has fired and would be set first, or nil.
+func (l *leapers) firstToSet() *leaper {
+	var first *leaper
 	for i := range l.all {
-		if t := &l.all[i]; t.idle.AnyOrder {
-			t.fireUntil(until)
+		if t := &l.all[i]; t.times > 0 && (first == nil || t.setBefore(first)) {
+			first = t
 		}
 	}
+	return first
 }
 
 // fits returns when the work of the next firing of a timer ends, and whether a leap can go over the firing: its work ends until a time,
@@ -211,9 +230,9 @@ func (l *leapers) fits(f *leaper, until virtual.Time, canonical bool) (end virtu
 		return end, false
 	}
 	overlaps := at <= l.until
-	for i := range l.all {
+	for i := range l.ordered {
 		t := &l.all[i]
-		if t == f || t.idle.AnyOrder {
+		if t == f {
 			continue
 		}
 		if t.next == at && !canonical {
