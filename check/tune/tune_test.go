@@ -209,7 +209,7 @@ func TestRetryNeedsADelay(t *testing.T) {
 	if w := r.Workloads[0].Containers[0].Wider; w == nil || w.Field != "startupProbe.initialDelaySeconds" || w.Margin <= 0 {
 		t.Errorf("the wider setting is %+v", w)
 	}
-	edited, err := r.Edit(f)
+	edited, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check
 
 // meets checks that the changed file meets the requirements.
 func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
-	edited, err := r.Edit(f)
+	edited, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}
