@@ -27,6 +27,25 @@ func (s *Subject) alone() bool {
 	return len(s.pod.Spec.Containers) == 1 && len(s.pod.Spec.ReadinessGates) == 0
 }
 
+// ReadyLimits returns limits of UntilReady, or of UntilReadyOnYoungKubelet, that follow from the settings without a run: the limits over programs that are
+// up at once and those that come up later. If exact is true, the greatest time over all nodes is the returned one, or less than a microsecond more, or the
+// container does not become ready in some case.
+func (s *Subject) ReadyLimits(n Nodes, onYoungKubelet bool) (least, greatest time.Duration, exact bool) {
+	derives, never, limits := s.derivesReady, s.neverLater, s.readyLimits
+	if onYoungKubelet {
+		derives, never, limits = s.derivesReadyWhenYoung, s.neverLaterWhenYoung, s.readyLimitsWhenYoung
+	}
+	if !derives() {
+		return 0, Never, false
+	}
+	least, greatest = limits(n, true)
+	if !never(n) {
+		leastLater, greatestLater := limits(n, false)
+		least, greatest = min(least, leastLater), max(greatest, greatestLater)
+	}
+	return least, greatest, true
+}
+
 // readyLimits returns limits of the time from up until ready of a first instance. They follow from the rules of the kubelet, in any order of
 // events at one instant.
 //

@@ -13,6 +13,46 @@ func (s *Subject) derivesStart() bool {
 	return !s.Profile.ContainerScopedProbes && !s.Profile.MutableContainerProbes
 }
 
+// StartLimits returns limits of Start that follow from the settings without a run. No case passes them. The greatest one is Never if the settings leave
+// open whether a run ends with a stop. If exact is true, the least limit over all nodes is the returned one, or less than a microsecond greater.
+func (s *Subject) StartLimits(n Nodes, which StartCase) (least, greatest time.Duration, exact bool) {
+	if s.killer() == "" || !s.derivesStart() {
+		return 0, Never, false
+	}
+	least, greatest = s.startLimits(n, which)
+	exact = !s.stopsBefore(n, which)
+	for _, p := range probeTypes {
+		if s.Probe(p) == nil || s.stopsWithin(p) <= LongestLimit {
+			continue
+		}
+		greatest = Never
+		exact = exact && which == AfterCrashWhileStarting // the crash can come just before the end of a start, however long this may take
+	}
+	if !exact {
+		greatest = Never
+	}
+	return least, greatest, exact
+}
+
+// stopsBefore reports whether a probe can stop the instance that crashes before. It fails because of the exit until the kubelet acts on it. A crash
+// while starting comes after half of the longest start, so about half of the failures are left then.
+func (s *Subject) stopsBefore(n Nodes, which StartCase) bool {
+	p, left := trace.Liveness, time.Duration(0)
+	switch which {
+	case AfterCrash:
+		if s.Probe(p) == nil {
+			return false
+		}
+		left = s.failures(p)
+	case AfterCrashWhileStarting:
+		p = s.killer()
+		left = (s.failures(p) - 1) / 2
+	default:
+		return false
+	}
+	return left < 2 || s.failsOften(p, left, s.failsWithin(n, p))
+}
+
 // startLimits returns limits of a start, which follow from the rules of the kubelet.
 //
 // A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
@@ -101,7 +141,7 @@ func nextTick(after, period time.Duration, start fakeruntime.Draw, greatest bool
 func (s *Subject) afterFailures(n Nodes) time.Duration {
 	p := trace.Liveness
 	shown, _ := s.shown(n, false)
-	left, within := s.failures(p)-1, s.failsWithin(n)
+	left, within := s.failures(p)-1, s.failsWithin(n, p)
 	for failed := time.Duration(1); left > 0 && s.failsOften(p, failed, within); failed++ {
 		left--
 	}
@@ -114,17 +154,17 @@ func (s *Subject) failsOften(p trace.Probe, times, within time.Duration) bool {
 	return times == 1 || s.Probe(p).Exec == nil && (times-1)*s.period(p) <= within
 }
 
-// failsWithin returns the longest time from the begin of the first run of the liveness probe that fails because of an exit until the kubelet acts
+// failsWithin returns the longest time from the begin of the first run of a probe that fails because of an exit until the kubelet acts
 // on the exit. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this relist,
 // the kubelet acts only after the next one (podWorkerLoop in pkg/kubelet/pod_workers.go and updateCache in pkg/kubelet/pleg/generic.go at
 // v1.37.0).
-func (s *Subject) failsWithin(n Nodes) time.Duration {
-	return s.failsUnseen(n) + time.Second + n.lists() + s.look(n)
+func (s *Subject) failsWithin(n Nodes, p trace.Probe) time.Duration {
+	return s.failsUnseen(n, p) + time.Second + n.lists() + s.look(n)
 }
 
 // failsUnseen is like failsWithin, but until a relist shows the exit to the syncs.
-func (s *Subject) failsUnseen(n Nodes) time.Duration {
-	return s.answered(n, trace.Liveness) + time.Second + 2*s.look(n)
+func (s *Subject) failsUnseen(n Nodes, p trace.Probe) time.Duration {
+	return s.answered(n, p) + time.Second + 2*s.look(n)
 }
 
 // carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and
@@ -135,7 +175,7 @@ func (s *Subject) carriesStart(n Nodes, which StartCase) bool {
 		return false
 	}
 	p := trace.Liveness
-	return which == AfterLivenessKill || which == AfterCrash && s.failsOften(p, s.failures(p), s.failsUnseen(n))
+	return which == AfterLivenessKill || which == AfterCrash && s.failsOften(p, s.failures(p), s.failsUnseen(n, p))
 }
 
 // afterCarriedStart returns limits of a start if the kubelet carries over that the container has started. The first tick of the startup probe

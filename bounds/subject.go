@@ -132,11 +132,16 @@ func (s *Subject) longestRun() time.Duration {
 		if s.Probe(p) == nil {
 			continue
 		}
-		if takes := s.delay(p) + s.failures(p)*max(s.period(p), s.timeout(p)); takes <= LongestLimit {
+		if takes := s.stopsWithin(p); takes <= LongestLimit {
 			slowest = max(slowest, takes)
 		}
 	}
 	return horizon + 2*slowest
+}
+
+// stopsWithin is about how long a probe takes to stop the container.
+func (s *Subject) stopsWithin(p trace.Probe) time.Duration {
+	return s.delay(p) + s.failures(p)*max(s.period(p), s.timeout(p))
 }
 
 // errNothing is the error of a run without an outcome.

@@ -246,8 +246,8 @@ func startKilled(s *subject, r *result) []finding {
 	field := string(probe) + "Probe.failureThreshold"
 	app := []string{s.app("start %s", interval(*start))}
 	switch {
-	case limit.Least < start.Max && r.share != nil && *r.share == 1:
-		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
+		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
 			Field: field, witness: s.container.witness + "-" + string(Start) + "-always"}}
@@ -302,15 +302,18 @@ func shortRestart(s *subject, r *result) []finding {
 		if again && len(noStartupProbe(s, r)) > 0 { // the lack of a startup probe is the finding
 			continue
 		}
-		severity, least := Warning, FormatDown(Seconds(shown))
+		severity, when := Warning, ""
 		if again {
-			severity, least = Note, least+" if the container has crashed before"
+			severity, when = Note, " if the container has crashed before"
 		}
 		if order := v.AtLeast.Order(); order != "" { // seldom on a real node
-			severity, least = Note, least+" if "+order
+			severity, when = Note, when+" if "+order
 		}
-		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
-			"%s, the next start can have only %s, and the first one always has %s.", upper(v.Case), least, FormatDown(Seconds(first.Least))),
+		text := fmt.Sprintf("%s, the next start can have only %s%s, and the first one always has %s.", upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least)))
+		if shown-v.Least >= tenth {
+			text += fmt.Sprintf(" In the run that comes closest, it has %s.", FormatDown(Seconds(shown)))
+		}
+		return []finding{{ID: ShortRestart, Severity: severity, Message: text,
 			Field: string(s.killer()) + "Probe", witness: s.container.witness + "-" + string(Restart) + "-always"}}
 	}
 	return nil

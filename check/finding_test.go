@@ -214,12 +214,38 @@ func TestSeldomOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := c.Report().Workloads[0].Containers[0].Findings
-	want := "After a liveness kill, the next start can have only 0.29s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s."
+	want := "After a liveness kill, the next start can have only 0s if the liveness probe runs before everything else at its tick, and the first one always has 55.0s. In the run that comes closest, it has 0.29s."
 	if len(list) != 1 || list[0].Severity != check.Note || list[0].Message != want {
 		t.Errorf("the findings are %+v, want the note %q", list, want)
 	}
 	if _, missing, err := c.Witnesses(context.Background()); err != nil || len(missing) > 0 {
 		t.Errorf("no scenario shows %q, error %v", missing, err)
+	}
+}
+
+// TestStartKilledOnFewNodes checks that starts which only a young kubelet kills are as severe as those that others kill too: a finding about a limit below
+// the longest start is an error, whatever share of the starts comes up.
+func TestStartKilledOnFewNodes(t *testing.T) {
+	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 30, failureThreshold: 3}")
+	for _, longest := range []time.Duration{65 * time.Second, 90 * time.Second} {
+		r := report(t, manifest, check.Options{Start: &check.Interval{Min: 62 * time.Second, Max: longest}})
+		c := r.Workloads[0].Containers[0]
+		i := slices.IndexFunc(c.Findings, func(f check.Finding) bool { return f.ID == check.StartKilled })
+		if i < 0 || c.Findings[i].Severity != check.Error {
+			t.Errorf("starts of up to %v: the findings are %+v", longest, c.Findings)
+		}
+	}
+}
+
+// TestShortRestartNamesBothValues checks that the finding names the limit of the table, and the value that its run shows.
+func TestShortRestartNamesBothValues(t *testing.T) {
+	delays, _ := fakeruntime.DelaySet("typical")
+	r := report(t, pod("livenessProbe: {httpGet: {port: 80}, periodSeconds: 20, failureThreshold: 3}"), check.Options{Nodes: bounds.Nodes{Delays: delays}, Delays: "typical"})
+	list := r.Workloads[0].Containers[0].Findings
+	i := slices.IndexFunc(list, func(f check.Finding) bool { return f.ID == check.ShortRestart })
+	want := "After a crash, the next start can have only 20.0s if the container has crashed before, and the first one always has 40.0s. In the run that comes closest, it has 23.3s."
+	if i < 0 || list[i].Message != want {
+		t.Errorf("the findings are %+v, want %q", list, want)
 	}
 }
 

@@ -155,13 +155,7 @@ func (r *result) measure(s *subject) error {
 
 func (r *result) starts(s *subject) error {
 	for _, c := range s.StartCases() {
-		id := Restart
-		switch c {
-		case bounds.FirstInstance, bounds.YoungKubelet:
-			id = Start
-		case bounds.AfterCrashWhileStarting:
-			id = Retry
-		}
+		id := startRow(c)
 		if !r.wants(id) {
 			continue
 		}

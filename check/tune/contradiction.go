@@ -13,14 +13,26 @@ import (
 // contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs. If there is neither, it
 // takes all requirements together.
 func (s *search) contradictions(c *Container) error {
+	for _, sets := range [][]check.Requirements{s.single(), s.pairs(), {s.require}} {
+		if err := s.contradict(c, sets); err != nil || len(c.Contradictions) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// single returns the requirements one by one.
+func (s *search) single() []check.Requirements {
 	var list []check.Requirements
 	for _, q := range s.require {
 		list = append(list, check.Requirements{q})
 	}
-	if err := s.contradict(c, list); err != nil || len(c.Contradictions) > 0 {
-		return err
-	}
-	list = nil
+	return list
+}
+
+// pairs returns the pairs of a limit and a time.
+func (s *search) pairs() []check.Requirements {
+	var list []check.Requirements
 	for i, q := range s.require {
 		for _, r := range s.require[i+1:] {
 			if q.Row.IsLimit() != r.Row.IsLimit() {
@@ -28,21 +40,34 @@ func (s *search) contradictions(c *Container) error {
 			}
 		}
 	}
-	if err := s.contradict(c, list); err != nil || len(c.Contradictions) > 0 {
-		return err
+	return list
+}
+
+// part returns the search for some of the requirements, which is over.
+func (s *search) part(set check.Requirements) (*search, error) {
+	if found := s.parts[set.String()]; found != nil {
+		return found, nil
 	}
-	return s.contradict(c, []check.Requirements{s.require})
+	one := &search{oracle: s.oracle, old: s.old, require: set}
+	var err error
+	if _, one.found, err = one.find(); err != nil {
+		return nil, err
+	}
+	if s.parts == nil {
+		s.parts = map[string]*search{}
+	}
+	s.parts[set.String()] = one
+	return one, nil
 }
 
 // contradict adds the sets of requirements that no setting meets.
 func (s *search) contradict(c *Container, sets []check.Requirements) error {
 	for _, set := range sets {
-		one := &search{oracle: s.oracle, old: s.old, require: set}
-		_, ok, err := one.find()
+		one, err := s.part(set)
 		if err != nil {
 			return err
 		}
-		if ok {
+		if one.found {
 			continue
 		}
 		x, err := one.contradiction()

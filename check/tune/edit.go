@@ -22,11 +22,12 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Edit returns a file of manifests with the fields of the report changed in place. It keeps comments and everything else as it is.
-func (r *Report) Edit(f check.File) ([]byte, error) {
+// Edit returns a file of manifests with the fields of the report changed in place. It keeps comments and everything else as it is. The comments are
+// those beside a changed number, which may no longer be right.
+func (r *Report) Edit(f check.File) (edited []byte, comments []Comment, err error) {
 	m, err := scenarios.ReadManifest(f.Name, f.Data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := &editor{data: f.Data}
 	for i := range m.Workloads {
@@ -40,13 +41,19 @@ func (r *Report) Edit(f check.File) ([]byte, error) {
 		}
 	}
 	if e.err != nil {
-		return nil, fmt.Errorf("%s: %w", printable.Text(f.Name), e.err)
+		return nil, nil, fmt.Errorf("%s: %w", printable.Text(f.Name), e.err)
 	}
-	edited := e.apply()
+	edited, comments = e.apply()
 	if err := r.verify(f.Name, m, edited); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return edited, nil
+	return edited, comments, nil
+}
+
+// Comment is a comment beside a changed number.
+type Comment struct {
+	Line int    // in the changed file
+	Text string // with its #
 }
 
 // errEdit is the error of a file whose fields cannot be changed in place.
@@ -81,9 +88,9 @@ type edit struct {
 	text     string
 }
 
-func (e *editor) apply() []byte {
+// apply returns the changed text, and the comments beside the numbers in it that have changed.
+func (e *editor) apply() (out []byte, comments []Comment) {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
-	var out []byte
 	at := 0
 	for _, x := range e.edits {
 		if x.from < at {
@@ -91,8 +98,22 @@ func (e *editor) apply() []byte {
 		}
 		out = append(append(out, e.data[at:x.from]...), x.text...)
 		at = x.to
+		line := 1 + bytes.Count(out, []byte("\n"))
+		if text := e.comment(x.to); x.to > x.from && text != "" && !slices.Contains(comments, Comment{line, text}) {
+			comments = append(comments, Comment{line, text})
+		}
 	}
-	return append(out, e.data[at:]...)
+	return append(out, e.data[at:]...), comments
+}
+
+// comment returns the comment in the rest of a line, or nothing.
+func (e *editor) comment(from int) string {
+	rest, _, _ := bytes.Cut(e.data[from:], []byte("\n"))
+	at := bytes.Index(rest, []byte(" #"))
+	if at < 0 || bytes.ContainsAny(rest[:at], "\"'") { // the # can be in a string
+		return ""
+	}
+	return strings.TrimSpace(string(rest[at:]))
 }
 
 // container adds the changes of a container.

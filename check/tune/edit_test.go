@@ -3,6 +3,7 @@ package tune_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, r := edited(t, head+test.text, test.require)
-			got, err := r.Edit(f)
+			got, _, err := r.Edit(f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,6 +59,37 @@ func TestEdit(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Edit names the comments beside changed numbers, on their lines in the changed file.
+func TestEditNamesComments(t *testing.T) {
+	f, r := edited(t, `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    image: web:1
+    livenessProbe:
+      grpc: {port: 80}
+      periodSeconds: 1
+  - name: other
+    image: web:1
+    livenessProbe:
+      grpc: {port: 80}
+      periodSeconds: 1 # often
+      failureThreshold: 3 # three seconds
+  - name: third
+    image: web:1
+    livenessProbe: {grpc: {port: 80}, periodSeconds: 1, failureThreshold: 3, terminationGracePeriodSeconds: 5} # short
+`, "stall>=4s")
+	text, comments, err := r.Edit(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []tune.Comment{{Line: 17, Text: "# three seconds"}, {Line: 20, Text: "# short"}}; !slices.Equal(comments, want) {
+		t.Errorf("%s\nthe comments are %v, want %v", text, comments, want)
 	}
 }
 
@@ -87,7 +119,7 @@ spec:
     livenessProbe: &probe {grpc: {port: 80}, periodSeconds: 1, failureThreshold: 2}
     readinessProbe: *probe
 `, "stall>=4s")
-	if text, err := r.Edit(f); err == nil || !strings.Contains(err.Error(), "YAML anchors: use -o patch") {
+	if text, _, err := r.Edit(f); err == nil || !strings.Contains(err.Error(), "YAML anchors: use -o patch") {
 		t.Errorf("error %v, text %s", err, text)
 	}
 }
@@ -109,7 +141,7 @@ spec:
 	if err := r.Patch(&b, []check.File{f}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := r.Edit(f)
+	text, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/kube/profile"
 )
 
 // oracle measures settings of one container. It remembers what it has measured.
@@ -21,10 +22,14 @@ type oracle struct {
 	// exact measures each setting as it is. Otherwise, the probes on which a row does not depend keep their old values, so that
 	// settings that differ only in these probes are measured once.
 	exact bool
+	// broken says that a probe can never run. The settings alone say nothing then.
+	broken bool
 
-	known    map[question]map[check.RowID][]check.Value
-	settings int // number of rows of settings that were measured over all nodes
-	tries    int // number of those that were tried on one node
+	known      map[question]map[check.RowID][]check.Value
+	foresights map[foresight][]check.Foreseen
+	parts      map[string]*search // for some of the requirements, by their text
+	settings   int                // number of rows of settings that were measured over all nodes
+	tries      int                // number of those that were tried on one node
 }
 
 // question is a setting with the row to measure.
@@ -51,16 +56,11 @@ func (o *oracle) values(s setting, row check.RowID, full bool) ([]check.Value, e
 	} else {
 		o.tries++
 	}
-	pod := o.pod.DeepCopy()
-	s.apply(pod, o.container)
+	pod := o.changed(s)
 	options := o.options
 	options.Nodes.Middle = !full
-	profiles := options.Profiles
-	if !full { // one version suffices to show that a setting is not enough
-		profiles = profiles[len(profiles)-1:]
-	}
 	all := map[check.RowID][]check.Value{}
-	for _, p := range profiles {
+	for _, p := range o.profiles(full) {
 		found, err := check.Measure(o.ctx, pod, o.container, p, []check.RowID{row}, options)
 		if err != nil {
 			return nil, err
@@ -69,6 +69,21 @@ func (o *oracle) values(s setting, row check.RowID, full bool) ([]check.Value, e
 	}
 	o.known[q] = all
 	return all[row], nil
+}
+
+// changed returns the pod with a setting.
+func (o *oracle) changed(s setting) *v1.Pod {
+	pod := o.pod.DeepCopy()
+	s.apply(pod, o.container)
+	return pod
+}
+
+// profiles returns the versions in which to measure. One version suffices to show on one node that a setting is not enough.
+func (o *oracle) profiles(full bool) []profile.Profile {
+	if !full {
+		return o.options.Profiles[len(o.options.Profiles)-1:]
+	}
+	return o.options.Profiles
 }
 
 // reduce returns the setting with the old values of the probes on which a row does not depend.
@@ -90,13 +105,27 @@ func (o *oracle) margin(s setting, q check.Requirement, full bool) (time.Duratio
 	return m, nil
 }
 
-// holds reports whether a setting meets requirements: over all nodes, or possibly, as far as one node shows.
+// holds reports whether a setting meets requirements: over all nodes, or possibly, as far as one node shows. What the settings alone say comes first.
+// They can show that a setting is not enough. Only a measurement shows that it is enough over all nodes.
 func (o *oracle) holds(s setting, list check.Requirements, full bool) (bool, error) {
+	if full {
+		if missed, err := o.misses(s, list); err != nil || missed {
+			return false, err
+		}
+	}
 	for _, all := range []bool{false, true} {
 		if all && !full {
 			break
 		}
 		for _, q := range list {
+			if !all {
+				switch v, err := o.foresee(s, q, false); {
+				case err != nil || v == missed:
+					return false, err
+				case v == met:
+					continue
+				}
+			}
 			m, err := o.margin(s, q, all)
 			if err != nil || m < 0 {
 				return false, err

@@ -20,11 +20,32 @@ type search struct {
 	// interest if no setting meets all requirements.
 	closest     setting
 	closestMiss time.Duration
+	found       bool // of a search that is over
 	err         error
 }
 
 // maxFields is the maximum number of fields that a search changes.
 const maxFields = 5
+
+// fewFields is the number of fields up to which a search has few settings to try.
+const fewFields = 2
+
+// contradictory reports whether no setting meets one of the requirements, or two of them. A search for few requirements has fewer settings to try.
+func (s *search) contradictory() bool {
+	for _, set := range append(s.single(), s.pairs()...) {
+		if len(set) == len(s.require) {
+			continue
+		}
+		one, err := s.part(set)
+		if err != nil {
+			s.err = err
+		}
+		if err != nil || !one.found {
+			return true
+		}
+	}
+	return false
+}
 
 // find returns the setting. It returns false if there is none.
 func (s *search) find() (setting, bool, error) {
@@ -108,6 +129,9 @@ func (s *search) groups() []check.Requirements {
 // together searches for all requirements at once, fewer changed fields first.
 func (s *search) together() (best setting, found bool) {
 	for n := 1; n <= maxFields && !found && s.err == nil; n++ {
+		if n > fewFields && s.contradictory() {
+			break
+		}
 		for _, base := range s.bases() {
 			for _, subset := range subsets(s.places(base), n, base, s.old) {
 				if x, ok := s.best(base, subset, best, found); ok {
@@ -137,6 +161,16 @@ func (s *search) possible(x setting, list check.Requirements) bool {
 	var ok bool
 	ok, s.err = s.holds(x, list, false)
 	return ok
+}
+
+// hopeless reports whether a setting surely misses requirements over all nodes.
+func (s *search) hopeless(x setting, list check.Requirements) bool {
+	if s.err != nil {
+		return true
+	}
+	var missed bool
+	missed, s.err = s.misses(x, list)
+	return missed || s.err != nil
 }
 
 // bases returns the settings to begin with: the old one, and the old one with a startup probe.
@@ -287,6 +321,13 @@ func (s *search) choices(p place, x setting) []int32 {
 // runs show.
 func (s *search) solve(x setting, solved []place) ([]setting, bool) {
 	atLeast, atMost := limits(s.require), times(s.require)
+	quickest := x
+	for _, p := range solved {
+		quickest.set(p, least[p.field])
+	}
+	if s.farther(quickest, atMost) {
+		return nil, false
+	}
 	for _, p := range solved {
 		low, ok := s.lowest(x.with(p, least[p.field]), p, s.about(p.kind, x, atLeast))
 		if !ok {
@@ -294,7 +335,7 @@ func (s *search) solve(x setting, solved []place) ([]setting, bool) {
 		}
 		x.set(p, low)
 	}
-	if !s.possible(x, atMost) {
+	if s.hopeless(x, atMost) || !s.possible(x, atMost) {
 		s.miss(x, atMost)
 		return nil, false
 	}
@@ -316,24 +357,30 @@ func (s *search) about(k kind, x setting, list check.Requirements) check.Require
 
 // lowest returns the least value of a field with which some limits can hold. It returns false if no value suffices.
 func (s *search) lowest(x setting, p place, atLeast check.Requirements) (int32, bool) {
-	if s.possible(x, atLeast) {
+	most := min(2*s.longest()+10, greatest(p.field))
+	if s.hopeless(x.with(p, most), atLeast) {
+		return 0, false
+	}
+	enough := func(v int32) bool {
+		y := x.with(p, v)
+		return !s.hopeless(y, atLeast) && s.possible(y, atLeast)
+	}
+	if enough(x.at(p)) {
 		return x.at(p), true
 	}
 	low := x.at(p) // which does not suffice
-	most := min(2*s.longest()+10, greatest(p.field))
 	high := min(max(low+1, s.guess(x, p)), most)
-	for !s.possible(x.with(p, high), atLeast) {
+	for !enough(high) {
 		if s.err != nil || high == most {
 			return 0, false
 		}
 		low, high = high, min(high+max(1, (high-low)/2), most)
 	}
-	if high > low+1 && !s.possible(x.with(p, high-1), atLeast) { // the guess is often right
+	if high > low+1 && !enough(high-1) { // the guess is often right
 		return high, s.err == nil
 	}
 	for high > low+1 {
-		middle := low + (high-low)/2
-		if s.possible(x.with(p, middle), atLeast) {
+		if middle := low + (high-low)/2; enough(middle) {
 			high = middle
 		} else {
 			low = middle
@@ -372,17 +419,35 @@ func (s *search) highest(x setting, p place, upTo int32, atMost check.Requiremen
 	return low
 }
 
+// farther reports whether a setting surely misses times, and by no less than the closest setting so far.
+func (s *search) farther(x setting, atMost check.Requirements) bool {
+	var sum time.Duration
+	for _, q := range atMost {
+		by, _, err := s.missesBy(x, q)
+		if err != nil {
+			s.err = err
+			return true
+		}
+		sum += min(by, time.Hour)
+	}
+	return sum > 0 && sum >= s.closestMiss
+}
+
 // miss remembers the setting that misses times by the least.
 func (s *search) miss(x setting, atMost check.Requirements) {
 	var sum time.Duration
 	for _, q := range atMost {
-		m, err := s.margin(x, q, false)
+		by, exact, err := s.missesBy(x, q)
+		if err == nil && !exact {
+			by, err = s.margin(x, q, false)
+			by = -by
+		}
 		if err != nil {
 			s.err = err
 			return
 		}
-		if m < 0 {
-			sum += min(-m, time.Hour)
+		if by > 0 {
+			sum += min(by, time.Hour)
 		}
 	}
 	if sum < s.closestMiss {

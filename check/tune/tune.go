@@ -202,6 +202,11 @@ func (x *task) unverifiable(o *oracle) error {
 			add(x.require, broken)
 			return nil
 		}
+		other, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, rows, o.options)
+		if err != nil {
+			return err
+		}
+		o.broken = o.broken || other != ""
 	}
 	for _, q := range x.require {
 		found, err := o.values(o.old, q.Row, false)

@@ -106,6 +106,36 @@ func TestTuneLongStart(t *testing.T) {
 	}
 }
 
+// The settings alone show that a start of hours is far more than a probe allows for, or far less, and that a time is too long. So the search needs few runs,
+// which are long.
+func TestTuneLongTimesWithFewRuns(t *testing.T) {
+	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+		"    startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 10, periodSeconds: 5, failureThreshold: 30}\n    readinessProbe: {httpGet: {port: 80}}\n")}
+	for _, test := range []struct {
+		require  string
+		changes  int
+		contrary []string // the requirement that no setting meets
+		tries    int
+	}{
+		{"retry>=2h", 0, []string{"retry>=2h"}, 2},
+		{"start>=3h", 1, nil, 5},
+		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}, 5},
+	} {
+		require, err := check.ParseRequirements(test.require)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := tuned(t, f, check.Options{Require: require})
+		c := r.Workloads[0].Containers[0]
+		if len(c.Changes) != test.changes || c.Tries > test.tries {
+			t.Errorf("%s: %d tries, the changes are %+v", test.require, c.Tries, c.Changes)
+		}
+		if r.Met() == (test.contrary != nil) || !r.Met() && (len(c.Contradictions) != 1 || !slices.Equal(c.Contradictions[0].Requirements, test.contrary)) {
+			t.Errorf("%s: met %v, the contradictions are %+v", test.require, r.Met(), c.Contradictions)
+		}
+	}
+}
+
 // Without a startup probe, a longer start costs time to detect a hang. The costs are the rows that a full measurement finds worse, and
 // the requirement of the alternative leads to the alternative.
 func TestCosts(t *testing.T) {
@@ -179,7 +209,7 @@ func TestRetryNeedsADelay(t *testing.T) {
 	if w := r.Workloads[0].Containers[0].Wider; w == nil || w.Field != "startupProbe.initialDelaySeconds" || w.Margin <= 0 {
 		t.Errorf("the wider setting is %+v", w)
 	}
-	edited, err := r.Edit(f)
+	edited, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +233,7 @@ func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check
 
 // meets checks that the changed file meets the requirements.
 func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
-	edited, err := r.Edit(f)
+	edited, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)
 	}

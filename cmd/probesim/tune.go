@@ -15,6 +15,8 @@ import (
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
 	"probesim.dev/check/tune/html"
+	"probesim.dev/internal/printable"
+	"probesim.dev/report"
 )
 
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
@@ -141,7 +143,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		return r.Patch(safeText(w), files)
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return editManifests(w, files, r)
+		return editManifests(w, cmd.ErrOrStderr(), files, r)
 	}
 	if o.output == "html" {
 		var comparison strings.Builder
@@ -178,28 +180,36 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 func tellNotes(stderr io.Writer, r *tune.Report) {
 	for _, w := range r.Workloads {
 		if w.Problem != "" {
-			fmt.Fprintf(stderr, "probesim: %s was not tuned: %s\n", w.Title(), w.Problem)
+			tell(stderr, "%s was not tuned: %s", w.Title(), w.Problem)
 		}
 		for _, q := range w.Impossible {
-			fmt.Fprintf(stderr, "probesim: %s, %s\n", w.Title(), tune.Impossible(q))
+			tell(stderr, "%s, %s", w.Title(), tune.Impossible(q))
 		}
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {
-				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, x.Text)
+				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, x.Text)
 			}
 			for _, note := range c.Notes() {
-				fmt.Fprintf(stderr, "probesim: %s, container %s: %s\n", w.Title(), c.Name, note)
+				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, note)
 			}
 		}
 	}
 }
 
-// editManifests writes the manifests with their changes, as one stream.
-func editManifests(w io.Writer, files []check.File, r *tune.Report) error {
+// tell writes a wrapped line to standard error.
+func tell(stderr io.Writer, format string, args ...any) {
+	report.WriteLine(stderr, 0, "probesim: "+fmt.Sprintf(format, args...), report.Plain, textOptions(stderr))
+}
+
+// editManifests writes the manifests with their changes, as one stream. It says which comments stand beside a changed number.
+func editManifests(w, stderr io.Writer, files []check.File, r *tune.Report) error {
 	for i, f := range files {
-		text, err := r.Edit(f)
+		text, comments, err := r.Edit(f)
 		if err != nil {
 			return &exitError{exitUsage, err}
+		}
+		for _, c := range comments {
+			tell(stderr, "%s: the comment in line %d of the result may be about the old value: %s", printable.Text(f.Name), c.Line, printable.Text(c.Text))
 		}
 		if i > 0 {
 			if _, err := io.WriteString(w, "---\n"); err != nil {
