@@ -21,7 +21,7 @@ func (s *Subject) StartLimits(n Nodes, which StartCase) (least, greatest time.Du
 	}
 	least, greatest = s.startLimits(n, which)
 	exact = !s.stopsBefore(n, which)
-	for _, p := range probeTypes {
+	for _, p := range trace.ProbeTypes {
 		if s.Probe(p) == nil || s.stopsWithin(p) <= LongestLimit {
 			continue
 		}
