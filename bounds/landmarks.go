@@ -94,9 +94,9 @@ func (s *Subject) observe(c Case) (landmarks, error) {
 	if !exited {
 		l.exit = l.start
 	}
-	l.relists = slices.DeleteFunc(l.relists, func(r relist) bool {
+	l.relists = slices.Clone(slices.DeleteFunc(l.relists, func(r relist) bool { // a clone, because a long run has many others
 		return r.at < l.exit.Add(-c.relistPeriod()) || r.at > l.start.Add(c.relistPeriod())
-	})
+	}))
 	for _, p := range deciding {
 		if delay := time.Duration(s.Probe(p).InitialDelaySeconds) * time.Second; delay > 0 { // counts from the whole second
 			l.delays = append(l.delays, l.start.Add(delay-c.wall(l.start)))

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -40,7 +39,7 @@ func BenchmarkTenWorkloads(b *testing.B) {
 	}
 	delays, _ := fakeruntime.DelaySet("typical")
 	// As in the command, which has no memory profiler.
-	defer debug.SetGCPercent(debug.SetGCPercent(1000))
+	defer runtime.KeepAlive(make([]byte, 40_000_000))
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 0
 	for b.Loop() {

@@ -173,6 +173,13 @@ func (s *search) hopeless(x setting, list check.Requirements) bool {
 	return missed || s.err != nil
 }
 
+// The longest period and timeout, in seconds, of a startup probe that a search adds with the handler of the liveness probe. Each start waits for
+// its ticks, so it begins with the default period if the one of the liveness probe is longer.
+const (
+	addedPeriod  = 10
+	addedTimeout = 60
+)
+
 // bases returns the settings to begin with: the old one, and the old one with a startup probe.
 func (s *search) bases() []setting {
 	list := []setting{s.old}
@@ -187,6 +194,8 @@ func (s *search) bases() []setting {
 	added := s.old
 	added[startup] = s.old[liveness]
 	added[startup][delay] = 0
+	added[startup][period] = min(added[startup][period], addedPeriod)
+	added[startup][timeout] = min(added[startup][timeout], addedTimeout)
 	return append(list, added)
 }
 

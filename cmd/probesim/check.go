@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -297,10 +296,6 @@ func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Optio
 var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -"}
 var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned"}
 
-// collectAfter is the growth of memory, in percent, after which garbage is collected during a search. A run of a search leaves nothing in
-// memory, so with the default of 100 a collection would follow every few runs.
-const collectAfter = 1000
-
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
 func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker, error) {
 	ctx := cmd.Context()
@@ -311,7 +306,7 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	if c.Workloads() == 0 {
 		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, cmd.Name(), scenarios.Workloads)}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	defer collectRarely()()
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)

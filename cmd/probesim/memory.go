@@ -216,3 +216,14 @@ func (b *budget) explain(err error) error {
 	}
 	return fmt.Errorf("%w, or raise --max-memory, which is %s", err, b.total.String())
 }
+
+// collectAfter is the growth of memory, in percent, after which garbage is collected during an exploration. A run leaves nothing in memory, so
+// with the default of 100 a collection would follow every few runs.
+const collectAfter = 1000
+
+// collectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing touches counts too. Most runs of a check leave nothing
+// in memory, so a collection would follow every few of them. It returns a function that ends this.
+func collectRarely() (restore func()) {
+	untouched := make([]byte, 40_000_000)
+	return func() { runtime.KeepAlive(untouched) }
+}

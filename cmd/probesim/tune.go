@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,7 +111,7 @@ func runTune(ctx context.Context, files []check.File, o check.Options, parallel 
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	defer collectRarely()()
 	progress := newCounter(stderr, t.Tasks(), "containers")
 	defer progress.stop()
 	err = inOrder(ctx, t.Tasks(), pool{parallel: parallel, ahead: max(1, t.Tasks())}, func(a *account) error { return t.Do(a.ctx, a.number) }, func(_ int, err error) error {
