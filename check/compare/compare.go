@@ -174,7 +174,11 @@ func workload(before, after *check.Workload) Workload {
 	var done []*check.Container
 	for i := range after.Containers {
 		now := &after.Containers[i]
-		old := find(before.Containers, &check.Container{Name: cmp.Or(names.was[now.Name], now.Name)}, sameContainer)
+		name := cmp.Or(names.was[now.Name], now.Name)
+		old := find(before.Containers, &check.Container{Name: name}, sameContainer)
+		if _, exists := before.Images[name]; old == nil && exists {
+			old = &check.Container{Name: name} // without probes
+		}
 		c := container(old, now)
 		if old != nil {
 			c.Paired = names.why[now.Name]
@@ -342,10 +346,25 @@ func (r *Report) Worse() bool {
 
 // Lost counts the probes that containers lost.
 func (r *Report) Lost() int {
+	return r.sum(func(c *Container) int { return len(c.Lost) })
+}
+
+// Replaced counts the containers that are gone from a pod with another new one.
+func (r *Report) Replaced() int {
+	return r.sum(func(c *Container) int {
+		if c.Replaced {
+			return 1
+		}
+		return 0
+	})
+}
+
+// sum adds numbers of all containers.
+func (r *Report) sum(of func(*Container) int) int {
 	n := 0
-	for _, w := range r.Workloads {
-		for _, c := range w.Containers {
-			n += len(c.Lost)
+	for i := range r.Workloads {
+		for j := range r.Workloads[i].Containers {
+			n += of(&r.Workloads[i].Containers[j])
 		}
 	}
 	return n

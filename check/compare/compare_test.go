@@ -149,6 +149,8 @@ func TestRenames(t *testing.T) {
 			[]string{"Deployment a/a, container x", "Deployment a/a, container y (removed): replaced"}, true},
 		"probe gained": {list(pod("a", "x=i liveness")), list(pod("a", "x=i liveness readiness")),
 			[]string{"Deployment a/a, container x"}, false},
+		"first probe": {list(pod("a", "x=i")), list(pod("a", "x=i liveness")),
+			[]string{"Deployment a/a, container x"}, false},
 	} {
 		r := Compare(&check.Report{Workloads: test.before}, &check.Report{Workloads: test.after})
 		var got []string
@@ -171,6 +173,9 @@ func TestRenames(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+		if replaced := strings.HasSuffix(test.want[len(test.want)-1], ": replaced"); strings.HasSuffix(r.Headline(), "1 container replaced") != replaced {
+			t.Errorf("%s: the headline is %q", name, r.Headline())
 		}
 		if r.Worse() != test.worse {
 			t.Errorf("%s: worse is %v", name, r.Worse())

@@ -11,12 +11,11 @@ import (
 // Headline is the summary of the report for people: how much got better and worse.
 func (r *Report) Headline() string {
 	text := fmt.Sprintf("%d better, %d worse", r.Count(Better), r.Count(Worse))
-	switch lost := r.Lost(); lost {
-	case 0:
-	case 1:
-		text += ", 1 probe lost"
-	default:
-		text += fmt.Sprintf(", %d probes lost", lost)
+	if n := r.Lost(); n > 0 {
+		text += fmt.Sprintf(", %d %s lost", n, plural(n, "probe", "probes"))
+	}
+	if n := r.Replaced(); n > 0 {
+		text += fmt.Sprintf(", %d %s replaced", n, plural(n, "container", "containers"))
 	}
 	return text
 }

@@ -16,6 +16,7 @@ import (
 	"probesim.dev/check/tune/html"
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
+	"probesim.dev/scenarios"
 )
 
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
@@ -107,6 +108,9 @@ func runTune(ctx context.Context, files []check.File, o check.Options, parallel 
 	t, err := tune.New(files, o)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint(onStdin["tune"], files, err))}
+	}
+	if t.Workloads() == 0 && len(o.Require) > 0 {
+		return nil, &exitError{exitUsage, fmt.Errorf("%w in %s: tune needs at least one of %s", errNoWorkload, listed(files), scenarios.Workloads)}
 	}
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}

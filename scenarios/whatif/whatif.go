@@ -444,7 +444,10 @@ func (w *writer) reworded(err error) error {
 	var errs []error
 	for _, e := range all {
 		if event := w.of[e.Line]; event != nil && e.File == name {
-			errs = append(errs, fmt.Errorf("--app %s: %s", strict.Quote(event.text), e.Message))
+			one := fmt.Errorf("--app %s: %s", strict.Quote(event.text), e.Message)
+			if !slices.ContainsFunc(errs, func(told error) bool { return told.Error() == one.Error() }) { // of another container
+				errs = append(errs, one)
+			}
 			continue
 		}
 		errs = append(errs, e)

@@ -148,6 +148,10 @@ func TestErrors(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "--app") != 2 {
 		t.Errorf("the error is %v, want one line for each wrong event", err)
 	}
+	_, err = Scenario(options("stall 1m every 30s"))
+	if err == nil || strings.Count(err.Error(), "--app") != 1 {
+		t.Errorf("the error is %v, want one line for all containers", err)
+	}
 	bare := pods("{containers: [{name: app, image: x}]}")
 	if _, err := Scenario(Options{Manifest: "m.yaml", Data: bare, Words: []string{"exit 1 at 1m"}}); err == nil || !strings.Contains(err.Error(), "no container has probes: name one, as in app=exit 1 at 1m") {
 		t.Errorf("without probes: %v", err)
