@@ -291,6 +291,19 @@ func (id RowID) Format(s Seconds) string {
 	return FormatTime(s)
 }
 
+// FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the nearest tenth of a second or coarser. Neither
+// may be bounds.Never.
+func FormatDifference(before, after Seconds) string {
+	d, sign := time.Duration(after-before), "+"
+	if d < 0 {
+		d, sign = -d, "-"
+	}
+	if d = d.Round(max(tenth, unit(Seconds(d)))); d < 10*time.Second {
+		return fmt.Sprintf("%s%.1fs", sign, d.Seconds())
+	}
+	return sign + format(d)
+}
+
 // unit is the precision of a duration in texts.
 func unit(s Seconds) time.Duration {
 	switch d := time.Duration(s); {

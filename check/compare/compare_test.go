@@ -196,8 +196,8 @@ func TestPairings(t *testing.T) {
 			"Container z of Deployment a/b is compared with container x, because both have the image i.",
 		}},
 		{pod("a", "x=i:1 liveness"), pod("b", "y=j liveness"), []string{
-			"Deployment a/b is compared with Deployment a/a only because neither manifest has another workload left: no name and no image tells whether they are the same.",
-			"Container y of Deployment a/b is compared with container x only because neither pod has another container: no name and no image tells whether they are the same.",
+			"Deployment a/b is compared with Deployment a/a only because neither manifest has another workload left. They may have nothing in common.",
+			"Container y of Deployment a/b is compared with container x only because neither pod has another container. They may have nothing in common.",
 		}},
 	} {
 		r := Compare(&check.Report{Workloads: []check.Workload{test.before}}, &check.Report{Workloads: []check.Workload{test.after}})

@@ -83,7 +83,7 @@ func (p *Pairing) because(lastLeft string) string {
 	case ByName:
 		return ", because they have the same name."
 	case LastLeft:
-		return " only because " + lastLeft + ": no name and no image tells whether they are the same."
+		return " only because " + lastLeft + ". They may have nothing in common."
 	}
 	return ", because both have the " + plural(len(p.Images), "image", "images") + " " + and(p.Images) + "."
 }

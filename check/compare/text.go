@@ -188,8 +188,5 @@ func (r *Row) Difference() string {
 	if before.IsNever() || after.IsNever() {
 		return text
 	}
-	if *after > *before {
-		return "+" + check.FormatUp(*after-*before) + " " + text
-	}
-	return "-" + check.FormatUp(*before-*after) + " " + text
+	return check.FormatDifference(*before, *after) + " " + text
 }

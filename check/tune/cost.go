@@ -19,13 +19,10 @@ type Cost struct {
 
 func (c Cost) String() string {
 	text := fmt.Sprintf("%s %s -> %s", c.Row, c.Row.Format(c.Before), c.Row.Format(c.After))
-	switch {
-	case c.Before.IsNever() || c.After.IsNever():
+	if c.Before.IsNever() || c.After.IsNever() {
 		return text
-	case c.After > c.Before:
-		return text + " (+" + check.FormatUp(c.After-c.Before) + ")"
 	}
-	return text + " (-" + check.FormatUp(c.Before-c.After) + ")"
+	return text + " (" + check.FormatDifference(c.Before, c.After) + ")"
 }
 
 // Alternative is a setting that adds a startup probe and leaves the liveness probe as it is.
