@@ -158,6 +158,9 @@ func equalUntimed(a, b item) bool { return bytes.Equal(untimedKey(*a.record), un
 // around returns the records around a difference: the items before the n-th of x, and the next items from the n-th of x and the
 // m-th of y.
 func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
+	for n < len(x) && m < len(y) && same(x[n], y[m]) { // others of the instant
+		n, m = n+1, m+1
+	}
 	var lines []Line
 	for _, i := range x[max(0, n-context):n] {
 		lines = append(lines, Line{Both, i.record})

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,22 @@ func TestCompare(t *testing.T) {
 			if got := describe(Compare(pair[0], pair[1])); got != c.want {
 				t.Errorf("%s: got %q, want %q", name, got, c.want)
 			}
+		}
+	}
+}
+
+// TestDivergenceAmongEqualRecords checks that the records around a divergence show it, however many equal ones its instant has.
+func TestDivergenceAmongEqualRecords(t *testing.T) {
+	equal := []string{"10s Event A", "10s Event B", "10s Event C", "10s Event D", "20s ProbeExecuted success"}
+	a := web(append([]string{"1s ContainerStarted", "10s Event E"}, equal...)...)
+	b := web(append([]string{"2s ContainerStarted"}, equal...)...)
+	for _, pair := range []struct {
+		a, b Run
+		side Side
+	}{{a, b, A}, {b, a, B}} {
+		d := Compare(pair.a, pair.b)
+		if !slices.ContainsFunc(d.AroundDivergence, func(l Line) bool { return l.Side == pair.side && l.Record.Reason == "E" }) {
+			t.Errorf("the event E of one run is not in %v", d.AroundDivergence)
 		}
 	}
 }
