@@ -296,15 +296,25 @@ func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Optio
 var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -"}
 var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned"}
 
+// invalidManifests is the error of a command whose manifests are invalid.
+func invalidManifests(command string, files []check.File, err error) error {
+	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))}
+}
+
+// noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
+func noWorkload(command, name string) error {
+	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, scenarios.Workloads)}
+}
+
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
 func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker, error) {
 	ctx := cmd.Context()
 	c, err := check.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[cmd.Name()], err, templateHint(onStdin[cmd.Name()], files, err))}
+		return nil, invalidManifests(cmd.Name(), files, err)
 	}
 	if c.Workloads() == 0 {
-		return c, &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, cmd.Name(), scenarios.Workloads)}
+		return c, noWorkload(cmd.Name(), name)
 	}
 	defer collectRarely()()
 	what := "containers checked"

@@ -212,12 +212,12 @@ func TestTunePage(t *testing.T) {
 	b.clean()
 }
 
-// TestComparePage checks the page of compare on wide and narrow screens.
-func TestComparePage(t *testing.T) {
+// openComparison opens the page that compares the checked pod with a changed manifest, and returns the files of both.
+func openComparison(t *testing.T, name, changed string) (b *browser, before, after string) {
+	t.Helper()
 	dir := t.TempDir()
-	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
-	slower := strings.Replace(checkedPod, "periodSeconds: 2, failureThreshold: 2", "periodSeconds: 4, failureThreshold: 2", 1)
-	for file, text := range map[string]string{before: checkedPod, after: slower} {
+	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, name)
+	for file, text := range map[string]string{before: checkedPod, after: changed} {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -226,8 +226,15 @@ func TestComparePage(t *testing.T) {
 	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
-	b := openBrowser(t, 1280, 900)
+	b = openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
+	return b, before, after
+}
+
+// TestComparePage checks the page of compare on wide and narrow screens.
+func TestComparePage(t *testing.T) {
+	slower := strings.Replace(checkedPod, "periodSeconds: 2, failureThreshold: 2", "periodSeconds: 4, failureThreshold: 2", 1)
+	b, before, after := openComparison(t, "after.yaml", slower)
 	b.want("h1", "worse")
 	b.want(".legend", "before: "+before)
 	b.want(".legend", "after: "+after)
@@ -251,20 +258,8 @@ func TestComparePage(t *testing.T) {
 // TestComparePageOfRenamedWorkload checks that the page says why it compares two workloads with different names, on narrow screens too.
 func TestComparePageOfRenamedWorkload(t *testing.T) {
 	long := strings.Repeat("long-name-", 6) + "end" // 63 characters, the most
-	dir := t.TempDir()
-	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, long+".yaml")
 	renamed := strings.NewReplacer("name: web", "name: "+long, "image: web:1", "image: registry.example.com/"+long+":1").Replace(checkedPod)
-	for file, text := range map[string]string{before: checkedPod, after: renamed} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out, errs bytes.Buffer
-	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
-		t.Fatalf("exit code %d: %s", got, errs.String())
-	}
-	b := openBrowser(t, 1280, 900)
-	b.open(written(t, out.String()))
+	b, _, _ := openComparison(t, long+".yaml", renamed)
 	b.want(".pairing", "only because neither manifest has another workload left")
 	b.want("h2", "(compared with web)")
 	b.fits()

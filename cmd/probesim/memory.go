@@ -217,8 +217,8 @@ func (b *budget) explain(err error) error {
 	return fmt.Errorf("%w, or raise --max-memory, which is %s", err, b.total.String())
 }
 
-// collectAfter is the growth of memory, in percent, after which garbage is collected during an exploration. A run leaves nothing in memory, so
-// with the default of 100 a collection would follow every few runs.
+// collectAfter is the growth of memory, in percent, after which garbage is collected during an exploration or a reconstruction. A run leaves
+// nothing in memory, so with the default of 100 a collection would follow every few runs.
 const collectAfter = 1000
 
 // collectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing touches counts too. Most runs of a check leave nothing

@@ -16,7 +16,6 @@ import (
 	"probesim.dev/check/tune/html"
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
-	"probesim.dev/scenarios"
 )
 
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
@@ -107,10 +106,10 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was tuned\n%w%s", err, templateHint(onStdin["tune"], files, err))}
+		return nil, invalidManifests("tune", files, err)
 	}
 	if t.Workloads() == 0 && len(o.Require) > 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("%w in %s: tune needs at least one of %s", errNoWorkload, listed(files), scenarios.Workloads)}
+		return nil, noWorkload("tune", listed(files))
 	}
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
