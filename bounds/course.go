@@ -88,7 +88,8 @@ func (s *Subject) Deleted(n Nodes) (Course, error) {
 }
 
 // AtKubeletRestart returns for how long a healthy container is not ready in some time after the kubelet has stopped and started again
-// three seconds later, in the middle of the nodes. It is 0 if the container stays ready.
+// three seconds later, in the middle of the nodes. It is 0 if the container stays ready, or if its pod was not ready before, so that no Service sends
+// it requests.
 func (s *Subject) AtKubeletRestart(n Nodes, at, within time.Duration) (time.Duration, error) {
 	stop, end := virtual.At(at), virtual.At(at+within)
 	s.before = func(n *node.Node) {
@@ -99,9 +100,13 @@ func (s *Subject) AtKubeletRestart(n Nodes, at, within time.Duration) (time.Dura
 	c := s.center(n)
 	var since virtual.Time // of a time that is not over
 	var unready time.Duration
+	var podReady bool // before the restart
 	err := s.watch(&c, at+within, func(r *trace.Record) bool {
 		switch {
 		case r.T < stop:
+			if r.Kind == trace.StatusPatched && r.Status != nil {
+				podReady = r.Status.Ready
+			}
 		case since == 0 && s.unready(r):
 			since = r.T
 		case since > 0 && s.ready(r):
@@ -111,6 +116,9 @@ func (s *Subject) AtKubeletRestart(n Nodes, at, within time.Duration) (time.Dura
 	})
 	if since > 0 {
 		unready += end.Sub(since)
+	}
+	if !podReady {
+		unready = 0
 	}
 	if errors.Is(err, errNothing) {
 		err = nil

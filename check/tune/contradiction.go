@@ -13,7 +13,7 @@ import (
 // contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs. If there is neither, it
 // takes all requirements together.
 func (s *search) contradictions(c *Container) error {
-	for _, sets := range [][]check.Requirements{s.single(), s.pairs(), {s.require}} {
+	for _, sets := range [][]check.Requirements{s.single(), s.pairs(), {s.asked}} {
 		if err := s.contradict(c, sets); err != nil || len(c.Contradictions) > 0 {
 			return err
 		}
@@ -24,7 +24,7 @@ func (s *search) contradictions(c *Container) error {
 // single returns the requirements one by one.
 func (s *search) single() []check.Requirements {
 	var list []check.Requirements
-	for _, q := range s.require {
+	for _, q := range s.asked {
 		list = append(list, check.Requirements{q})
 	}
 	return list
@@ -33,8 +33,8 @@ func (s *search) single() []check.Requirements {
 // pairs returns the pairs of a limit and a time.
 func (s *search) pairs() []check.Requirements {
 	var list []check.Requirements
-	for i, q := range s.require {
-		for _, r := range s.require[i+1:] {
+	for i, q := range s.asked {
+		for _, r := range s.asked[i+1:] {
 			if q.Row.IsLimit() != r.Row.IsLimit() {
 				list = append(list, check.Requirements{q, r})
 			}
@@ -48,7 +48,7 @@ func (s *search) part(set check.Requirements) (*search, error) {
 	if found := s.parts[set.String()]; found != nil {
 		return found, nil
 	}
-	one := &search{oracle: s.oracle, old: s.old, require: set}
+	one := s.search(s.old, set)
 	var err error
 	if _, one.found, err = one.find(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *search) contradict(c *Container, sets []check.Requirements) error {
 // contradiction describes why the search found nothing: in the setting that comes closest, the times are too long.
 func (s *search) contradiction() (Contradiction, error) {
 	c := Contradiction{Best: seconds(bounds.Never), By: seconds(bounds.Never)}
-	atLeast, atMost := limits(s.require), times(s.require)
+	atLeast, atMost := limits(s.asked), times(s.asked)
 	for _, q := range append(atLeast, atMost...) {
 		c.Requirements = append(c.Requirements, q.String())
 	}
@@ -106,7 +106,7 @@ func (s *search) contradiction() (Contradiction, error) {
 		return c, nil
 	}
 	c.Text = fmt.Sprintf("%s contradict each other: with the first, %s is at best %s, which is %s too long", what, q.Row, check.FormatUp(c.Best), check.FormatUp(c.By))
-	if len(s.require) > 2 {
+	if len(s.asked) > 2 {
 		c.Text = fmt.Sprintf("%s contradict each other: with the others, %s is at best %s, which is %s too long", what, q.Row, check.FormatUp(c.Best), check.FormatUp(c.By))
 	}
 	return c, nil
@@ -132,7 +132,7 @@ func (s *search) wider(c *Container) error {
 		now := func(q check.Requirement) check.Seconds {
 			return c.Margins[slices.IndexFunc(c.Margins, func(m Margin) bool { return m.Requirement == q.String() })].Margin
 		}
-		about := s.about(p.kind, x, limits(s.require))
+		about := s.about(p.kind, x, limits(s.asked))
 		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(now(a), now(b)) })
 		for _, q := range about {
 			m, err := s.margins(x, q)

@@ -97,8 +97,8 @@ func (s *search) alternative(c *Container) (*Alternative, error) {
 		return nil, nil
 	}
 	detect := check.Requirement{Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
-	require := slices.DeleteFunc(slices.Clone(s.require), func(q check.Requirement) bool { return q.Row == check.Detect })
-	one := &search{oracle: s.oracle, old: s.old, require: append(require, detect)}
+	require := slices.DeleteFunc(slices.Clone(s.asked), func(q check.Requirement) bool { return q.Row == check.Detect })
+	one := s.search(s.old, append(require, detect))
 	bases := one.bases()
 	if len(bases) == 1 {
 		return nil, nil
@@ -121,19 +121,19 @@ func (s *search) alternative(c *Container) (*Alternative, error) {
 // note adds a note if a start after a restart may take less time than the required one.
 func (s *search) note(c *Container) error {
 	required := func(row check.RowID) int {
-		return slices.IndexFunc(s.require, func(q check.Requirement) bool { return q.Row == row })
+		return slices.IndexFunc(s.asked, func(q check.Requirement) bool { return q.Row == row })
 	}
 	at := required(check.Start)
 	if at < 0 || required(check.Restart) >= 0 {
 		return nil
 	}
 	value, err := s.guaranteed(c.now, check.Restart)
-	if err != nil || value >= seconds(s.require[at].Duration) {
+	if err != nil || value >= seconds(s.asked[at].Duration) {
 		return err
 	}
-	restart := check.Requirement{Row: check.Restart, Duration: s.require[at].Duration}
+	restart := check.Requirement{Row: check.Restart, Duration: s.asked[at].Duration}
 	c.Note = fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",
-		s.require[at], check.FormatDown(value), restart)
+		s.asked[at], check.FormatDown(value), restart)
 	return nil
 }
 

@@ -92,6 +92,9 @@ func (o *oracle) reduce(s setting, row check.RowID) setting {
 	for _, p := range relevant(s, string(row)) {
 		x[p.kind] = s[p.kind]
 	}
+	if row == check.Serving || row == check.Unready { // a container that the liveness probe kills is not ready
+		x[liveness] = s[liveness]
+	}
 	return x
 }
 

@@ -14,7 +14,8 @@ import (
 type search struct {
 	*oracle
 	old     setting
-	require check.Requirements
+	asked   check.Requirements // to meet
+	require check.Requirements // those, and others that follow from them
 
 	// closest is the setting that meets the limits and misses the times by the least, as far as single runs show. It is only of
 	// interest if no setting meets all requirements.
@@ -22,6 +23,22 @@ type search struct {
 	closestMiss time.Duration
 	found       bool // of a search that is over
 	err         error
+}
+
+func (o *oracle) search(old setting, asked check.Requirements) *search {
+	return &search{oracle: o, old: old, asked: asked, require: implied(old, asked)}
+}
+
+// implied adds requirements that follow from some: a container that its liveness probe kills in a stall does not stay in its Service.
+func implied(old setting, asked check.Requirements) check.Requirements {
+	all := slices.Clone(asked)
+	for _, q := range asked {
+		stall := check.Requirement{Row: check.Stall, Duration: q.Duration}
+		if q.Row == check.Serving && old.has(liveness) && !slices.Contains(all, stall) {
+			all = append(all, stall)
+		}
+	}
+	return all
 }
 
 // maxFields is the maximum number of fields that a search changes.
@@ -33,7 +50,7 @@ const fewFields = 2
 // contradictory reports whether no setting meets one of the requirements, or two of them. A search for few requirements has fewer settings to try.
 func (s *search) contradictory() bool {
 	for _, set := range append(s.single(), s.pairs()...) {
-		if len(set) == len(s.require) {
+		if len(set) == len(s.asked) {
 			continue
 		}
 		one, err := s.part(set)
@@ -53,6 +70,9 @@ func (s *search) find() (setting, bool, error) {
 	if s.ok(s.old) || s.err != nil {
 		return s.old, s.err == nil, s.err
 	}
+	if s.tooShort() || s.err != nil {
+		return s.old, false, s.err
+	}
 	best, found := s.apart()
 	if !found && s.err == nil && s.closestMiss == bounds.Never {
 		best, found = s.together()
@@ -67,63 +87,25 @@ func (s *search) find() (setting, bool, error) {
 	return best, found && s.err == nil, s.err
 }
 
-// apart searches each group of requirements that depend on the same probes by itself. It returns false if there is only one, if a
-// group has no solution, or if the solutions do not fit together.
-func (s *search) apart() (setting, bool) {
-	groups := s.groups()
-	if len(groups) < 2 {
-		return setting{}, false
-	}
-	all := s.old
-	for _, g := range groups {
-		one := &search{oracle: s.oracle, old: s.old, require: g, closestMiss: bounds.Never}
-		found := one.ok(s.old)
-		x := s.old
-		if !found {
-			x, found = one.together()
-		}
-		if s.err = one.err; s.err != nil {
-			return setting{}, false
-		}
-		if !found {
-			s.closest, s.closestMiss = one.closest, min(one.closestMiss, bounds.Never-1)
-			return setting{}, false
-		}
-		for _, p := range x.changes(s.old) {
-			all[p.kind] = x[p.kind]
-		}
-	}
-	return all, s.ok(all)
-}
-
-// groups divides the requirements into groups that depend on different probes.
-func (s *search) groups() []check.Requirements {
-	var groups []check.Requirements
-	var of [][]kind
-	for _, q := range s.require {
-		var ks []kind
+// tooShort reports whether the quickest setting misses a time, so that each setting does: all rows grow with all fields. Where the quickest setting
+// never gets there, because the answers take longer than its timeout, it says nothing.
+func (s *search) tooShort() bool {
+	for _, q := range times(s.require) {
+		quickest := s.old
 		for _, p := range relevant(s.old, string(q.Row)) {
-			ks = append(ks, p.kind)
+			quickest.set(p, least[p.field])
 		}
-		into := -1
-		for i := 0; i < len(groups); i++ {
-			if !slices.ContainsFunc(of[i], func(k kind) bool { return slices.Contains(ks, k) }) {
-				continue
-			}
-			if into < 0 {
-				into = i
-				groups[i], of[i] = append(groups[i], q), append(of[i], ks...)
-				continue
-			}
-			groups[into], of[into] = append(groups[into], groups[i]...), append(of[into], of[i]...)
-			groups, of = slices.Delete(groups, i, i+1), slices.Delete(of, i, i+1)
-			i--
+		m, err := s.margin(quickest, q, true)
+		if err != nil {
+			s.err = err
+			return false
 		}
-		if into < 0 {
-			groups, of = append(groups, check.Requirements{q}), append(of, ks)
+		if m < 0 && q.Duration-m < bounds.Never {
+			s.closest, s.closestMiss = quickest, -m
+			return true
 		}
 	}
-	return groups
+	return false
 }
 
 // together searches for all requirements at once, fewer changed fields first.
@@ -379,11 +361,11 @@ func (s *search) lowest(x setting, p place, atLeast check.Requirements) (int32, 
 	}
 	low := x.at(p) // which does not suffice
 	high := min(max(low+1, s.guess(x, p)), most)
-	for !enough(high) {
+	for next := int64(max(1, high/8)); !enough(high); next *= 2 {
 		if s.err != nil || high == most {
 			return 0, false
 		}
-		low, high = high, min(high+max(1, (high-low)/2), most)
+		low, high = high, int32(min(int64(high)+next, int64(most)))
 	}
 	if high > low+1 && !enough(high-1) { // the guess is often right
 		return high, s.err == nil

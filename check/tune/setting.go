@@ -145,7 +145,7 @@ func (s setting) cost(old setting) cost {
 // relevant are the fields of the probes that a row depends on. A row without a startup probe depends on the liveness probe instead.
 func relevant(s setting, row string) []place {
 	starts := func(k kind) []place {
-		list := []place{{k, threshold}, {k, period}}
+		list := []place{{k, threshold}, {k, period}, {k, timeout}}
 		if k == startup { // a delay of the liveness probe also delays it after a quick start; a startup probe does not
 			list = append(list, place{k, delay})
 		}
@@ -167,9 +167,9 @@ func relevant(s setting, row string) []place {
 	case "serving", "unready":
 		list = runs(readiness)
 	case "ready":
-		list = []place{{startup, period}, {startup, delay}, {readiness, period}, {readiness, delay}}
+		list = []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
 	case "recover":
-		list = append(runs(liveness), place{startup, period}, place{startup, delay}, place{readiness, period}, place{readiness, delay})
+		list = append(runs(liveness), place{startup, period}, place{startup, delay}, place{startup, timeout}, place{readiness, period}, place{readiness, delay}, place{readiness, timeout})
 	}
 	return slices.DeleteFunc(list, func(p place) bool { return !s.has(p.kind) })
 }

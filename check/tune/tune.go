@@ -136,7 +136,7 @@ func (t *Tuner) Do(ctx context.Context, task int) error {
 }
 
 func (x *task) tune(o *oracle) error {
-	s := &search{oracle: o, old: settingOf(x.spec), require: x.require}
+	s := o.search(settingOf(x.spec), x.require)
 	c := x.container
 	c.old, c.now = s.old, s.old
 	if err := x.unverifiable(o); err != nil || len(c.Contradictions) > 0 {

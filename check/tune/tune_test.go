@@ -92,6 +92,36 @@ func TestPropertyTunedSettingsMeetRequirements(t *testing.T) {
 	})
 }
 
+// Some settings that meet requirements differ in a field that a probe seldom needs, or in another probe.
+func TestTuneFindsOtherFields(t *testing.T) {
+	for _, test := range []struct{ probes, require, changes string }{
+		// A call over gRPC that begins before the program is up waits for its timeout.
+		{"startupProbe: {grpc: {port: 80}, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 1}", "start>=100ms, ready<=3s",
+			"startupProbe.timeoutSeconds 1, startupProbe.failureThreshold 2"},
+		// The liveness probe kills the container in a stall that the readiness probe survives.
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}\n    readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}",
+			"serving>=1800ms", "livenessProbe.failureThreshold 2"},
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 1}\n    readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 1}",
+			"serving>=1800ms", "livenessProbe.failureThreshold 2, readinessProbe.failureThreshold 2"},
+		// The times grow with all fields, so the quickest probe shows that a time is too short.
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}", "detect<=1s", ""},
+	} {
+		require, err := check.ParseRequirements(test.require)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n    " + test.probes + "\n")}
+		r := tuned(t, f, check.Options{Require: require})
+		var changes []string
+		for _, c := range r.Workloads[0].Containers[0].Changes {
+			changes = append(changes, fmt.Sprintf("%s %d", c.Field, c.After))
+		}
+		if got := strings.Join(changes, ", "); got != test.changes || r.Met() != (test.changes != "") {
+			t.Errorf("%s: the changes for %s are %q, want %q", test.probes, test.require, got, test.changes)
+		}
+	}
+}
+
 // A start of over an hour needs a threshold: package bounds measures no delay that is so long.
 func TestTuneLongStart(t *testing.T) {
 	require, err := check.ParseRequirements("start>=2h")
