@@ -25,7 +25,7 @@ var frontierPeriods = []int32{1, 2, 5, 10, 20}
 func (s *search) frontiers(c *Container) error {
 	for _, t := range trades {
 		changed := slices.ContainsFunc(c.Changes, func(x Change) bool { return x.place.kind == t.kind })
-		required := s.about(t.kind, c.now, limits(s.asked))
+		required := s.about(t.kind, c.now, limits(s.require))
 		if !changed || len(required) == 0 {
 			continue
 		}

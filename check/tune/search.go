@@ -319,8 +319,15 @@ func (s *search) solve(x setting, solved []place) ([]setting, bool) {
 	if s.farther(quickest, atMost) {
 		return nil, false
 	}
-	for _, p := range solved {
-		low, ok := s.lowest(x.with(p, least[p.field]), p, s.about(p.kind, x, atLeast))
+	for i, p := range solved {
+		required := s.about(p.kind, x, atLeast)
+		y := x.with(p, least[p.field])
+		for _, later := range solved[i+1:] { // which may limit the same rows with its old value
+			if slices.ContainsFunc(required, func(q check.Requirement) bool { return slices.Contains(relevant(x, string(q.Row)), later) }) {
+				y.set(later, s.most(later.field))
+			}
+		}
+		low, ok := s.lowest(y, p, required)
 		if !ok {
 			return nil, false
 		}
@@ -346,9 +353,12 @@ func (s *search) about(k kind, x setting, list check.Requirements) check.Require
 	})
 }
 
+// most returns a value of a field that is more than enough for all limits.
+func (s *search) most(f field) int32 { return min(2*s.longest()+10, greatest(f)) }
+
 // lowest returns the least value of a field with which some limits can hold. It returns false if no value suffices.
 func (s *search) lowest(x setting, p place, atLeast check.Requirements) (int32, bool) {
-	most := min(2*s.longest()+10, greatest(p.field))
+	most := s.most(p.field)
 	if s.hopeless(x.with(p, most), atLeast) {
 		return 0, false
 	}

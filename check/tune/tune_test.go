@@ -103,6 +103,9 @@ func TestTuneFindsOtherFields(t *testing.T) {
 			"serving>=1800ms", "livenessProbe.failureThreshold 2"},
 		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 1}\n    readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 1}",
 			"serving>=1800ms", "livenessProbe.failureThreshold 2, readinessProbe.failureThreshold 2"},
+		// After a restart, the liveness probe can run before the startup probe, so both limit a start.
+		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 1}\n    livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 3, failureThreshold: 1}",
+			"restart>=1800ms", "startupProbe.failureThreshold 3, livenessProbe.failureThreshold 2"},
 		// The times grow with all fields, so the quickest probe shows that a time is too short.
 		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}", "detect<=1s", ""},
 	} {
