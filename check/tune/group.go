@@ -35,7 +35,7 @@ func (s *search) apart() (setting, bool) {
 	return all, s.ok(all)
 }
 
-// groups divides the requirements into groups that depend on different probes.
+// groups divides the requirements into groups that depend on different probes. Those of the readiness probe come last.
 func (s *search) groups() []check.Requirements {
 	var groups []check.Requirements
 	var of [][]kind
@@ -65,14 +65,6 @@ func (s *search) groups() []check.Requirements {
 	last := func(g check.Requirements) bool {
 		return slices.ContainsFunc(g, func(q check.Requirement) bool { return q.Row == check.Serving || q.Row == check.Unready })
 	}
-	slices.SortStableFunc(groups, func(a, b check.Requirements) int {
-		switch {
-		case last(a) == last(b):
-			return 0
-		case last(a):
-			return 1
-		}
-		return -1
-	})
-	return groups
+	first := slices.DeleteFunc(slices.Clone(groups), last)
+	return append(first, slices.DeleteFunc(groups, func(g check.Requirements) bool { return !last(g) })...)
 }

@@ -25,6 +25,7 @@ type search struct {
 	err         error
 }
 
+// search returns a search for the smallest change of a setting that meets some requirements.
 func (o *oracle) search(old setting, asked check.Requirements) *search {
 	return &search{oracle: o, old: old, asked: asked, require: implied(old, asked)}
 }

@@ -152,6 +152,7 @@ func relevant(s setting, row string) []place {
 		return list
 	}
 	runs := func(k kind) []place { return []place{{k, threshold}, {k, period}, {k, timeout}} }
+	comesUp := []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
 	killer := startup
 	if !s.has(startup) {
 		killer = liveness
@@ -167,9 +168,9 @@ func relevant(s setting, row string) []place {
 	case "serving", "unready":
 		list = runs(readiness)
 	case "ready":
-		list = []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
+		list = comesUp
 	case "recover":
-		list = append(runs(liveness), place{startup, period}, place{startup, delay}, place{startup, timeout}, place{readiness, period}, place{readiness, delay}, place{readiness, timeout})
+		list = append(runs(liveness), comesUp...)
 	}
 	return slices.DeleteFunc(list, func(p place) bool { return !s.has(p.kind) })
 }
