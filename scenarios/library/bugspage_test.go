@@ -60,9 +60,9 @@ probesim run scenarios/library/bugs/b18-started-carried-over.yaml
 Of %d rows, %d have scenarios, %d in all. The scenarios of another row show %d more. %d are pending: no scenario can show
 them yet. The comment at the top of each file has the trigger, the observation, and the reason with a file of the kubelet.
 
-*Compared* lists the releases whose [real kubelet](proof.md#the-real-kubelet) runs the scenario with the same trace and the same outcome of its
-expectations. *All* are v1.33.13, v1.34.4, v1.35.4, v1.36.3 and v1.37.0. With *1.38 differs*, the scenario also asserts what
-[Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
+The [real kubelet](proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
+its expectations. Without names it is all five: v1.33.13, v1.34.4, v1.35.4, v1.36.3 and v1.37.0. With *1.38 differs*, the scenario also
+asserts what [Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
 
 A test generates this page from the scenarios with the label ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `.
 
@@ -130,9 +130,9 @@ func (r row) stateText(waits map[string]bool) string {
 		}
 		compared = append(compared, v)
 	}
-	list := strings.Join(compared, ", ")
-	if len(compared) == len(profile.Names()) {
-		list = "all"
+	state := fmt.Sprintf("`%s`", r.state)
+	if len(compared) < len(profile.Names()) {
+		state += " in " + strings.Join(compared, ", ")
 	}
-	return fmt.Sprintf("`%s`; compared: %s%s", r.state, list, also)
+	return state + also
 }
