@@ -32,9 +32,9 @@ type row struct {
 
 // states are the possible states of a row with scenarios, with the assertion of each.
 var states = map[string]string{
-	"open":    "v1.37.0 has this behavior. If it began after v1.34.4, the scenario asserts both sides",
-	"changed": "the simulated versions differ, and v1.37.0 has the newer side. The scenario asserts both sides",
-	"held":    "the change is older than the oldest simulated version, or in a patch release that is not simulated. The scenario asserts the newer side, which all simulated versions have",
+	"open":    "v1.37.0 has this behavior",
+	"changed": "the simulated versions differ, and the scenario asserts both sides",
+	"held":    "all simulated versions have the newer side",
 }
 
 // TestBugsPage checks that docs/bugs.md is up to date; -rewrite writes the page.

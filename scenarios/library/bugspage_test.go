@@ -33,16 +33,12 @@ func writeBugs(rows []row) []byte {
 	for _, state := range []string{"open", "changed", "held"} {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", state, states[state])
 	}
-	titles := map[string]string{}
-	for _, r := range rows {
-		titles[r.ID] = sentence(r.Title)
-	}
 	for _, part := range [][2]string{{"B", "Changes and bugs"}, {"C", "Complaints of users"}} {
-		fmt.Fprintf(&b, "\n## %s\n\n| what | upstream | versions: before / after | what the simulator shows | state | id |\n|---|---|---|---|---|---|\n", part[1])
+		fmt.Fprintf(&b, "\n## %s\n\n| id | what | upstream | versions: before / after | what the simulator shows | state |\n|---|---|---|---|---|---|\n", part[1])
 		for _, r := range rows {
 			if strings.HasPrefix(r.ID, part[0]) {
-				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.link(), r.issues(),
-					linkRows(r.Versions, titles), r.shows(), r.stateText(waits, titles), r.ID)
+				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.ID, r.link(), r.issues(),
+					linkRows(r.Versions), r.shows(), r.stateText(waits))
 			}
 		}
 	}
@@ -53,8 +49,8 @@ func writeBugs(rows []row) []byte {
 // that another row shows, and of pending rows.
 const bugsHead = `# Bugs and changes that you can replay
 
-This page lists known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later.
-They come from changelogs, pull requests, issues, and from reading the kubelet. Each title links to a scenario that you can run:
+Known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later, from changelogs, pull
+requests, issues and the source of the kubelet. Each title links to a scenario that you can run:
 
 ` + "```" + `
 probesim run scenarios/library/bugs                            # all scenarios
@@ -62,18 +58,13 @@ probesim run scenarios/library/bugs/b18-started-carried-over.yaml
 ` + "```" + `
 
 Of %d rows, %d have scenarios, %d in all. The scenarios of another row show %d more. %d are pending: no scenario can show
-them yet, for the reason given.
+them yet. The comment at the top of each file has the trigger, the observation, and the reason with a file of the kubelet.
 
-The comment at the top of each file describes the trigger, the observation, and the reason with a file of the kubelet.
-*Compared* lists the versions for which the scenario runs. The tests of [conformance](../conformance) compare each such run with
-the real kubelet of that release, record by record, and check that the expectations of the scenario hold there: v1.37.0 with each
-change of probesim, the others when their rules change. If a row lists v1.38-preview, its scenario also asserts what
-[Kubernetes 1.38](kubernetes-1.38.md) does.
+The [real kubelet](proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
+its expectations. Without names it is all five: v1.33.13, v1.34.4, v1.35.4, v1.36.3 and v1.37.0. With *1.38 differs*, the scenario also
+asserts what [Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
 
-[upstream](upstream) has texts for open issues, with a manifest and a trace each.
-
-A test generates this page from [library/bugs](../scenarios/library/bugs) and from the other scenarios of the library with the label
-` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `. The id in the last column is the value of this label.
+A test generates this page from the scenarios with the label ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `.
 
 | state | meaning |
 |---|---|
@@ -82,11 +73,9 @@ A test generates this page from [library/bugs](../scenarios/library/bugs) and fr
 // rowID matches the id of a row.
 var rowID = regexp.MustCompile(`\b[BC]\d+a?\b`)
 
-// linkRows replaces the ids of rows in a text by links with the titles of the rows.
-func linkRows(text string, titles map[string]string) string {
-	return rowID.ReplaceAllStringFunc(text, func(id string) string {
-		return fmt.Sprintf("[%s](#%s)", titles[id], strings.ToLower(id))
-	})
+// linkRows makes links of the ids of rows in a text.
+func linkRows(text string) string {
+	return rowID.ReplaceAllStringFunc(text, func(id string) string { return fmt.Sprintf("[%s](#%s)", id, strings.ToLower(id)) })
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
@@ -123,23 +112,27 @@ func (r row) shows() string {
 	return strings.Join(texts, " ")
 }
 
-func (r row) stateText(waits map[string]bool, titles map[string]string) string {
+func (r row) stateText(waits map[string]bool) string {
 	switch {
 	case r.Pending != "":
-		return "pending: " + linkRows(r.Pending, titles)
+		return "pending: " + linkRows(r.Pending)
 	case waits[r.As]:
-		return "pending, as " + linkRows(r.As, titles)
+		return "pending, as " + linkRows(r.As)
 	case r.As != "":
-		return "shown by " + linkRows(r.As, titles)
+		return "shown by " + linkRows(r.As)
 	}
 	var compared []string
 	also := ""
 	for _, v := range versions(r.scenarios[0]) {
 		if p, _ := profile.Named(v); p.Preview() {
-			also += fmt.Sprintf("; [%s](kubernetes-1.38.md): other, from source, not compared", v)
+			also = "; [1.38](kubernetes-1.38.md) differs"
 			continue
 		}
 		compared = append(compared, v)
 	}
-	return fmt.Sprintf("`%s`; compared: %s%s", r.state, strings.Join(compared, ", "), also)
+	state := fmt.Sprintf("`%s`", r.state)
+	if len(compared) < len(profile.Names()) {
+		state += " in " + strings.Join(compared, ", ")
+	}
+	return state + also
 }
