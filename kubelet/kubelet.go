@@ -52,6 +52,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober"
+	"probesim.dev/prober/preview138"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
@@ -156,7 +157,10 @@ func New(o Options) *Kubelet {
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.allocations = newAllocations(k)
 	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
-	newResults := results.NewManager
+	newProber, newResults := prober.NewManager, results.NewManager
+	if o.Profile.ContainerScopedProbes || o.Profile.MutableContainerProbes {
+		newProber = preview138.NewManager
+	}
 	if o.Profile.MutableContainerProbes {
 		newResults = results.NewMutableManager
 	}
@@ -169,7 +173,7 @@ func New(o Options) *Kubelet {
 		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
 		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers, NoObservedGeneration: !o.Profile.PodObservedGenerationTracking,
 	})
-	k.prober = prober.NewManager(prober.Options{
+	k.prober = newProber(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
 		Status: k.status, Runner: k, Network: k, Events: k, Results: k.results,
 		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },

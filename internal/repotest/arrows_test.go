@@ -15,6 +15,7 @@ var layers = [][]string{
 	{"sim", "internal/value"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober"},
+	{"prober/preview138"},
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},

@@ -20,13 +20,14 @@ var orderless = map[string]string{
 	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
 	"scenarios.(*Driver).Branch":              "copies each pod into a map",
 
-	"prober.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
-	"prober.(*containerBoundManager).forgetContainers": "only deletes",
-	"prober.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
-	"prober.(*mutableManager).CleanupPods":             "sorts the workers before it stops them",
-	"prober.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
-	"sim/limit.(*Meter).check":                         "takes the largest value, and the first name among equals",
-	"status.(*Manager).removeOrphanedVersions":         "only deletes",
+	"sim/limit.(*Meter).check":                "takes the largest value, and the first name among equals",
+	"status.(*Manager).removeOrphanedVersions": "only deletes",
+
+	"prober/preview138.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
+	"prober/preview138.(*containerBoundManager).forgetContainers": "only deletes",
+	"prober/preview138.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
+	"prober/preview138.(*mutableManager).CleanupPods":             "sorts the workers before it stops them",
+	"prober/preview138.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
 }
 
 // TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the maps that other
