@@ -49,6 +49,29 @@ func TestCIWorkflow(t *testing.T) {
 	}
 }
 
+// TestActionsArePinned checks that workflows, the action and the documents name actions by commit, with the release in a comment: a tag
+// can move. The action of this repository is the exception.
+func TestActionsArePinned(t *testing.T) {
+	pinned, uses := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), 0
+	walk(t, true, func(name string, text []byte) {
+		if !slices.Contains([]string{".md", ".yaml", ".yml"}, filepath.Ext(name)) {
+			return
+		}
+		for line := range strings.Lines(string(text)) {
+			_, action, found := strings.Cut(line, "uses: ")
+			if action = strings.TrimSpace(action); !found || action == "./" || strings.HasPrefix(action, "probesim/probesim@") {
+				continue
+			}
+			if uses++; !pinned.MatchString(action) {
+				t.Errorf("%s: name the action %s by commit, with its release in a comment", name, action)
+			}
+		}
+	})
+	if uses < 15 {
+		t.Errorf("found only %d actions", uses)
+	}
+}
+
 // TestCICommands runs the commands of the hook, of GitLab CI and of Argo CD with the manifest of docs/ci.md, whose mistake they
 // must find.
 func TestCICommands(t *testing.T) {
