@@ -22,5 +22,5 @@
 //	kube            facts of Kubernetes: versions and gates, pod helpers, kubelet configuration
 //	sim             the discrete-event kernel: processes, channels, time, choices
 //
-// The tests of this package hold that and the other rules that keep runs the same everywhere.
+// The tests in internal/repotest check these and the other rules that keep runs the same everywhere.
 package probesim

@@ -52,6 +52,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober"
+	"probesim.dev/prober/preview138"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
@@ -156,7 +157,10 @@ func New(o Options) *Kubelet {
 	k.workers, k.pleg, k.deletor, k.volumes = newPodWorkers(k), newPLEG(k), newDeletor(k), newVolumes(k, o.Disk)
 	k.allocations = newAllocations(k)
 	k.isDesired, k.couldBeProbed = k.podManager.has, k.workers.couldBeProbed
-	newResults := results.NewManager
+	newProber, newResults := prober.NewManager, results.NewManager
+	if o.Profile.ContainerScopedProbes || o.Profile.MutableContainerProbes {
+		newProber = preview138.NewManager
+	}
 	if o.Profile.MutableContainerProbes {
 		newResults = results.NewMutableManager
 	}
@@ -169,7 +173,7 @@ func New(o Options) *Kubelet {
 		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
 		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers, NoObservedGeneration: !o.Profile.PodObservedGenerationTracking,
 	})
-	k.prober = prober.NewManager(prober.Options{
+	k.prober = newProber(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
 		Status: k.status, Runner: k, Network: k, Events: k, Results: k.results,
 		Instance: func(containerID string) int { return o.Runtime.Instance(containerID[len(containerIDPrefix):]) },
@@ -279,35 +283,8 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 			k.handleMirror(u.op, pod)
 			continue
 		}
-		switch u.op {
-		case configAdd:
-			admitted, waits := k.canAdmit(p, pod)
-			if waits {
-				resized = append(resized, pod.UID)
-			}
-			if admitted {
-				k.volumes.expect(pod)
-				k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
-			}
-		case configUpdated, configDelete:
-			k.allocations.resize(p, before, pod)
-			k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
-		case configRemove:
-			k.podManager.remove(pod)
-			delete(k.disk.allocated, pod.UID)
-			if !k.profile.InspectReadsResources { // a sync in progress then finds no record, and a resize can seem to be due
-				delete(k.disk.actuated, pod.UID)
-			}
-			if k.sourcesReady() { // deletePod
-				k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
-			}
-		case configReconcile:
-			if status.NeedToReconcilePodReadiness(pod) {
-				k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
-			}
-			if isEvicted(pod) {
-				k.deletor.remove(k.cache.get(pod.UID), "", 0)
-			}
+		if waits := k.handlePod(p, u.op, before, pod); waits {
+			resized = append(resized, pod.UID)
 		}
 	}
 	if u.op == configAdd {
@@ -319,6 +296,39 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	if retry || len(resized) > 0 {
 		k.allocations.retry(p)
 	}
+}
+
+// handlePod handles a change of one pod. before is the pod as the kubelet knew it. handlePod reports whether a new pod waits for a resize.
+func (k *Kubelet) handlePod(p *sim.Proc, op configOp, before, pod *v1.Pod) (waits bool) {
+	switch op {
+	case configAdd:
+		admitted, waits := k.canAdmit(p, pod)
+		if admitted {
+			k.volumes.expect(pod)
+			k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod})
+		}
+		return waits
+	case configUpdated, configDelete:
+		k.allocations.resize(p, before, pod)
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: pod})
+	case configRemove:
+		k.podManager.remove(pod)
+		delete(k.disk.allocated, pod.UID)
+		if !k.profile.InspectReadsResources { // a sync in progress then finds no record, and a resize can seem to be due
+			delete(k.disk.actuated, pod.UID)
+		}
+		if k.sourcesReady() { // deletePod
+			k.workers.updatePod(podUpdate{typ: syncKill, pod: pod})
+		}
+	case configReconcile:
+		if status.NeedToReconcilePodReadiness(pod) {
+			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
+		}
+		if isEvicted(pod) {
+			k.deletor.remove(k.cache.get(pod.UID), "", 0)
+		}
+	}
+	return false
 }
 
 // handleMirror syncs the static pod of a mirror pod that has changed. The sync sees a mirror pod that is gone from the API in its last

@@ -16,50 +16,53 @@ type StatusGetter interface {
 	Snapshot(uid types.UID) (*status.Snapshot, bool)
 }
 
-// containerStatus caches the part of a pod's stored status that a worker acts on, because the status is the same at most
+// ContainerStatus caches the part of a pod's stored status that a worker acts on, because the status is the same at most
 // ticks. It is valid until the status manager replaces the status. The zero value is an empty cache.
-type containerStatus struct {
+type ContainerStatus struct {
 	snapshot *status.Snapshot // nil if the pod has no status
-	phase    v1.PodPhase
-	// containerID is empty if the status has no ID of the container. The fields below are valid only if it is set.
-	containerID string
-	running     *v1.ContainerStateRunning
-	startedAt   time.Time // of running
-	started     bool
-	terminated  *v1.ContainerStateTerminated
+	Phase    v1.PodPhase
+	// ContainerID is empty if the status has no ID of the container. The fields below are valid only if it is set.
+	ContainerID string
+	Running     *v1.ContainerStateRunning
+	StartedAt   time.Time // of running
+	Started     bool
+	Terminated  *v1.ContainerStateTerminated
 }
 
-// refresh returns the stored status of a container, after reading it again if it has changed.
-func (c *containerStatus) refresh(statuses StatusGetter, uid types.UID, container string) *containerStatus {
+// Refresh returns the stored status of a container, after reading it again if it has changed.
+func (c *ContainerStatus) Refresh(statuses StatusGetter, uid types.UID, container string) *ContainerStatus {
 	if c.snapshot == nil || c.snapshot.Outdated {
 		c.read(statuses, uid, container)
 	}
 	return c
 }
 
-func (c *containerStatus) read(statuses StatusGetter, uid types.UID, container string) {
-	*c = containerStatus{}
+func (c *ContainerStatus) read(statuses StatusGetter, uid types.UID, container string) {
+	*c = ContainerStatus{}
 	snapshot, ok := statuses.Snapshot(uid)
 	if !ok {
 		return
 	}
-	c.snapshot, c.phase = snapshot, snapshot.Status.Phase
-	s := findContainerStatus(snapshot.Status, container)
+	c.snapshot, c.Phase = snapshot, snapshot.Status.Phase
+	s := FindContainerStatus(snapshot.Status, container)
 	if s == nil {
 		return
 	}
-	c.containerID, c.running, c.terminated = s.ContainerID, s.State.Running, s.State.Terminated
-	c.started = s.Started != nil && *s.Started
-	if c.running != nil {
-		c.startedAt = c.running.StartedAt.Time
+	c.ContainerID, c.Running, c.Terminated = s.ContainerID, s.State.Running, s.State.Terminated
+	c.Started = s.Started != nil && *s.Started
+	if c.Running != nil {
+		c.StartedAt = c.Running.StartedAt.Time
 	}
 }
 
-func (c *containerStatus) podHasStatus() bool { return c.snapshot != nil }
+// PodHasStatus reports whether the pod has a stored status.
+func (c *ContainerStatus) PodHasStatus() bool { return c.snapshot != nil }
 
-func (c *containerStatus) podIP() string { return c.snapshot.Status.PodIP }
+// PodIP returns the IP address in the stored status of the pod.
+func (c *ContainerStatus) PodIP() string { return c.snapshot.Status.PodIP }
 
-func findContainerStatus(s *v1.PodStatus, name string) *v1.ContainerStatus {
+// FindContainerStatus returns the status of a regular or init container, nil if there is none.
+func FindContainerStatus(s *v1.PodStatus, name string) *v1.ContainerStatus {
 	if c := status.FindContainerStatus(s.ContainerStatuses, name); c != nil {
 		return c
 	}

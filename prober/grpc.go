@@ -44,7 +44,7 @@ func nextBackOff(backOff time.Duration) time.Duration {
 
 // runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
 // within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
-func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
+func (e *Execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	deadline, retry := p.Now().Add(e.timeout()), false
 	for backOff := backOffBase; ; backOff = nextBackOff(backOff) {
 		wait := e.jittered(p, backOff, retry)
@@ -57,14 +57,14 @@ func (e *execution) runGRPC(p *sim.Proc, podIP string) outcome {
 		retry = true
 		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
-			addr := joinHostPort(podIP, int(e.spec.GRPC.Port))
+			addr := joinHostPort(podIP, int(e.Spec.GRPC.Port))
 			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, e.timeout()))
 		}
 	}
 }
 
 // jittered returns a back-off with jitter. The first back-off has none.
-func (e *execution) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.Duration {
+func (e *Execution) jittered(p *sim.Proc, backOff time.Duration, retry bool) time.Duration {
 	if !retry {
 		return backOff
 	}
@@ -81,7 +81,7 @@ var grpcCodes = map[string]string{
 }
 
 // healthOutcome returns the outcome of a health check.
-func (e *execution) healthOutcome(reply *Reply) outcome {
+func (e *Execution) healthOutcome(reply *Reply) outcome {
 	switch {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
 		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", e.timeout()))

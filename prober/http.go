@@ -29,18 +29,18 @@ func NewClient(t *Transport) *http.Client {
 }
 
 // runHTTP runs an httpGet probe (pkg/probe/http/http.go at v1.37.0).
-func (e *execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
+func (e *Execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 	if e.request == nil || e.requestIP != podIP {
-		req, err := NewRequest(e.spec.HTTPGet, e.container, podIP, "probe", e.profile)
+		req, err := NewRequest(e.Spec.HTTPGet, e.Container, podIP, "probe", e.Profile)
 		if err != nil {
 			return probeError(err)
 		}
 		e.request, e.requestIP = req, podIP
 	}
 	res, err := get(&Transport{
-		Network: e.network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: TLSHandshakeTimeout,
-		HTTP2:     podutil.IsHTTP2(e.spec.HTTPGet),
-		Requester: Connection{PodUID: e.podUID, Container: e.name, Probe: e.probeType, Retry: retry},
+		Network: e.Network, Proc: p, Deadline: p.Now().Add(e.timeout()), Handshake: TLSHandshakeTimeout,
+		HTTP2:     podutil.IsHTTP2(e.Spec.HTTPGet),
+		Requester: Connection{PodUID: e.podUID, Container: e.name, Probe: e.ProbeType, Retry: retry},
 	}, e.request)
 	if err != nil {
 		return failure(err.Error())

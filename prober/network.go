@@ -67,9 +67,9 @@ type Network interface {
 }
 
 // connect connects to the worker's container.
-func (e *execution) connect(p *sim.Proc, c Connection) Reply {
-	c.PodUID, c.Container, c.Probe = e.podUID, e.name, e.probeType
-	return e.network.Connect(p, c)
+func (e *Execution) connect(p *sim.Proc, c Connection) Reply {
+	c.PodUID, c.Container, c.Probe = e.podUID, e.name, e.ProbeType
+	return e.Network.Connect(p, c)
 }
 
 // joinHostPort joins a host and a port as package net does.

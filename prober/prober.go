@@ -74,52 +74,53 @@ func failure(message string) outcome { return outcome{result: trace.Failure, mes
 // errNoHandler is the error of a probe without a known handler.
 var errNoHandler = errors.New("missing probe handler")
 
-// execution is the part of a worker that runs the probe of a container and keeps its results, the same for both kinds of
+// Execution is the part of a worker that runs the probe of a container and keeps its results, the same for all kinds of
 // workers.
-type execution struct {
-	*environment
-	// containerID is the container that the worker probes. It is empty while the worker knows none.
-	containerID string
-	// epoch grows when the outcome of a run in progress must be discarded.
-	epoch int64
+type Execution struct {
+	*Options
+	// ContainerID is the container that the worker probes. It is empty while the worker knows none.
+	ContainerID string
+	// Epoch grows when the outcome of a run in progress must be discarded.
+	Epoch int64
 	// hasResult reports whether result, the stored result of the container, is valid.
 	hasResult bool
 	result    results.Result
 	// lastResult is the result of the last probe run, and resultRun the number of runs in a row with this result.
 	lastResult results.Result
 	resultRun  int32
-	recorder   recorder
-	spec       v1.Probe
-	probeType  trace.Probe
+	Recorder   Recorder
+	Spec       v1.Probe
+	ProbeType  trace.Probe
 	podUID     types.UID
 	name       string // of the container
 	command    []string
 	memo       any   // see Command
-	probeID    int64 // see results.Update
+	ProbeID    int64 // see results.Update
 
-	pod            *v1.Pod // as of the creation of the worker or the last change of its probe
-	container      *v1.Container
+	Pod            *v1.Pod // as of the creation of the worker or the last change of its probe
+	Container      *v1.Container
 	request        *http.Request // of an httpGet probe, reused while the pod's IP stays the same
 	requestIP      string
 	resultsManager *results.Manager
 }
 
-func newExecution(env *environment, pod *v1.Pod, c *v1.Container, probeType trace.Probe) execution {
-	e := execution{
-		environment: env, podUID: pod.UID, name: c.Name, probeType: probeType,
-		recorder:       recorder{env: env, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: probeType},
-		resultsManager: env.results.of(probeType),
+// NewExecution returns the part of the worker of a probe, which knows no container of the runtime yet.
+func NewExecution(o *Options, pod *v1.Pod, c *v1.Container, probeType trace.Probe) Execution {
+	e := Execution{
+		Options: o, podUID: pod.UID, name: c.Name, ProbeType: probeType,
+		Recorder:       Recorder{env: o, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: probeType},
+		resultsManager: o.Results.Of(probeType),
 	}
-	e.configure(pod, c)
+	e.Configure(pod, c)
 	return e
 }
 
-// configure makes the runs that follow use the probe as it is in the container.
-func (e *execution) configure(pod *v1.Pod, c *v1.Container) {
-	e.pod, e.container, e.spec = pod, c, *ProbeOf(c, e.probeType)
+// Configure makes the runs that follow use the probe as it is in the container.
+func (e *Execution) Configure(pod *v1.Pod, c *v1.Container) {
+	e.Pod, e.Container, e.Spec = pod, c, *ProbeOf(c, e.ProbeType)
 	e.command, e.request = nil, nil
-	if e.spec.Exec != nil {
-		e.command = expandCommand(e.spec.Exec.Command, c.Env)
+	if e.Spec.Exec != nil {
+		e.command = expandCommand(e.Spec.Exec.Command, c.Env)
 	}
 }
 
@@ -134,8 +135,8 @@ func ProbeOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
 	return c.LivenessProbe
 }
 
-// initialValue returns the result of a container before its first probe: it is alive, not ready, and not known to be started.
-func initialValue(probeType trace.Probe) results.Result {
+// InitialValue returns the result of a container before its first probe: it is alive, not ready, and not known to be started.
+func InitialValue(probeType trace.Probe) results.Result {
 	switch probeType {
 	case trace.Readiness:
 		return results.Failure
@@ -145,82 +146,110 @@ func initialValue(probeType trace.Probe) results.Result {
 	return results.Unknown
 }
 
-func (e *execution) key() key { return key{e.podUID, e.name, e.probeType} }
+// Key returns the key of the worker.
+func (e *Execution) Key() Key { return Key{e.podUID, e.name, e.ProbeType} }
 
-func (e *execution) period() time.Duration { return time.Duration(e.spec.PeriodSeconds) * time.Second }
-
-func (e *execution) timeout() time.Duration {
-	return time.Duration(e.spec.TimeoutSeconds) * time.Second
+// Compare orders workers by pod, container and probe. The kubelet stops them in any order.
+func (e *Execution) Compare(f *Execution) int {
+	return cmp.Or(cmp.Compare(e.Recorder.pod, f.Recorder.pod), cmp.Compare(e.name, f.name), cmp.Compare(e.ProbeType, f.ProbeType))
 }
 
-// count counts a result and reports whether the number of equal results in a row reaches the threshold.
-func (e *execution) count(result results.Result) bool {
+// ProcessName returns the name of the worker's process.
+func (e *Execution) ProcessName() string { return WorkerName(e.ProbeType, e.Recorder.pod, e.name) }
+
+// Period returns the time between two runs.
+func (e *Execution) Period() time.Duration { return time.Duration(e.Spec.PeriodSeconds) * time.Second }
+
+func (e *Execution) timeout() time.Duration {
+	return time.Duration(e.Spec.TimeoutSeconds) * time.Second
+}
+
+// NewContainer makes the worker probe another container, without a result. The count of equal results in a row continues.
+func (e *Execution) NewContainer(containerID string) {
+	e.RemoveResult()
+	e.ContainerID, e.memo = containerID, nil
+	e.Recorder.newContainer(containerID)
+}
+
+// RemoveResult removes the stored result of the container.
+func (e *Execution) RemoveResult() {
+	if e.ContainerID != "" {
+		e.resultsManager.Remove(e.ContainerID)
+	}
+	e.hasResult = false
+}
+
+// ResetCount makes the count of equal results in a row begin again.
+func (e *Execution) ResetCount() { e.resultRun = 0 }
+
+// Count counts a result and reports whether the number of equal results in a row reaches the threshold.
+func (e *Execution) Count(result results.Result) bool {
 	if e.lastResult == result {
 		e.resultRun++
 	} else {
 		e.lastResult = result
 		e.resultRun = 1
 	}
-	return !(result == results.Failure && e.resultRun < e.spec.FailureThreshold ||
-		result == results.Success && e.resultRun < e.spec.SuccessThreshold)
+	return !(result == results.Failure && e.resultRun < e.Spec.FailureThreshold ||
+		result == results.Success && e.resultRun < e.Spec.SuccessThreshold)
 }
 
-// setResult stores the result of the container. The results manager ignores an unchanged result too; the check here
+// SetResult stores the result of the container. The results manager ignores an unchanged result too; the check here
 // saves a lookup on every tick.
-func (e *execution) setResult(p *sim.Proc, r results.Result) {
+func (e *Execution) SetResult(p *sim.Proc, r results.Result) {
 	if e.hasResult && e.result == r {
 		return
 	}
 	e.hasResult, e.result = true, r
-	p.Because(e.recorder.resultCause(), func() {
-		about := results.Subject{Pod: e.recorder.pod, Container: e.name, Instance: e.recorder.instance}
+	p.Because(e.Recorder.resultCause(), func() {
+		about := results.Subject{Pod: e.Recorder.pod, Container: e.name, Instance: e.Recorder.instance}
 		e.resultsManager.Set(p, about, results.Update{
-			ContainerID: e.containerID, PodUID: e.podUID, Result: r, Container: e.name, ProbeID: e.probeID,
+			ContainerID: e.ContainerID, PodUID: e.podUID, Result: r, Container: e.name, ProbeID: e.ProbeID,
 		})
 	})
 }
 
-// probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the run
+// Probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the run
 // has no result: the probe itself ended with an error, or the run was canceled (probe in pkg/kubelet/prober/prober.go
 // at v1.37.0; kubernetes/kubernetes#140704).
-func (e *execution) probe(p *sim.Proc, podIP string) (results.Result, bool) {
-	start, epoch := p.Now(), e.epoch
-	e.recorder.startRun()
+func (e *Execution) Probe(p *sim.Proc, podIP string) (results.Result, bool) {
+	start, epoch := p.Now(), e.Epoch
+	e.Recorder.startRun()
 	o := e.runProbeWithRetries(p, podIP)
-	if e.epoch != epoch {
+	if e.Epoch != epoch {
 		return results.Failure, false
 	}
-	e.recorder.endRun(p, start, o)
+	e.Recorder.endRun(p, start, o)
 	switch o.result {
 	case trace.Success:
 		return results.Success, true
 	case trace.Warning:
-		e.recordContainerEvent("ProbeWarning", title[e.probeType]+" probe warning: "+o.message)
+		e.recordContainerEvent("ProbeWarning", title[e.ProbeType]+" probe warning: "+o.message)
 		return results.Success, true
 	case trace.Failure:
-		e.recordContainerEvent("Unhealthy", title[e.probeType]+" probe failed: "+o.message)
+		e.recordContainerEvent("Unhealthy", title[e.ProbeType]+" probe failed: "+o.message)
 		return results.Failure, true
 	}
 	words := " probe errored: "
-	if e.profile.UnknownStateInErrorEvent {
+	if e.Profile.UnknownStateInErrorEvent {
 		words = " probe errored and resulted in " + string(cmp.Or(o.errorState, "unknown")) + " state: "
 	}
-	e.recordContainerEvent("Unhealthy", title[e.probeType]+words+o.message)
+	e.recordContainerEvent("Unhealthy", title[e.ProbeType]+words+o.message)
 	return results.Failure, false
 }
 
 // title spells the probe types as events do.
 var title = map[trace.Probe]string{trace.Liveness: "Liveness", trace.Readiness: "Readiness", trace.Startup: "Startup"}
 
-func (e *execution) recordContainerEvent(reason, message string) {
-	e.events.ContainerEvent(e.pod, e.name, v1.EventTypeWarning, reason, message)
+func (e *Execution) recordContainerEvent(reason, message string) {
+	e.Events.ContainerEvent(e.Pod, e.name, v1.EventTypeWarning, reason, message)
 }
 
 // runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.
-func (e *execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
-	epoch := e.epoch
+func (e *Execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
+	epoch := e.Epoch
 	for try := range maxProbeRetries {
-		if o = e.runProbe(p, podIP, try > 0); o.result != trace.Error || e.epoch != epoch {
+		if o = e.runProbe(p, podIP, try > 0); o.result != trace.Error || e.Epoch != epoch {
 			break
 		}
 	}
@@ -228,17 +257,17 @@ func (e *execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
 }
 
 // runProbe runs the handler of the probe.
-func (e *execution) runProbe(p *sim.Proc, podIP string, retry bool) outcome {
+func (e *Execution) runProbe(p *sim.Proc, podIP string, retry bool) outcome {
 	switch {
-	case e.spec.Exec != nil:
-		return execOutcome(e.runner.RunInContainer(p, Command{
-			PodUID: e.podUID, ContainerID: e.containerID, Probe: e.probeType, Args: e.command, Timeout: e.timeout(), Retry: retry, Memo: &e.memo,
+	case e.Spec.Exec != nil:
+		return execOutcome(e.Runner.RunInContainer(p, Command{
+			PodUID: e.podUID, ContainerID: e.ContainerID, Probe: e.ProbeType, Args: e.command, Timeout: e.timeout(), Retry: retry, Memo: &e.memo,
 		}))
-	case e.spec.HTTPGet != nil:
+	case e.Spec.HTTPGet != nil:
 		return e.runHTTP(p, podIP, retry)
-	case e.spec.TCPSocket != nil:
+	case e.Spec.TCPSocket != nil:
 		return e.runTCP(p, podIP, retry)
-	case e.spec.GRPC != nil:
+	case e.Spec.GRPC != nil:
 		return e.runGRPC(p, podIP)
 	}
 	return probeError(errNoHandler)

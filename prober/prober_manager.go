@@ -17,7 +17,6 @@
 package prober
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -54,7 +53,8 @@ type Options struct {
 // Results are the results managers of the three probe types.
 type Results struct{ Liveness, Readiness, Startup *results.Manager }
 
-func (r *Results) of(probeType trace.Probe) *results.Manager {
+// Of returns the results manager of a probe type.
+func (r *Results) Of(probeType trace.Probe) *results.Manager {
 	switch probeType {
 	case trace.Readiness:
 		return r.Readiness
@@ -67,9 +67,9 @@ func (r *Results) of(probeType trace.Probe) *results.Manager {
 // Manager creates and stops the probe workers of pods, and sets Started and Ready in their statuses
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 //
-// There are two kinds of managers. In one, the workers of a container tick as long as its pod lives, and take what they know from
-// the stored status: it uses ReconcilePod. In the other, the default from 1.38 on, a worker belongs to one instance of a container, and
-// starts and stops with it: it uses EnsureProbes, StartProbes and StopProbes. Each ignores the calls for the other.
+// The workers of a container tick as long as its pod lives, and take what they know from the stored status. Package preview138 has managers
+// of another kind, whose workers belong to one instance of a container each, and start and stop with it. They use EnsureProbes, StartProbes
+// and StopProbes in place of ReconcilePod, and each kind ignores the calls for the other.
 type Manager interface {
 	// ReconcilePod starts the missing workers of a pod whose volumes are mounted. With MutableContainerProbes it also applies the changes
 	// of its probes, and reports whether these can change its status.
@@ -103,68 +103,39 @@ type Instance struct {
 	StartedAt   time.Time
 }
 
-// NewManager returns a manager without workers, for a kubelet that starts now.
+// NewManager returns a manager without workers, for a kubelet that starts now. Its probes do not change, and its workers live as long as
+// their pods.
 func NewManager(o Options) Manager {
-	switch {
-	case o.Profile.ContainerScopedProbes:
-		return newContainerBoundManager(o)
-	case o.Profile.MutableContainerProbes:
-		return newMutableManager(o)
-	}
-	return newManager(o)
-}
-
-// environment has what workers need around them.
-type environment struct {
-	sim      *sim.Sim
-	trace    *trace.Recorder
-	profile  profile.Profile
-	now      func() time.Time
-	runner   CommandRunner
-	network  Network
-	events   EventRecorder
-	results  Results
-	instance func(containerID string) int
-	step     func(containerID string) int64
-}
-
-func newEnvironment(o Options) environment {
-	return environment{
-		sim: o.Sim, trace: o.Trace, profile: o.Profile, now: o.Now,
-		runner: o.Runner, network: o.Network, events: o.Events, results: o.Results, instance: o.Instance, step: o.Step,
-	}
-}
-
-// manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
-type manager struct {
-	podBound
-	workers map[key]*worker
-	pods    map[types.UID]int // number of workers of each pod
-}
-
-type key struct {
-	podUID    types.UID
-	container string
-	probeType trace.Probe
-}
-
-func newManager(o Options) *manager {
-	m := &manager{workers: map[key]*worker{}, pods: map[types.UID]int{}}
-	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
+	m := &manager{workers: map[Key]*worker{}, pods: map[types.UID]int{}}
+	m.PodBound = NewPodBound(o, func(k Key) *PodBoundWorker {
 		if w, ok := m.workers[k]; ok {
-			return &w.podBoundWorker
+			return &w.PodBoundWorker
 		}
 		return nil
 	})
 	return m
 }
 
+// manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+type manager struct {
+	PodBound
+	workers map[Key]*worker
+	pods    map[types.UID]int // number of workers of each pod
+}
+
+// Key names a worker.
+type Key struct {
+	PodUID    types.UID
+	Container string
+	ProbeType trace.Probe
+}
+
 // ReconcilePod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
 // sidecar. If a worker exists already, ReconcilePod skips the other probes of the same container. Before 1.37 it also skips the
 // containers after it (AddPod in pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
 func (m *manager) ReconcilePod(_ *sim.Proc, pod *v1.Pod) (statusChanged bool) {
-	for c := range probeableContainers(pod) {
-		if !m.addContainer(pod, c) && !m.profile.AddPodSkipsOnlyContainer {
+	for c := range ProbeableContainers(pod) {
+		if !m.addContainer(pod, c) && !m.Profile.AddPodSkipsOnlyContainer {
 			break
 		}
 	}
@@ -174,8 +145,8 @@ func (m *manager) ReconcilePod(_ *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 // IsResultCurrent returns true: the probes of a pod do not change.
 func (m *manager) IsResultCurrent(*sim.Proc, results.Update, trace.Probe) bool { return true }
 
-// probeableContainers returns the containers that can have probes: regular containers, then sidecars.
-func probeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
+// ProbeableContainers returns the containers that can have probes: regular containers, then sidecars.
+func ProbeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
 	return func(yield func(*v1.Container) bool) {
 		for i := range pod.Spec.Containers {
 			if !yield(&pod.Spec.Containers[i]) {
@@ -200,14 +171,14 @@ func (m *manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe)
 	if ProbeOf(c, probeType) == nil {
 		return true
 	}
-	k := key{pod.UID, c.Name, probeType}
+	k := Key{pod.UID, c.Name, probeType}
 	if _, ok := m.workers[k]; ok {
 		return false
 	}
 	w := newWorker(m, pod, c, probeType)
 	m.workers[k] = w
 	m.pods[pod.UID]++
-	m.sim.Go(WorkerName(probeType, w.recorder.pod, c.Name), w.run)
+	m.Sim.Go(WorkerName(probeType, w.Recorder.pod, c.Name), w.run)
 	return true
 }
 
@@ -218,7 +189,7 @@ func WorkerName(probe trace.Probe, pod, container string) string {
 
 // removeWorker forgets a worker that has ended.
 func (m *manager) removeWorker(w *worker) {
-	delete(m.workers, w.key())
+	delete(m.workers, w.Key())
 	if m.pods[w.podUID]--; m.pods[w.podUID] == 0 {
 		delete(m.pods, w.podUID)
 	}
@@ -234,14 +205,14 @@ func (m *manager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
 
 // RemovePod stops all workers of a pod.
 func (m *manager) RemovePod(_ *sim.Proc, pod *v1.Pod) {
-	for c := range probeableContainers(pod) {
+	for c := range ProbeableContainers(pod) {
 		m.stopWorkers(pod, c, trace.Readiness, trace.Liveness, trace.Startup)
 	}
 }
 
 func (m *manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Probe) {
 	for _, t := range probes {
-		if w, ok := m.workers[key{pod.UID, c.Name, t}]; ok {
+		if w, ok := m.workers[Key{pod.UID, c.Name, t}]; ok {
 			w.stopNow()
 		}
 	}
@@ -270,20 +241,12 @@ func (m *manager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	}
 	var stopped []*worker
 	for k, w := range m.workers {
-		if gone[k.podUID] {
+		if gone[k.PodUID] {
 			stopped = append(stopped, w)
 		}
 	}
-	inOrder(stopped, func(w *worker) *execution { return &w.execution })
+	slices.SortFunc(stopped, func(v, w *worker) int { return v.Compare(&w.Execution) })
 	for _, w := range stopped {
 		w.stopNow()
 	}
-}
-
-// inOrder sorts workers by pod, container and probe. The kubelet stops them in any order.
-func inOrder[W any](workers []W, of func(W) *execution) {
-	slices.SortFunc(workers, func(v, w W) int {
-		a, b := of(v), of(w)
-		return cmp.Or(cmp.Compare(a.recorder.pod, b.recorder.pod), cmp.Compare(a.name, b.name), cmp.Compare(a.probeType, b.probeType))
-	})
 }

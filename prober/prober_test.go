@@ -74,7 +74,7 @@ func TestCommandOfTheRunner(t *testing.T) {
 	defer w.sim.Close()
 	var got []Command
 	var memos []any
-	w.manager.runner = runner(func(_ *sim.Proc, c Command) Output {
+	w.manager.Runner = runner(func(_ *sim.Proc, c Command) Output {
 		memos = append(memos, *c.Memo)
 		*c.Memo, c.Memo = "ran in "+c.ContainerID, nil
 		got = append(got, c)
@@ -135,7 +135,7 @@ func TestCleanupPods(t *testing.T) {
 		w.manager.ReconcilePod(nil, pod)
 	}
 	var ended []string
-	w.manager.status = getter(func(uid types.UID) { ended = append(ended, string(uid)) })
+	w.manager.Status = getter(func(uid types.UID) { ended = append(ended, string(uid)) })
 	w.runUntil(time.Minute)
 	w.manager.CleanupPods(nil, func(uid types.UID) bool { return uid == "kept" })
 	ended = nil
@@ -164,7 +164,7 @@ func TestProbeRecord(t *testing.T) {
 	w.setContainer("app", "running", []string{"c1", "started"})
 	w.answers["readiness"] = []string{"fail", "ok/2s"}
 	var runs, triggers, changes []trace.Record
-	w.manager.trace.Observe(func(r *trace.Record) {
+	w.manager.Trace.Observe(func(r *trace.Record) {
 		list := map[trace.Kind]*[]trace.Record{
 			trace.ProbeExecuted: &runs, trace.ManualTrigger: &triggers, trace.ResultChanged: &changes,
 		}[r.Kind]
@@ -217,7 +217,7 @@ func TestTerminatedContainerIsNotReady(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	w.sim.Go("p", func(p *sim.Proc) {
-		w.manager.results.Readiness.Set(p, results.Subject{}, results.Update{ContainerID: "c1", Result: results.Success})
+		w.manager.Results.Readiness.Set(p, results.Subject{}, results.Update{ContainerID: "c1", Result: results.Success})
 		w.setContainer("app", "exited", []string{"c1", "0"})
 		w.status.ContainerStatuses[0].Started = new(bool)
 		*w.status.ContainerStatuses[0].Started = true

@@ -47,7 +47,7 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 			w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: p, chooser: c.chooser})
 			defer w.sim.Close()
 			first := virtual.Time(-1)
-			w.manager.runner = runner(func(p *sim.Proc, _ Command) Output {
+			w.manager.Runner = runner(func(p *sim.Proc, _ Command) Output {
 				if first < 0 {
 					first = p.Now()
 				}

@@ -19,7 +19,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestScripts runs the scripts in testdata, which document the behavior of workers and of their manager. The command is
+func TestScripts(t *testing.T) { RunScripts(t, "testdata", NewManager) }
+
+// RunScripts runs the scripts in a directory, which document the behavior of workers and of their manager. The command is
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
@@ -44,20 +46,21 @@ import (
 //
 // The output has the probe runs when they end, the results when the sync loop receives them, and the events. With verbose
 // it also has the reasons why a worker skips a probe.
-func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+func RunScripts(t *testing.T, dir string, newManager func(Options) Manager) {
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd != "run" {
 				d.Fatalf(t, "unknown command %q; there is only run", d.Cmd)
 			}
-			return runScript(t, d)
+			return runScript(t, d, newManager)
 		})
 	})
 }
 
-func runScript(t *testing.T, d *datadriven.TestData) string {
+func runScript(t *testing.T, d *datadriven.TestData, newManager func(Options) Manager) string {
 	w := newWorld(worldOptions{
 		t: t, pod: podOf(t, d), uptime: duration(t, d, "uptime", time.Hour), profile: profileOf(t, d), verbose: d.HasArg("verbose"),
+		newManager: newManager,
 	})
 	defer w.sim.Close()
 	w.sim.At(0, "add", w.reconcile)
@@ -136,14 +139,14 @@ func probeField(c *v1.Container, probe string) **v1.Probe {
 // setContainer stores a status of a container.
 func (w *world) setContainer(name, state string, args []string) {
 	w.known = true
-	c := findContainerStatus(&w.status, name)
+	c := FindContainerStatus(&w.status, name)
 	if c == nil {
 		list := &w.status.ContainerStatuses
 		if name == "sidecar" {
 			list = &w.status.InitContainerStatuses
 		}
 		*list = append(*list, v1.ContainerStatus{Name: name})
-		c = findContainerStatus(&w.status, name)
+		c = FindContainerStatus(&w.status, name)
 	}
 	*c = v1.ContainerStatus{Name: name}
 	if len(args) > 0 {

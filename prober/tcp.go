@@ -7,9 +7,9 @@ import (
 
 // runTCP runs a tcpSocket probe: it succeeds if it can connect, and closes the connection immediately
 // (pkg/probe/tcp/tcp.go at v1.37.0).
-func (e *execution) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
-	socket := e.spec.TCPSocket
-	port, err := resolvePort(socket.Port, e.container, e.profile)
+func (e *Execution) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
+	socket := e.Spec.TCPSocket
+	port, err := resolvePort(socket.Port, e.Container, e.Profile)
 	if err != nil {
 		return probeError(err)
 	}

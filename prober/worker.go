@@ -17,13 +17,13 @@ import (
 // A node has hundreds of workers, and most ticks do nothing. The fields read on every tick come first, for cache locality.
 type worker struct {
 	manager      *manager
-	cachedStatus containerStatus
+	cachedStatus ContainerStatus
 	// onHold skips probes until the status shows a new container.
 	onHold bool
 	// podDeleted reports whether the pod had a deletion timestamp when the worker was created. The kubelet never updates
 	// the worker's copy of the pod, so a worker does not learn of a later deletion.
 	podDeleted bool
-	podBoundWorker
+	PodBoundWorker
 
 	stop   *sim.Chan[struct{}]
 	ticker *sim.Ticker
@@ -34,8 +34,8 @@ type worker struct {
 const StartJitter choose.JitterSource = "start of "
 
 func newWorker(m *manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *worker {
-	w := &worker{manager: m, podDeleted: pod.DeletionTimestamp != nil, podBoundWorker: newPodBoundWorker(&m.podBound, pod, c, probeType)}
-	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+w.processName(), 1)
+	w := &worker{manager: m, podDeleted: pod.DeletionTimestamp != nil, PodBoundWorker: NewPodBoundWorker(&m.PodBound, pod, c, probeType)}
+	w.stop = sim.NewChan[struct{}](m.Sim, "stop of "+w.ProcessName(), 1)
 	return w
 }
 
@@ -43,12 +43,12 @@ func newWorker(m *manager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) 
 // less than a period ago, run first waits for a random fraction of the period. A restarted kubelet thus spreads its
 // probes over time.
 func (w *worker) run(p *sim.Proc) {
-	if w.period() > p.Now().Sub(w.manager.start) {
-		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period())))
+	if w.Period() > p.Now().Sub(w.manager.Start) {
+		p.Sleep(time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.Period())))
 	}
 	p.SetCause(0) // the first run is not a consequence of the sync that created the worker
-	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
-	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.manualTrigger, w.onManualTrigger))
+	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.Period())
+	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stop, w.onStop), sim.On(w.ManualTrigger, w.onManualTrigger))
 	w.onTick(p)
 }
 
@@ -56,15 +56,15 @@ func (w *worker) onTick(p *sim.Proc) {
 	if keepGoing := w.doProbe(p); !keepGoing {
 		w.end(p)
 	}
-	w.recorder.endTurn()
+	w.Recorder.EndTurn()
 }
 
 // onManualTrigger probes between two ticks. The period starts again from the trigger.
 func (w *worker) onManualTrigger(p *sim.Proc, _ struct{}) {
 	p.Sim().Turn(p.Name(), "manual trigger of "+p.Name())
-	w.recorder.triggered(p)
-	if w.profile.ManualTriggerResetsTicker {
-		w.ticker.Reset(w.period())
+	w.Recorder.Triggered(p)
+	if w.Profile.ManualTriggerResetsTicker {
+		w.ticker.Reset(w.Period())
 	}
 	w.onTick(p)
 }
@@ -78,9 +78,7 @@ func (w *worker) onStop(p *sim.Proc, _ struct{}) { w.end(p) }
 func (w *worker) end(p *sim.Proc) {
 	p.Exit()
 	w.ticker.Stop()
-	if w.containerID != "" {
-		w.resultsManager.Remove(w.containerID)
-	}
+	w.RemoveResult()
 	w.manager.removeWorker(w)
 }
 
@@ -88,116 +86,112 @@ func (w *worker) end(p *sim.Proc) {
 // continues. It handles the same cases in the same order as doProbe in pkg/kubelet/prober/worker.go at v1.37.0.
 func (w *worker) doProbe(p *sim.Proc) (keepGoing bool) {
 	p.Sim().Turn(p.Name(), "run")
-	c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name)
-	if !c.podHasStatus() {
+	c := w.cachedStatus.Refresh(w.manager.Status, w.podUID, w.name)
+	if !c.PodHasStatus() {
 		// No sync has stored a status yet, or the pod is gone and its status removed.
-		w.recorder.skipped(p, "the pod has no stored status")
+		w.Recorder.Skipped(p, "the pod has no stored status")
 		return true
 	}
 
-	if c.phase == v1.PodFailed || c.phase == v1.PodSucceeded {
+	if c.Phase == v1.PodFailed || c.Phase == v1.PodSucceeded {
 		// The pod has terminated: its containers never run again.
 		return false
 	}
 
-	if c.containerID == "" {
+	if c.ContainerID == "" {
 		// The runtime has not created the container, or no sync has stored its status since.
-		w.recorder.skipped(p, "the stored status does not show the container")
+		w.Recorder.Skipped(p, "the stored status does not show the container")
 		return true
 	}
 
-	if w.containerID != c.containerID {
+	if w.ContainerID != c.ContainerID {
 		w.onNewContainer(p, c)
 	}
 
 	if w.onHold {
-		w.recorder.skipped(p, "on hold until the status shows a new container")
+		w.Recorder.Skipped(p, "on hold until the status shows a new container")
 		return true
 	}
 
-	if c.running == nil {
+	if c.Running == nil {
 		// A container that is not running is neither ready nor alive, whatever its last probe found.
-		w.setResult(p, results.Failure)
-		return c.terminated == nil || w.willRestart(c)
+		w.SetResult(p, results.Failure)
+		return c.Terminated == nil || w.WillRestart(c)
 	}
 
-	if w.podDeleted && w.probeType != trace.Readiness {
+	if w.podDeleted && w.ProbeType != trace.Readiness {
 		// Liveness and startup failures must not disturb the graceful shutdown of the pod, so the worker ends with a
 		// success. Readiness probes continue, because endpoints depend on them.
-		w.setResult(p, results.Success)
+		w.SetResult(p, results.Success)
 		return false
 	}
 
 	// The status manager truncates the start to whole seconds, and the kubelet truncates the difference again. The
 	// first probe can run up to one second before the delay has passed.
-	if int32(w.now().Sub(c.startedAt).Seconds()) < w.spec.InitialDelaySeconds {
-		w.recorder.ineligible(p, "initialDelaySeconds has not passed")
+	if int32(w.Now().Sub(c.StartedAt).Seconds()) < w.Spec.InitialDelaySeconds {
+		w.Recorder.Ineligible(p, "initialDelaySeconds has not passed")
 		return true
 	}
 
-	if c.started {
+	if c.Started {
 		// The startup probe has succeeded. Its worker continues, because the container needs it again after a restart.
-		if w.probeType == trace.Startup {
-			w.recorder.ineligible(p, "the container has started")
+		if w.ProbeType == trace.Startup {
+			w.Recorder.Ineligible(p, "the container has started")
 			return true
 		}
 	} else {
 		// The startup probe protects a slow container from the other probes until it has started.
-		if w.probeType != trace.Startup {
-			w.recorder.ineligible(p, "the container has not started")
+		if w.ProbeType != trace.Startup {
+			w.Recorder.Ineligible(p, "the container has not started")
 			return true
 		}
 	}
 
-	result, ok := w.probe(p, c.podIP())
+	result, ok := w.Probe(p, c.PodIP())
 	if !ok {
 		// An error of the probe itself says nothing about the container.
 		return true
 	}
 
-	if !w.count(result) {
+	if !w.Count(result) {
 		// Below the threshold the stored result stays as it is.
 		return true
 	}
 
-	w.setResult(p, result)
+	w.SetResult(p, result)
 
-	if result == results.Failure && w.probeType != trace.Readiness || w.probeType == trace.Startup && w.holdsAfterStartupSuccess() {
+	if result == results.Failure && w.ProbeType != trace.Readiness || w.ProbeType == trace.Startup && w.holdsAfterStartupSuccess() {
 		// After a liveness or startup failure the kubelet kills the container. Probing a container while the runtime
 		// stops it could corrupt its state (kubernetes/kubernetes#21751). After a startup success, the status takes a
 		// moment to show that the container has started, and the probe must not run again (kubernetes/kubernetes#117153).
 		w.onHold = true
-		w.resultRun = 0
+		w.ResetCount()
 	}
 	return true
 }
 
 // holdsAfterStartupSuccess reports whether the release has the fix for kubernetes/kubernetes#117153.
-func (w *worker) holdsAfterStartupSuccess() bool { return w.profile.StartupOnHoldAfterSuccess }
+func (w *worker) holdsAfterStartupSuccess() bool { return w.Profile.StartupOnHoldAfterSuccess }
 
 // onNewContainer stores the initial result of a new container and ends a hold. The count of equal results in a row
 // continues across containers; only a hold resets it.
-func (w *worker) onNewContainer(p *sim.Proc, c *containerStatus) {
-	if w.containerID != "" {
-		w.resultsManager.Remove(w.containerID)
-	}
-	w.containerID, w.hasResult, w.memo = c.containerID, false, nil
-	w.recorder.newContainer(c.containerID)
+func (w *worker) onNewContainer(p *sim.Proc, c *ContainerStatus) {
+	w.NewContainer(c.ContainerID)
 
-	if !w.profile.ChangeContainerStatusOnKubeletRestart {
+	if !w.Profile.ChangeContainerStatusOnKubeletRestart {
 		// The kubelet needs a startup result to see that a sidecar has started before a restart of the kubelet
 		// (kubernetes/kubernetes#136910). The kubelet carries Started over to the next container of the same name, so a
 		// restarted sidecar can count as started too. The initial value then replaces this success immediately.
-		if w.isSidecar() && w.probeType == trace.Startup && c.started {
-			w.setResult(p, results.Success)
+		if w.IsSidecar() && w.ProbeType == trace.Startup && c.Started {
+			w.SetResult(p, results.Success)
 		}
 		// A container that ran before the kubelet started keeps its readiness until its first probe. An initial failure
 		// would make a ready container unready.
-		if c.running == nil || !w.manager.startedBeforeKubelet(c.running) {
-			w.setResult(p, initialValue(w.probeType))
+		if c.Running == nil || !w.manager.StartedBeforeKubelet(c.Running) {
+			w.SetResult(p, InitialValue(w.ProbeType))
 		}
 	} else {
-		w.setResult(p, initialValue(w.probeType))
+		w.SetResult(p, InitialValue(w.ProbeType))
 	}
 	w.onHold = false
 }

@@ -27,8 +27,8 @@ import (
 type world struct {
 	t       testing.TB
 	sim     *sim.Sim
-	manager *manager // nil with MutableContainerProbes
-	managed Manager  // manager, or that of mutable probes
+	manager *manager // nil in the scripts of the preview
+	managed Manager  // manager, or one of the preview
 	stored  Results
 	pod     *v1.Pod
 	status  v1.PodStatus // as stored
@@ -45,6 +45,8 @@ type worldOptions struct {
 	profile profile.Profile
 	verbose bool
 	chooser choose.Chooser
+	// newManager is NewManager if it is nil.
+	newManager func(Options) Manager
 }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -62,7 +64,10 @@ func newWorld(o worldOptions) *world {
 		Liveness: w.results(recorder, trace.Liveness, o.profile), Readiness: w.results(recorder, trace.Readiness, o.profile),
 		Startup: w.results(recorder, trace.Startup, o.profile),
 	}
-	w.managed = NewManager(Options{
+	if o.newManager == nil {
+		o.newManager = NewManager
+	}
+	w.managed = o.newManager(Options{
 		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now().Offset()) },
 		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
 		Step: func(string) int64 { return 0 }, Results: w.stored,
@@ -199,12 +204,11 @@ func (w *world) workers() string {
 	switch m := w.managed.(type) {
 	case *manager:
 		for k := range m.workers {
-			list = append(list, k.container+" "+string(k.probeType))
+			list = append(list, k.Container+" "+string(k.ProbeType))
 		}
-	case *mutableManager:
-		for k, worker := range m.workers {
-			state := map[bool]string{false: " (disabled)"}[worker.enabled]
-			list = append(list, k.container+" "+string(k.probeType)+state)
+	case fmt.Stringer:
+		if all := m.String(); all != "" {
+			list = append(list, all)
 		}
 	}
 	slices.Sort(list)

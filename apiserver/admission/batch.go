@@ -17,15 +17,15 @@ const maxCronJobName = validation.DNS1035LabelMaxLength - 11
 
 // DefaultJob sets the API server's defaults of the fields that ValidateJob reads. (SetDefaults_Job in pkg/apis/batch/v1)
 func DefaultJob(o *batchv1.Job) {
-	DefaultJobSpec(&o.Spec)
+	defaultJobSpec(&o.Spec)
 	if len(o.Labels) == 0 {
 		o.Labels = o.Spec.Template.Labels
 	}
 }
 
-// DefaultJobSpec sets the default parallelism, and the default completions of a Job without parallelism. The API server
+// defaultJobSpec sets the default parallelism, and the default completions of a Job without parallelism. The API server
 // does not set them in the template of a CronJob, only in its Jobs.
-func DefaultJobSpec(spec *batchv1.JobSpec) {
+func defaultJobSpec(spec *batchv1.JobSpec) {
 	if spec.Parallelism != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-// Command kubelet runs scenario files on the real kubelet of Kubernetes v1.33.13 under virtual time:
+// Command kubelet runs scenario files on the real kubelet of the release in the name of its directory under virtual time:
 //
 //	go run . timeline PATH...    draw the runs
 //	go run . trace PATH...       print the traces, in the format of probesim run -o jsonl

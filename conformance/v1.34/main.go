@@ -1,11 +1,1 @@
-// Command kubelet runs scenario files on the real kubelet of Kubernetes v1.34.4 under virtual time:
-//
-//	go run . timeline PATH...    draw the runs
-//	go run . trace PATH...       print the traces, in the format of probesim run -o jsonl
-//	go run . compare PATH...     compare the simulator with the kubelet
-//	go run . random              compare random scenarios
-package main
-
-import "probesim.dev/conformance/command"
-
-func main() { command.Main() }
+../v1.33/main.go

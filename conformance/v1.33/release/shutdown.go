@@ -7,17 +7,6 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/nodeshutdown/systemd"
 )
 
-// systemBus is the node shutdown manager's interface to systemd. It has the same methods as dbusInhibiter in
-// pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, so both types have the same layout.
-type systemBus interface {
-	CurrentInhibitDelay() (time.Duration, error)
-	InhibitShutdown() (systemd.InhibitLock, error)
-	ReleaseInhibitLock(lock systemd.InhibitLock) error
-	ReloadLogindConf() error
-	MonitorShutdown() (<-chan bool, error)
-	OverrideInhibitDelay(inhibitDelayMax time.Duration) error
-}
-
 //go:linkname newSystemBus k8s.io/kubernetes/pkg/kubelet/nodeshutdown.systemDbus
 var newSystemBus func() (systemBus, error)
 
@@ -33,5 +22,4 @@ func (bus) CurrentInhibitDelay() (time.Duration, error)   { return 1 << 62, nil 
 func (bus) InhibitShutdown() (systemd.InhibitLock, error) { return 1, nil }
 func (bus) ReleaseInhibitLock(systemd.InhibitLock) error  { return nil }
 func (bus) ReloadLogindConf() error                       { return nil }
-func (b bus) MonitorShutdown() (<-chan bool, error)       { return b.shutdowns, nil }
 func (bus) OverrideInhibitDelay(time.Duration) error      { return nil }

@@ -1,18 +1,1 @@
-package release
-
-import (
-	"unsafe"
-
-	v1 "k8s.io/api/core/v1"
-	_ "k8s.io/kubernetes/pkg/kubelet/eviction" // for linkname
-)
-
-// EvictPod runs evictPod of an eviction manager for a pod, and returns when the pod is gone
-// (pkg/kubelet/eviction/eviction_manager.go).
-func EvictPod(manager unsafe.Pointer, pod *v1.Pod, grace int64, message string, condition *v1.PodCondition) {
-	evictPod(manager, pod, grace, message, nil, condition)
-}
-
-//go:linkname evictPod k8s.io/kubernetes/pkg/kubelet/eviction.(*managerImpl).evictPod
-func evictPod(manager unsafe.Pointer, pod *v1.Pod, gracePeriodOverride int64, message string,
-	annotations map[string]string, condition *v1.PodCondition) bool
+../../v1.33/release/evict.go

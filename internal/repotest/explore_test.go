@@ -1,32 +1,14 @@
-package probesim_test
+package repotest
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
 	batchv1 "k8s.io/api/batch/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 )
-
-// exploreBlocks returns the YAML blocks of docs/explore.md by the name in their first line.
-func exploreBlocks(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile("docs/explore.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := map[string]string{}
-	for _, m := range regexp.MustCompile("(?s)```yaml\n# ([^\n]+)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		blocks[m[1]] = m[2]
-	}
-	return blocks
-}
 
 // shards has a directory with the scenario of docs/explore.md in which commands find probesim.
 type shards struct {
@@ -37,12 +19,7 @@ type shards struct {
 func newShards(t *testing.T) *shards {
 	t.Helper()
 	s := &shards{t, t.TempDir()}
-	if out, err := exec.Command("go", "build", "-o", s.dir, "./cmd/probesim").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(s.dir, "race.yaml"), []byte(exploreBlocks(t)["race.yaml"]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, s.dir, map[string]string{"race.yaml": yamlBlocks(t, "docs/explore.md")["race.yaml"]})
 	return s
 }
 
@@ -50,7 +27,7 @@ func newShards(t *testing.T) *shards {
 func (s *shards) sh(env string, command ...string) (string, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "PATH="+s.dir+string(os.PathListSeparator)+os.Getenv("PATH"), env)
+	cmd.Env = append(withPath(s.T), env)
 	out, err := cmd.Output()
 	return string(out), err
 }
@@ -68,7 +45,7 @@ func (s *shards) same(flags string) {
 // TestExploreJob checks the indexed Job of docs/explore.md against the types of the API, and runs its command for each index.
 func TestExploreJob(t *testing.T) {
 	var job batchv1.Job
-	if err := sigsyaml.UnmarshalStrict([]byte(exploreBlocks(t)["job.yaml"]), &job); err != nil {
+	if err := sigsyaml.UnmarshalStrict([]byte(yamlBlocks(t, "docs/explore.md")["job.yaml"]), &job); err != nil {
 		t.Fatal(err)
 	}
 	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.CompletionMode == nil || *job.Spec.CompletionMode != batchv1.IndexedCompletion {
@@ -88,9 +65,7 @@ func TestExploreJob(t *testing.T) {
 		if err != nil {
 			t.Fatalf("index %d: %v", i, err)
 		}
-		if err := os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%d.json", i)), []byte(out), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFiles(t, s.dir, map[string]string{fmt.Sprintf("%d.json", i): out})
 	}
 	s.same("")
 }
@@ -98,7 +73,7 @@ func TestExploreJob(t *testing.T) {
 // TestExploreMatrix runs the commands of the workflow of docs/explore.md, with fewer runs.
 func TestExploreMatrix(t *testing.T) {
 	type step struct{ Run string }
-	var workflow struct {
+	workflow := parse[struct {
 		Jobs struct {
 			Explore struct {
 				Strategy struct{ Matrix struct{ Shard []int } }
@@ -109,10 +84,7 @@ func TestExploreMatrix(t *testing.T) {
 				Steps []step
 			}
 		}
-	}
-	if err := yaml.Unmarshal([]byte(exploreBlocks(t)["explore.yaml"]), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	}](t, yamlBlocks(t, "docs/explore.md")["explore.yaml"])
 	const flags = "--runs 150 --policy canonical,orders,seeds"
 	s, ran := newShards(t), 0
 	for _, shard := range workflow.Jobs.Explore.Strategy.Matrix.Shard {

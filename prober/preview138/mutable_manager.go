@@ -1,13 +1,17 @@
-package prober
+package preview138
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/status"
@@ -18,8 +22,8 @@ import (
 // 7862f4b, not compared: pkg/kubelet/prober/prober_manager.go). The worker of a probe that is removed stays, disabled, until its pod is
 // gone.
 type mutableManager struct {
-	podBound
-	workers     map[key]*mutableWorker
+	prober.PodBound
+	workers     map[prober.Key]*mutableWorker
 	reconciled  map[types.UID]*v1.Pod // as of their last sync
 	terminating map[types.UID]bool    // pods that get no more workers
 	probeIDs    int64
@@ -28,11 +32,11 @@ type mutableManager struct {
 // startOrder is the order in which the workers of a container are started (AddPod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
 var startOrder = []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness}
 
-func newMutableManager(o Options) *mutableManager {
-	m := &mutableManager{workers: map[key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{}, terminating: map[types.UID]bool{}}
-	m.podBound = newPodBound(o, func(k key) *podBoundWorker {
+func newMutableManager(o prober.Options) *mutableManager {
+	m := &mutableManager{workers: map[prober.Key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{}, terminating: map[types.UID]bool{}}
+	m.PodBound = prober.NewPodBound(o, func(k prober.Key) *prober.PodBoundWorker {
 		if w, ok := m.workers[k]; ok && w.enabled {
-			return &w.podBoundWorker
+			return &w.PodBoundWorker
 		}
 		return nil
 	})
@@ -50,22 +54,22 @@ func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged b
 	if pod.DeletionTimestamp != nil || status.IsTerminal(pod.Status.Phase) || m.terminating[pod.UID] {
 		return false
 	}
-	if s, ok := m.status.Snapshot(pod.UID); ok && status.IsTerminal(s.Status.Phase) {
+	if s, ok := m.Status.Snapshot(pod.UID); ok && status.IsTerminal(s.Status.Phase) {
 		return false
 	}
 	before := m.reconciled[pod.UID]
 	m.reconciled[pod.UID] = pod
 	var started []*mutableWorker
-	for c := range probeableContainers(pod) {
+	for c := range prober.ProbeableContainers(pod) {
 		for _, probe := range startOrder {
 			changed := false
-			switch w := m.workers[key{pod.UID, c.Name, probe}]; {
+			switch w := m.workers[prober.Key{PodUID: pod.UID, Container: c.Name, ProbeType: probe}]; {
 			case w != nil && !podutil.IsStatic(pod):
 				changed = w.apply(p, pod, c)
 				w.updated.TrySend(struct{}{})
-			case w == nil && ProbeOf(c, probe) != nil:
+			case w == nil && prober.ProbeOf(c, probe) != nil:
 				w = newMutableWorker(m, pod, c, probe)
-				m.workers[w.key()] = w
+				m.workers[w.Key()] = w
 				if changed = !podutil.IsStatic(pod); changed {
 					w.initialize(p, before)
 				}
@@ -89,21 +93,21 @@ const (
 
 // probeChanged publishes the event about a probe that an update of its pod has changed. The design says what the event tells; its words
 // are chosen here (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
-func (e *environment) probeChanged(pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe, action string) {
-	step := e.events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+func probeChanged(o *prober.Options, pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe, action string) {
+	step := o.Events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
 	if containerID != "" {
-		e.results.of(probe).NoteChange(containerID, step)
+		o.Results.Of(probe).NoteChange(containerID, step)
 	}
 }
 
 // IsResultCurrent reports whether an update is about the last result of the container that the stored status shows.
 func (m *mutableManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
-	current := m.results.of(probe).IsCurrent(p, u)
-	s, ok := m.status.Snapshot(u.PodUID)
+	current := m.Results.Of(probe).IsCurrent(p, u)
+	s, ok := m.Status.Snapshot(u.PodUID)
 	if !ok {
 		return false
 	}
-	c := findContainerStatus(s.Status, u.Container)
+	c := prober.FindContainerStatus(s.Status, u.Container)
 	return current && c != nil && c.ContainerID == u.ContainerID
 }
 
@@ -120,9 +124,9 @@ func (m *mutableManager) RemovePod(_ *sim.Proc, pod *v1.Pod) {
 
 func (m *mutableManager) stopPod(pod *v1.Pod, probes ...trace.Probe) {
 	m.terminating[pod.UID] = true
-	for c := range probeableContainers(pod) {
+	for c := range prober.ProbeableContainers(pod) {
 		for _, probe := range probes {
-			if w, ok := m.workers[key{pod.UID, c.Name, probe}]; ok {
+			if w, ok := m.workers[prober.Key{PodUID: pod.UID, Container: c.Name, ProbeType: probe}]; ok {
 				w.stopNow()
 			}
 		}
@@ -134,16 +138,16 @@ func (m *mutableManager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	active := map[types.UID]bool{}
 	var stopped []*mutableWorker
 	for k, w := range m.workers {
-		active[k.podUID] = true
-		if !keep(k.podUID) {
-			m.terminating[k.podUID] = true
+		active[k.PodUID] = true
+		if !keep(k.PodUID) {
+			m.terminating[k.PodUID] = true
 			stopped = append(stopped, w)
 		}
 	}
 	gone := func(uid types.UID) bool { return !keep(uid) && !active[uid] }
 	maps.DeleteFunc(m.terminating, func(uid types.UID, _ bool) bool { return gone(uid) })
 	maps.DeleteFunc(m.reconciled, func(uid types.UID, _ *v1.Pod) bool { return gone(uid) })
-	inOrder(stopped, func(w *mutableWorker) *execution { return &w.execution })
+	slices.SortFunc(stopped, func(v, w *mutableWorker) int { return v.Compare(&w.Execution) })
 	for _, w := range stopped {
 		w.stopNow()
 	}
@@ -152,7 +156,7 @@ func (m *mutableManager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 // Keeps reports whether keep returns true for all pods that the manager knows, so that CleanupPods would do nothing.
 func (m *mutableManager) Keeps(keep func(types.UID) bool) bool {
 	for k := range m.workers {
-		if !keep(k.podUID) {
+		if !keep(k.PodUID) {
 			return false
 		}
 	}
@@ -164,9 +168,21 @@ func (m *mutableManager) Keeps(keep func(types.UID) bool) bool {
 	return true
 }
 
+// String lists the workers.
+func (m *mutableManager) String() string {
+	var list []string
+	for _, k := range slices.SortedFunc(maps.Keys(m.workers), func(a, b prober.Key) int {
+		return cmp.Or(cmp.Compare(a.Container, b.Container), cmp.Compare(a.ProbeType, b.ProbeType))
+	}) {
+		state := map[bool]string{false: " (disabled)"}[m.workers[k].enabled]
+		list = append(list, k.Container+" "+string(k.ProbeType)+state)
+	}
+	return strings.Join(list, ", ")
+}
+
 // removeWorker forgets a worker that has ended.
 func (m *mutableManager) removeWorker(w *mutableWorker) {
-	if m.workers[w.key()] == w {
-		delete(m.workers, w.key())
+	if m.workers[w.Key()] == w {
+		delete(m.workers, w.Key())
 	}
 }

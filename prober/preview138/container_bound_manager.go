@@ -1,4 +1,4 @@
-package prober
+package preview138
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
@@ -20,8 +21,8 @@ import (
 // A startup worker begins when its instance has started. Readiness and liveness workers begin when the startup probe has succeeded,
 // or with the instance if it has none. The results stay until the instance is replaced or stopped, also when the worker has ended.
 type containerBoundManager struct {
-	environment
-	workers    map[key]*containerBoundWorker
+	prober.Options
+	workers    map[prober.Key]*containerBoundWorker
 	containers map[slot]string        // the ID of the known instance of each container
 	specs      map[slot]*v1.Container // with MutableContainerProbes: each container at the last sync
 
@@ -48,9 +49,9 @@ type target struct {
 
 func (t *target) slot() slot { return slot{t.pod.UID, t.container.Name} }
 
-func newContainerBoundManager(o Options) *containerBoundManager {
+func newContainerBoundManager(o prober.Options) *containerBoundManager {
 	return &containerBoundManager{
-		environment: newEnvironment(o), workers: map[key]*containerBoundWorker{}, containers: map[slot]string{}, specs: map[slot]*v1.Container{},
+		Options: o, workers: map[prober.Key]*containerBoundWorker{}, containers: map[slot]string{}, specs: map[slot]*v1.Container{},
 		mu: sim.NewChan[struct{}](o.Sim, "probe manager", 1),
 	}
 }
@@ -67,18 +68,18 @@ func (m *containerBoundManager) ReconcilePod(*sim.Proc, *v1.Pod) (statusChanged 
 
 // IsResultCurrent reports whether an update is about the last result of an instance, if probes can change.
 func (m *containerBoundManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
-	return m.results.of(probe).IsCurrent(p, u)
+	return m.Results.Of(probe).IsCurrent(p, u)
 }
 
 // EnsureProbes stops the workers of containers that do not run, starts those that are missing, and adopts instances that the
 // manager does not know, such as those that ran before the kubelet.
-func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []Instance) {
+func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []prober.Instance) {
 	m.locked(p, func() {
-		for c := range probeableContainers(pod) {
-			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil && !m.profile.MutableContainerProbes {
+		for c := range prober.ProbeableContainers(pod) {
+			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil && !m.Profile.MutableContainerProbes {
 				continue
 			}
-			i := slices.IndexFunc(running, func(r Instance) bool { return r.Name == c.Name })
+			i := slices.IndexFunc(running, func(r prober.Instance) bool { return r.Name == c.Name })
 			changes := m.changesOf(pod, c)
 			if i < 0 {
 				m.tell(changes, pod, c, "")
@@ -87,7 +88,7 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 			}
 			r := running[i]
 			// The runtime's time has no monotonic reading, so a step of the wall clock changes the age.
-			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration { return m.now().Sub(r.StartedAt) }}
+			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration { return m.Now().Sub(r.StartedAt) }}
 			m.tell(changes, pod, c, r.ContainerID)
 			if m.containers[t.slot()] != r.ContainerID {
 				m.adopt(t)
@@ -104,19 +105,19 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 func (m *containerBoundManager) adopt(t *target) {
 	t.adopted = true
 	var reported v1.ContainerStatus
-	if c := findContainerStatus(&t.pod.Status, t.container.Name); c != nil && (c.ContainerID == "" || c.ContainerID == t.containerID) {
+	if c := prober.FindContainerStatus(&t.pod.Status, t.container.Name); c != nil && (c.ContainerID == "" || c.ContainerID == t.containerID) {
 		reported = *c
 	}
 	was := map[trace.Probe]bool{trace.Startup: reported.Started != nil && *reported.Started, trace.Readiness: reported.Ready, trace.Liveness: true}
 	for _, probe := range allProbes {
-		if ProbeOf(t.container, probe) == nil {
+		if prober.ProbeOf(t.container, probe) == nil {
 			continue
 		}
-		seed := initialValue(probe)
+		seed := prober.InitialValue(probe)
 		if was[probe] {
 			seed = results.Success
 		}
-		m.results.of(probe).Seed(t.containerID, seed)
+		m.Results.Of(probe).Seed(t.containerID, seed)
 	}
 }
 
@@ -126,7 +127,7 @@ var allProbes = []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup}
 // StartProbes starts the workers of an instance, whose age counts from now.
 func (m *containerBoundManager) StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Container, podIP, containerID string) {
 	start := p.Now()
-	age := func() time.Duration { return m.sim.Now().Sub(start) }
+	age := func() time.Duration { return m.Sim.Now().Sub(start) }
 	m.locked(p, func() {
 		m.note(pod, c)
 		m.startWorkers(p, &target{pod: pod, container: c, podIP: podIP, containerID: containerID, age: age})
@@ -139,12 +140,12 @@ func (m *containerBoundManager) startWorkers(p *sim.Proc, t *target) {
 		m.removeResults(id)
 	}
 	for _, probe := range allProbes {
-		if w, ok := m.workers[t.key(probe)]; ok && w.containerID != t.containerID {
+		if w, ok := m.workers[t.key(probe)]; ok && w.ContainerID != t.containerID {
 			m.stopWorker(w)
 		}
 	}
 	m.containers[t.slot()] = t.containerID
-	if r, ok := m.results.Startup.Get(t.containerID); t.container.StartupProbe != nil && (!ok || r != results.Success) {
+	if r, ok := m.Results.Startup.Get(t.containerID); t.container.StartupProbe != nil && (!ok || r != results.Success) {
 		m.startWorker(p, trace.Startup, t)
 		return
 	}
@@ -152,29 +153,31 @@ func (m *containerBoundManager) startWorkers(p *sim.Proc, t *target) {
 	m.startWorker(p, trace.Liveness, t)
 }
 
-func (t *target) key(probe trace.Probe) key { return key{t.pod.UID, t.container.Name, probe} }
+func (t *target) key(probe trace.Probe) prober.Key {
+	return prober.Key{PodUID: t.pod.UID, Container: t.container.Name, ProbeType: probe}
+}
 
 // startWorker starts a worker, unless the container does not have the probe, the worker exists, or the probe has failed for good.
 func (m *containerBoundManager) startWorker(p *sim.Proc, probe trace.Probe, t *target) {
-	if ProbeOf(t.container, probe) == nil || m.workers[t.key(probe)] != nil {
+	if prober.ProbeOf(t.container, probe) == nil || m.workers[t.key(probe)] != nil {
 		return
 	}
-	r, known := m.results.of(probe).Get(t.containerID)
+	r, known := m.Results.Of(probe).Get(t.containerID)
 	if known && r == results.Failure && probe != trace.Readiness {
 		return // the container is about to be killed
 	}
 	w := newContainerBoundWorker(m, probe, *t)
 	if !known {
-		w.setResult(p, initialValue(probe))
+		w.SetResult(p, prober.InitialValue(probe))
 	}
-	m.workers[w.key()] = w
-	w.proc = m.sim.Go(w.processName(), w.run)
+	m.workers[w.Key()] = w
+	w.proc = m.Sim.Go(w.processName(), w.run)
 }
 
 // onStartupSucceeded starts the readiness and liveness workers of an instance, unless its startup worker has been stopped.
 func (m *containerBoundManager) onStartupSucceeded(p *sim.Proc, w *containerBoundWorker) {
 	m.locked(p, func() {
-		if m.workers[w.key()] == w {
+		if m.workers[w.Key()] == w {
 			m.startWorker(p, trace.Readiness, &w.target)
 			m.startWorker(p, trace.Liveness, &w.target)
 		}
@@ -185,7 +188,7 @@ func (m *containerBoundManager) onStartupSucceeded(p *sim.Proc, w *containerBoun
 func (m *containerBoundManager) StopProbes(p *sim.Proc, containerID string, probes ...trace.Probe) {
 	m.locked(p, func() {
 		m.stopWorkers(func(w *containerBoundWorker) bool {
-			return w.containerID == containerID && slices.Contains(probes, w.probeType)
+			return w.ContainerID == containerID && slices.Contains(probes, w.ProbeType)
 		})
 		if len(probes) == len(allProbes) {
 			m.forgetContainers(func(_ slot, id string) bool { return id == containerID })
@@ -197,7 +200,7 @@ func (m *containerBoundManager) StopProbes(p *sim.Proc, containerID string, prob
 // StopLivenessAndStartup stops the liveness and startup workers of a pod, those of sidecars too.
 func (m *containerBoundManager) StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod) {
 	m.locked(p, func() {
-		m.stopWorkers(func(w *containerBoundWorker) bool { return w.podUID == pod.UID && w.probeType != trace.Readiness })
+		m.stopWorkers(func(w *containerBoundWorker) bool { return w.Pod.UID == pod.UID && w.ProbeType != trace.Readiness })
 	})
 }
 
@@ -209,7 +212,7 @@ func (m *containerBoundManager) RemovePod(p *sim.Proc, pod *v1.Pod) {
 // CleanupPods stops all workers of other pods and removes their results.
 func (m *containerBoundManager) CleanupPods(p *sim.Proc, keep func(types.UID) bool) {
 	m.locked(p, func() {
-		m.stopWorkers(func(w *containerBoundWorker) bool { return !keep(w.podUID) })
+		m.stopWorkers(func(w *containerBoundWorker) bool { return !keep(w.Pod.UID) })
 		m.forgetContainers(func(s slot, _ string) bool { return !keep(s.podUID) })
 		maps.DeleteFunc(m.specs, func(s slot, _ *v1.Container) bool { return !keep(s.podUID) })
 	})
@@ -223,7 +226,7 @@ func (m *containerBoundManager) Keeps(keep func(types.UID) bool) bool {
 		}
 	}
 	for k := range m.workers {
-		if !keep(k.podUID) {
+		if !keep(k.PodUID) {
 			return false
 		}
 	}
@@ -238,7 +241,7 @@ func (m *containerBoundManager) stopWorkers(match func(*containerBoundWorker) bo
 			stopped = append(stopped, w)
 		}
 	}
-	inOrder(stopped, func(w *containerBoundWorker) *execution { return &w.execution })
+	slices.SortFunc(stopped, func(v, w *containerBoundWorker) int { return v.Compare(&w.Execution) })
 	for _, w := range stopped {
 		m.stopWorker(w)
 	}
@@ -246,7 +249,7 @@ func (m *containerBoundManager) stopWorkers(match func(*containerBoundWorker) bo
 
 func (m *containerBoundManager) stopWorker(w *containerBoundWorker) {
 	w.stop()
-	delete(m.workers, w.key())
+	delete(m.workers, w.Key())
 }
 
 // forget stops the workers of a container, whatever their instance, and removes its results.
@@ -267,7 +270,7 @@ func (m *containerBoundManager) forgetContainers(match func(slot, string) bool) 
 
 func (m *containerBoundManager) removeResults(containerID string) {
 	for _, probe := range allProbes {
-		m.results.of(probe).Remove(containerID)
+		m.Results.Of(probe).Remove(containerID)
 	}
 }
 
@@ -290,8 +293,8 @@ func (m *containerBoundManager) UpdatePodStatus(_ *sim.Proc, pod *v1.Pod, status
 // started one without a readiness probe is ready.
 func (m *containerBoundManager) updateContainerStatus(c *v1.ContainerStatus, spec *v1.Container) {
 	succeeded := func(probe trace.Probe) bool {
-		r, ok := m.results.of(probe).Get(c.ContainerID)
-		return spec == nil || ProbeOf(spec, probe) == nil || ok && r == results.Success
+		r, ok := m.Results.Of(probe).Get(c.ContainerID)
+		return spec == nil || prober.ProbeOf(spec, probe) == nil || ok && r == results.Success
 	}
 	started := c.State.Running != nil && succeeded(trace.Startup)
 	c.Started, c.Ready = &started, started && succeeded(trace.Readiness)

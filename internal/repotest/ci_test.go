@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"bytes"
@@ -9,40 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
-
-// ciBlocks returns the YAML blocks of docs/ci.md by the comment in their first line, and checks that they are valid.
-func ciBlocks(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile("docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := map[string]string{}
-	for _, m := range regexp.MustCompile("(?s)```yaml\n# ([^\n]+)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		var any yaml.Node
-		if err := yaml.Unmarshal([]byte(m[2]), &any); err != nil {
-			t.Errorf("%s: %v", m[1], err)
-		}
-		blocks[m[1]] = m[2]
-	}
-	if all := strings.Count(string(text), "```yaml\n"); all != len(blocks) {
-		t.Errorf("%d of %d YAML blocks of docs/ci.md begin with a comment", len(blocks), all)
-	}
-	return blocks
-}
-
-// parse decodes YAML.
-func parse[T any](t *testing.T, text string) T {
-	t.Helper()
-	var v T
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 // TestCIWorkflow checks that the workflows use only inputs that the action has, and that the table lists all of them.
 func TestCIWorkflow(t *testing.T) {
@@ -54,13 +21,9 @@ func TestCIWorkflow(t *testing.T) {
 			}
 		}
 	}
-	ours, err := os.ReadFile(".github/workflows/manifests.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	inputs := readAction(t).Inputs
 	uses := 0
-	for _, text := range []string{ciBlocks(t)[".github/workflows/probes.yaml"], string(ours)} {
+	for _, text := range []string{yamlBlocks(t, "docs/ci.md")[".github/workflows/probes.yaml"], read(t, ".github/workflows/manifests.yaml")} {
 		for _, job := range parse[workflow](t, text).Jobs {
 			for _, step := range job.Steps {
 				if step.Uses != "./" && !strings.HasPrefix(step.Uses, "probesim/probesim@") {
@@ -78,47 +41,56 @@ func TestCIWorkflow(t *testing.T) {
 	if uses != 2 {
 		t.Errorf("%d steps use the action, want 2", uses)
 	}
-	doc, err := os.ReadFile("docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := read(t, "docs/ci.md")
 	for name := range inputs {
-		if !bytes.Contains(doc, []byte("`"+name+"`")) {
+		if !strings.Contains(doc, "`"+name+"`") {
 			t.Errorf("docs/ci.md does not describe the input %s", name)
 		}
+	}
+}
+
+// TestActionsArePinned checks that workflows, the action and the documents name actions by commit, with the release in a comment: a tag
+// can move. The action of this repository is the exception.
+func TestActionsArePinned(t *testing.T) {
+	pinned, uses := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), 0
+	walk(t, true, func(name string, text []byte) {
+		if !slices.Contains([]string{".md", ".yaml", ".yml"}, filepath.Ext(name)) {
+			return
+		}
+		for line := range strings.Lines(string(text)) {
+			_, action, found := strings.Cut(line, "uses: ")
+			if action = strings.TrimSpace(action); !found || action == "./" || strings.HasPrefix(action, "probesim/probesim@") {
+				continue
+			}
+			if uses++; !pinned.MatchString(action) {
+				t.Errorf("%s: name the action %s by commit, with its release in a comment", name, action)
+			}
+		}
+	})
+	if uses < 15 {
+		t.Errorf("found only %d actions", uses)
 	}
 }
 
 // TestCICommands runs the commands of the hook, of GitLab CI and of Argo CD with the manifest of docs/ci.md, whose mistake they
 // must find.
 func TestCICommands(t *testing.T) {
-	blocks := ciBlocks(t)
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, ".bin")+string(filepath.Separator), "./cmd/probesim")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	blocks, dir := yamlBlocks(t, "docs/ci.md"), t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"deploy/deployment.yaml": blocks["deployment.yaml"],
+		"deploy/service.yaml":    blocks["service.yaml"],
+		"probes/s.yaml":          failingScenario,
+		".bin/kustomize":         "#!/bin/sh\nfor f in deploy/*.yaml; do echo ---; cat $f; done\n",
+	})
+	if err := os.Symlink(filepath.Join(commandDir(t), "probesim"), filepath.Join(dir, ".bin/probesim")); err != nil {
+		t.Fatal(err)
 	}
-	write := func(name, text string) {
-		t.Helper()
-		name = filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(name), 0o777)
-		if err == nil {
-			err = os.WriteFile(name, []byte(text), 0o777)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("deploy/deployment.yaml", blocks["deployment.yaml"])
-	write("deploy/service.yaml", blocks["service.yaml"])
-	write("probes/s.yaml", failingScenario)
-	write(".bin/kustomize", "#!/bin/sh\nfor f in deploy/*.yaml; do echo ---; cat $f; done\n")
 	// run runs a command, and checks that it fails with a message.
 	run := func(what, want string, args ...string) {
 		t.Helper()
 		cmd := exec.Command("sh", append([]string{"-c", `"$@"`, "sh"}, args...)...) // finds commands in the PATH below
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, ".bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+		cmd.Env = withPath(t, filepath.Join(dir, ".bin"))
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %q ends with %v, want a failure with %q\n%s", what, args, err, want, out)
 		}
@@ -130,11 +102,7 @@ func TestCICommands(t *testing.T) {
 		Args                []string
 		Files               string
 	}
-	text, err := os.ReadFile(".pre-commit-hooks.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooks := parse[[]hook](t, string(text))
+	hooks := parse[[]hook](t, read(t, ".pre-commit-hooks.yaml"))
 	used := parse[struct{ Repos []struct{ Hooks []hook } }](t, blocks[".pre-commit-config.yaml"]).Repos[0].Hooks[0]
 	i := slices.IndexFunc(hooks, func(h hook) bool { return h.ID == used.ID })
 	if i < 0 || hooks[i].Language != "golang" || !regexp.MustCompile(used.Files).MatchString("deploy/deployment.yaml") {
@@ -176,10 +144,6 @@ func TestCICommands(t *testing.T) {
 // TestRelease checks that the configuration of releases fits the repository: a package for each build, archives of both
 // commands, and an image with the command. 'goreleaser check' validates the rest.
 func TestRelease(t *testing.T) {
-	text, err := os.ReadFile(".goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	type part struct {
 		ID, Main, Binary, Dockerfile string
 		IDs, Flags                   []string
@@ -189,7 +153,7 @@ func TestRelease(t *testing.T) {
 		Builds, Archives, Krews []part
 		Docker                  []part `yaml:"dockers_v2"`
 		Casks                   []part `yaml:"homebrew_casks"`
-	}](t, string(text))
+	}](t, read(t, ".goreleaser.yaml"))
 	binaries := map[string]string{}
 	for _, b := range config.Builds {
 		binaries[b.ID] = b.Binary
@@ -212,16 +176,11 @@ func TestRelease(t *testing.T) {
 	if !slices.Equal(archived, []string{"probesim", "kubectl-probesim"}) || binaries[config.Krews[0].IDs[0]] != "kubectl-probesim" || binaries[config.Casks[0].IDs[0]] != "probesim" {
 		t.Errorf("archives of %q, a krew plugin of %q, a cask of %q", archived, config.Krews[0].IDs, config.Casks[0].IDs)
 	}
-	image, err := os.ReadFile(config.Docker[0].Dockerfile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(image, []byte("COPY $TARGETPLATFORM/"+binaries[config.Docker[0].IDs[0]]+" ")) {
+	if image := read(t, config.Docker[0].Dockerfile); !strings.Contains(image, "COPY $TARGETPLATFORM/"+binaries[config.Docker[0].IDs[0]]+" ") {
 		t.Errorf("the image does not have the command:\n%s", image)
 	}
 	// A release builds into dist, which must not count as a local change.
-	ignored, err := os.ReadFile(".gitignore")
-	if err != nil || !bytes.Contains(ignored, []byte("/dist/\n")) {
-		t.Errorf("git does not ignore dist: %v", err)
+	if !strings.Contains(read(t, ".gitignore"), "/dist/\n") {
+		t.Error("git does not ignore dist")
 	}
 }

@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func TestNothingButTheKernelMovesTime(t *testing.T) {
 	}
 	for where := range realTime {
 		if !used[where] {
-			t.Errorf("there is no function %s; delete it from realTime in arch_order_test.go", where)
+			t.Errorf("there is no function %s; delete it from realTime in determinism_test.go", where)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package prober
+package preview138
 
 import (
 	"fmt"
@@ -12,12 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/kube/profile"
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // bound is a manager whose workers belong to instances. Its probes log when they begin.
 type bound struct {
@@ -47,10 +50,10 @@ func newBound(t *testing.T, o boundOptions, change func(*v1.Container)) *bound {
 	p := profile.V1_38_preview
 	p.MutableContainerProbes = o.mutable
 	recorder := &trace.Recorder{Internal: true}
-	b.m = NewManager(Options{
+	b.m = NewManager(prober.Options{
 		Sim: b.sim, Trace: recorder, Profile: p, Now: func() time.Time { return epoch.Add(b.sim.Now().Offset() + b.clock) },
-		Runner: runner(b.runProbe), Events: b, Instance: func(string) int { return 0 }, Step: func(string) int64 { return 0 },
-		Results: Results{
+		Runner: b, Events: b, Instance: func(string) int { return 0 }, Step: func(string) int64 { return 0 },
+		Results: prober.Results{
 			Liveness: b.newResults(recorder, trace.Liveness), Readiness: b.newResults(recorder, trace.Readiness),
 			Startup: b.newResults(recorder, trace.Startup),
 		},
@@ -78,13 +81,13 @@ func (b *bound) logf(format string, args ...any) {
 	b.log = append(b.log, fmt.Sprintf("%v ", b.sim.Now().Offset())+fmt.Sprintf(format, args...))
 }
 
-func (b *bound) runProbe(p *sim.Proc, c Command) Output {
+func (b *bound) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 	b.logf("%s probes %s", c.Probe, c.ContainerID)
 	p.Sleep(b.took)
 	if b.results[c.Probe] == "fail" {
-		return Output{ExitCode: 1}
+		return prober.Output{ExitCode: 1}
 	}
-	return Output{}
+	return prober.Output{}
 }
 
 func (b *bound) ContainerEvent(_ *v1.Pod, _, _, reason, message string) int64 {
@@ -101,7 +104,7 @@ func (b *bound) start(p *sim.Proc, id string) {
 	b.m.StartProbes(p, b.pod, &b.pod.Spec.Containers[0], "10.0.0.9", id)
 }
 
-func (b *bound) ensure(p *sim.Proc, running ...Instance) {
+func (b *bound) ensure(p *sim.Proc, running ...prober.Instance) {
 	b.m.EnsureProbes(p, b.pod, "10.0.0.9", running)
 }
 
@@ -149,8 +152,8 @@ func readiness(delay, period int32) func(*v1.Container) {
 	return func(c *v1.Container) { c.ReadinessProbe = probeSpec(delay, period, 1) }
 }
 
-func instance(id string, started time.Duration) Instance {
-	return Instance{Name: "app", ContainerID: id, StartedAt: epoch.Add(started)}
+func instance(id string, started time.Duration) prober.Instance {
+	return prober.Instance{Name: "app", ContainerID: id, StartedAt: epoch.Add(started)}
 }
 
 // The first probe runs when the delay has passed since the start of the instance, on a young kubelet too, and a step of the wall clock
@@ -197,7 +200,7 @@ func TestLivenessFailureEndsTheWorker(t *testing.T) {
 	b.at(0, func(p *sim.Proc) { b.start(p, "c1") })
 	b.at(15*time.Second, func(p *sim.Proc) { b.ensure(p, instance("c1", 0)) })
 	b.at(20*time.Second, func(p *sim.Proc) {
-		if _, ok := b.m.results.Liveness.Get("c1"); !ok {
+		if _, ok := b.m.Results.Liveness.Get("c1"); !ok {
 			t.Error("the result ends with the worker")
 		}
 		b.start(p, "c2")
@@ -212,7 +215,7 @@ func TestLivenessFailureEndsTheWorker(t *testing.T) {
 20s liveness of c2 is Success
 20s liveness probes c2
 20s event Unhealthy: Liveness probe failed:`)
-	if _, ok := b.m.results.Liveness.Get("c1"); ok {
+	if _, ok := b.m.Results.Liveness.Get("c1"); ok {
 		t.Error("the result of an instance that was replaced is still there")
 	}
 }
@@ -276,7 +279,7 @@ func TestStopCancelsTheRun(t *testing.T) {
 2s liveness probes c1
 5s readiness of c1 is Success
 10s readiness probes c1`)
-	if _, ok := b.m.results.Readiness.Get("c1"); ok || len(b.m.workers)+len(b.m.containers) > 0 {
+	if _, ok := b.m.Results.Readiness.Get("c1"); ok || len(b.m.workers)+len(b.m.containers) > 0 {
 		t.Errorf("a result is left: %t; %d workers", ok, len(b.m.workers))
 	}
 
@@ -378,7 +381,7 @@ func TestStatusFromResults(t *testing.T) {
 	if got, want := states(), "setup false true, proxy false false, app true true"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	b.m.results.Startup.Seed("p", results.Success)
+	b.m.Results.Startup.Seed("p", results.Success)
 	s.InitContainerStatuses[0].State.Terminated.ExitCode = 1
 	if got, want := states(), "setup false false, proxy true true, app true true"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -1,8 +1,9 @@
-package prober
+package preview138
 
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/trace"
 )
@@ -22,7 +23,7 @@ func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes
 		return nil
 	}
 	for _, probe := range startOrder {
-		was, is := ProbeOf(before, probe), ProbeOf(c, probe)
+		was, is := prober.ProbeOf(before, probe), prober.ProbeOf(c, probe)
 		switch {
 		case was == nil && is == nil:
 		case is == nil:
@@ -40,7 +41,7 @@ func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes
 
 // note remembers a container whose probes can change.
 func (m *containerBoundManager) note(pod *v1.Pod, c *v1.Container) {
-	if m.profile.MutableContainerProbes {
+	if m.Profile.MutableContainerProbes {
 		m.specs[slot{pod.UID, c.Name}] = c
 	}
 }
@@ -48,7 +49,7 @@ func (m *containerBoundManager) note(pod *v1.Pod, c *v1.Container) {
 // tell publishes the events about changes, before what follows from the changes. containerID is empty if the container does not run.
 func (m *containerBoundManager) tell(changes []change, pod *v1.Pod, c *v1.Container, containerID string) {
 	for _, of := range changes {
-		m.probeChanged(pod, c, containerID, of.probe, of.action)
+		probeChanged(&m.Options, pod, c, containerID, of.probe, of.action)
 	}
 }
 
@@ -70,9 +71,9 @@ func (m *containerBoundManager) applyChanges(changes []change, t *target) {
 			if w != nil {
 				m.stopWorker(w)
 			}
-			m.results.of(of.probe).Remove(t.containerID)
+			m.Results.Of(of.probe).Remove(t.containerID)
 		case of.action == probeAdded && of.probe == trace.Startup: // the instance has started without the probe
-			m.results.Startup.Seed(t.containerID, results.Success)
+			m.Results.Startup.Seed(t.containerID, results.Success)
 		case w == nil: // the probe runs no more in this instance, or not yet
 		case of.execution:
 			m.replace(w)
@@ -87,25 +88,25 @@ func (m *containerBoundManager) applyChanges(changes []change, t *target) {
 func (m *containerBoundManager) replace(w *containerBoundWorker) {
 	m.stopWorker(w)
 	m.replaced++
-	after := newContainerBoundWorker(m, w.probeType, w.target)
+	after := newContainerBoundWorker(m, w.ProbeType, w.target)
 	after.takesOver, after.atOnce, after.first = m.replaced, w.running || w.lastEnd != nil, w.first
-	m.workers[after.key()] = after
-	after.proc = m.sim.Go(after.processName(), after.run)
+	m.workers[after.Key()] = after
+	after.proc = m.Sim.Go(after.processName(), after.run)
 }
 
 // reschedule takes over a probe whose handler and timeout stay.
 func (w *containerBoundWorker) reschedule(change probeChange) {
-	w.configure(w.target.pod, w.target.container)
+	w.Configure(w.target.pod, w.target.container)
 	if change.thresholds {
-		w.lastResult, w.resultRun = results.Unknown, 0
+		w.ResetCount()
 	}
 	switch {
 	case w.waiting && change.delay:
 		w.postponed = true
 		w.proc.Interrupt()
 	case change.period && w.lastEnd != nil && !w.running:
-		w.ticker.Reset(w.period())
-		if left := w.lastEnd.Add(w.period()).Sub(w.sim.Now()); left > 0 {
+		w.ticker.Reset(w.Period())
+		if left := w.lastEnd.Add(w.Period()).Sub(w.Sim.Now()); left > 0 {
 			w.ticker.Reset(left)
 		} else {
 			w.ticker.C.TrySend(struct{}{})

@@ -1,21 +1,11 @@
-package probesim_test
+package repotest
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
-
-const module = "probesim.dev"
 
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
@@ -25,6 +15,7 @@ var layers = [][]string{
 	{"sim", "internal/value"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober"},
+	{"prober/preview138"},
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
@@ -36,7 +27,7 @@ var layers = [][]string{
 	{"probetest"},
 	{"explore/coverage", "explore/invariants", "explore/shrink"},
 	{"explore"},
-	{"cmd", "ginkgokit", "."},
+	{"cmd", "ginkgokit", "internal/repotest", "."},
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard library.
@@ -67,67 +58,6 @@ var (
 	}
 )
 
-// source is a Go file of this module, not of the modules nested in it.
-type source struct {
-	name string // with slashes, from the root of the module
-	dir  string
-	test bool
-	text string
-	ast  *ast.File
-}
-
-var fileSet = token.NewFileSet()
-
-func (s *source) at(n ast.Node) string {
-	return s.name + ":" + strconv.Itoa(fileSet.Position(n.Pos()).Line)
-}
-
-func sources(t *testing.T) []*source {
-	t.Helper()
-	var list []*source
-	walk(t, false, func(name string, text []byte) {
-		if !strings.HasSuffix(name, ".go") {
-			return
-		}
-		s := &source{name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), text: string(text)}
-		var err error
-		if s.ast, err = parser.ParseFile(fileSet, name, text, parser.SkipObjectResolution); err != nil {
-			t.Error(err)
-			return
-		}
-		list = append(list, s)
-	})
-	if len(list) < 50 {
-		t.Fatalf("found %d Go files; the rules in this file would check nothing: fix walk in arch_test.go", len(list))
-	}
-	return list
-}
-
-// walk visits the files of the module and, if nested is true, the files of the modules nested in it.
-func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
-	t.Helper()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			_, noModule := os.Stat(filepath.Join(name, "go.mod"))
-			if d.Name() == ".git" || name != "." && noModule == nil && !nested {
-				return fs.SkipDir
-			}
-			return nil
-		case !d.Type().IsRegular() || d.Name() == ".git": // a file in a worktree
-			return nil
-		}
-		text, err := os.ReadFile(name)
-		visit(filepath.ToSlash(name), text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // layerOf returns the layer of the longest entry that contains a package, or -1 if there is none.
 func layerOf(pkg string) int {
 	layer, longest := -1, -1
@@ -141,23 +71,11 @@ func layerOf(pkg string) int {
 	return layer
 }
 
-// under reports whether name is the directory dir or lies in it.
-func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-
-func (s *source) imports() map[string]*ast.ImportSpec {
-	list := map[string]*ast.ImportSpec{}
-	for _, i := range s.ast.Imports {
-		name, _ := strconv.Unquote(i.Path.Value)
-		list[name] = i
-	}
-	return list
-}
-
 func TestArrowsGoOneWay(t *testing.T) {
 	for _, s := range sources(t) {
 		layer := layerOf(s.dir)
 		if layer < 0 {
-			t.Errorf("%s: package %s is in no layer; add it to layers in arch_test.go", s.name, s.dir)
+			t.Errorf("%s: package %s is in no layer; add it to layers in arrows_test.go", s.name, s.dir)
 		}
 		for name, spec := range s.imports() {
 			pkg, ours := strings.CutPrefix(name, module+"/")
@@ -195,7 +113,7 @@ func TestLibraries(t *testing.T) {
 			switch {
 			case !strings.Contains(strings.Split(name, "/")[0], ".") || under(name, module) || in(libraries):
 			case !in(testLibraries):
-				t.Errorf("%s: %s is not a library of this module; avoid it, or add it to libraries in arch_test.go", s.at(spec), name)
+				t.Errorf("%s: %s is not a library of this module; avoid it, or add it to libraries in arrows_test.go", s.at(spec), name)
 			case !s.test:
 				t.Errorf("%s: only tests may use %s", s.at(spec), name)
 			}
@@ -205,11 +123,7 @@ func TestLibraries(t *testing.T) {
 
 // TestMainModuleDoesNotNeedTheKubelet checks that only the nested modules below conformance depend on the kubelet itself.
 func TestMainModuleDoesNotNeedTheKubelet(t *testing.T) {
-	text, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if regexp.MustCompile(`(?m)^\s*(require\s+)?k8s\.io/kubernetes\s`).Match(text) {
+	if regexp.MustCompile(`(?m)^\s*(require\s+)?k8s\.io/kubernetes\s`).MatchString(read(t, "go.mod")) {
 		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may; move the code that needs it there and run go mod tidy")
 	}
 }

@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"errors"
@@ -20,13 +20,14 @@ var orderless = map[string]string{
 	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
 	"scenarios.(*Driver).Branch":              "copies each pod into a map",
 
-	"prober.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
-	"prober.(*containerBoundManager).forgetContainers": "only deletes",
-	"prober.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
-	"prober.(*mutableManager).CleanupPods":             "sorts the workers before it stops them",
-	"prober.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
-	"sim/limit.(*Meter).check":                         "takes the largest value, and the first name among equals",
-	"status.(*Manager).removeOrphanedVersions":         "only deletes",
+	"sim/limit.(*Meter).check":                "takes the largest value, and the first name among equals",
+	"status.(*Manager).removeOrphanedVersions": "only deletes",
+
+	"prober/preview138.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
+	"prober/preview138.(*containerBoundManager).forgetContainers": "only deletes",
+	"prober/preview138.(*containerBoundManager).Keeps":            "asks whether all satisfy a condition",
+	"prober/preview138.(*mutableManager).CleanupPods":             "sorts the workers before it stops them",
+	"prober/preview138.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
 }
 
 // TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the maps that other
@@ -43,7 +44,7 @@ func TestMapOrderReachesNoResult(t *testing.T) {
 				where := s.dir + "." + qualified(f)
 				used[where] = true
 				if orderless[where] == "" {
-					t.Errorf("%s: a walk over a map takes another order in each run; walk slices.Sorted(maps.Keys(m)), or add %q to orderless in arch_map_test.go with the reason why the order cannot be seen",
+					t.Errorf("%s: a walk over a map takes another order in each run; walk slices.Sorted(maps.Keys(m)), or add %q to orderless in maporder_test.go with the reason why the order cannot be seen",
 						s.at(n), where)
 				}
 			}
@@ -51,27 +52,9 @@ func TestMapOrderReachesNoResult(t *testing.T) {
 	}
 	for where := range orderless {
 		if !used[where] {
-			t.Errorf("%s walks no map; delete it from orderless in arch_map_test.go", where)
+			t.Errorf("%s walks no map; delete it from orderless in maporder_test.go", where)
 		}
 	}
-}
-
-// qualified returns the name of a function with its receiver, as in (*Manager).CleanupPods.
-func qualified(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	return "(" + types.ExprString(f.Recv.List[0].Type) + ")." + f.Name.Name
-}
-
-func functions(f *ast.File) []*ast.FuncDecl {
-	var list []*ast.FuncDecl
-	for _, d := range f.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok {
-			list = append(list, f)
-		}
-	}
-	return list
 }
 
 // checker finds the types of the module's packages as far as they follow from the module itself. Types of other modules

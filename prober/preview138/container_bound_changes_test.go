@@ -1,4 +1,4 @@
-package prober
+package preview138
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/prober"
 	"probesim.dev/sim"
 )
 
@@ -14,7 +15,7 @@ func (b *bound) change(at time.Duration, change func(*v1.Container)) {
 	b.at(at, func(p *sim.Proc) {
 		b.pod = b.pod.DeepCopy()
 		change(&b.pod.Spec.Containers[0])
-		b.ensure(p, Instance{Name: "app", ContainerID: "c1", StartedAt: epoch})
+		b.ensure(p, prober.Instance{Name: "app", ContainerID: "c1", StartedAt: epoch})
 		b.logf("%s", b.status("c1"))
 	})
 }

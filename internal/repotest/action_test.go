@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"os"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 
 	"probesim.dev/internal/githubrunner"
 )
@@ -28,14 +26,7 @@ type action struct {
 
 func readAction(t *testing.T) *action {
 	t.Helper()
-	text, err := os.ReadFile("action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a action
-	if err := yaml.Unmarshal(text, &a); err != nil {
-		t.Fatal(err)
-	}
+	a := parse[action](t, read(t, "action.yml"))
 	return &a
 }
 
@@ -82,16 +73,7 @@ func (j *job) git(args ...string) string {
 
 func (j *job) commit(files map[string]string) {
 	j.t.Helper()
-	for name, text := range files {
-		name = filepath.Join(j.workspace, name)
-		err := os.MkdirAll(filepath.Dir(name), 0o777)
-		if err == nil {
-			err = os.WriteFile(name, []byte(text), 0o666)
-		}
-		if err != nil {
-			j.t.Fatal(err)
-		}
-	}
+	writeFiles(j.t, j.workspace, files)
 	j.git("add", "-A")
 	j.git("commit", "-q", "-m", "files")
 }

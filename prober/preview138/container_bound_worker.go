@@ -1,9 +1,10 @@
-package prober
+package preview138
 
 import (
 	"fmt"
 	"time"
 
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
@@ -16,7 +17,7 @@ import (
 type containerBoundWorker struct {
 	manager *containerBoundManager
 	target  target
-	execution
+	prober.Execution
 
 	proc      *sim.Proc
 	takesOver int  // the number of this worker among those that take over from another one, 0 for the others
@@ -32,17 +33,16 @@ type containerBoundWorker struct {
 }
 
 func newContainerBoundWorker(m *containerBoundManager, probe trace.Probe, t target) *containerBoundWorker {
-	w := &containerBoundWorker{manager: m, target: t, execution: newExecution(&m.environment, t.pod, t.container, probe)}
-	w.containerID = t.containerID
-	w.recorder.newContainer(t.containerID)
-	w.stopped = sim.NewChan[struct{}](m.sim, "stop of "+w.processName(), 1)
+	w := &containerBoundWorker{manager: m, target: t, Execution: prober.NewExecution(&m.Options, t.pod, t.container, probe)}
+	w.NewContainer(t.containerID)
+	w.stopped = sim.NewChan[struct{}](m.Sim, "stop of "+w.processName(), 1)
 	return w
 }
 
 // processName contains the instance, because the worker of an instance that was replaced may still be running its last probe. So may a
 // worker whose handler was replaced.
 func (w *containerBoundWorker) processName() string {
-	name := fmt.Sprintf("%s#%d", WorkerName(w.probeType, w.recorder.pod, w.name), w.recorder.instance)
+	name := fmt.Sprintf("%s#%d", w.ProcessName(), w.Instance(w.ContainerID))
 	if w.takesOver > 0 {
 		name += fmt.Sprintf(".%d", w.takesOver)
 	}
@@ -55,11 +55,11 @@ func (w *containerBoundWorker) run(p *sim.Proc) {
 	if w.first == nil {
 		w.first = &firstRun{from: p.Now(), age: w.target.age()}
 		if w.target.adopted {
-			w.first.jitter = time.Duration(p.Sim().Fraction(StartJitter, p.Name()) * float64(w.period()))
+			w.first.jitter = time.Duration(p.Sim().Fraction(prober.StartJitter, p.Name()) * float64(w.Period()))
 		}
 	}
 	w.wait(p)
-	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.period())
+	w.ticker = p.Sim().NewTicker("tick of "+p.Name(), w.Period())
 	p.Serve(sim.OnTick(w.ticker, w.onTick), sim.On(w.stopped, func(p *sim.Proc, _ struct{}) { w.end(p) }))
 	w.onTick(p)
 }
@@ -77,8 +77,8 @@ func (w *containerBoundWorker) firstProbeDelay() time.Duration {
 	if w.atOnce {
 		return 0
 	}
-	delay := max(time.Duration(w.spec.InitialDelaySeconds)*time.Second-w.first.age, 0) + w.first.jitter
-	return w.first.from.Add(delay).Sub(w.sim.Now())
+	delay := max(time.Duration(w.Spec.InitialDelaySeconds)*time.Second-w.first.age, 0) + w.first.jitter
+	return w.first.from.Add(delay).Sub(w.Sim.Now())
 }
 
 // wait waits until the first run, or until the worker is stopped.
@@ -97,7 +97,7 @@ func (w *containerBoundWorker) wait(p *sim.Proc) {
 // stop ends the worker, and cancels the run that is in progress: its outcome is discarded.
 func (w *containerBoundWorker) stop() {
 	w.isStopped = true
-	w.epoch++
+	w.Epoch++
 	if w.waiting {
 		w.waiting = false
 		w.proc.Interrupt()
@@ -110,15 +110,15 @@ func (w *containerBoundWorker) onTick(p *sim.Proc) {
 	if keepGoing := w.doProbe(p); !keepGoing {
 		w.end(p)
 	}
-	w.recorder.endTurn()
+	w.Recorder.EndTurn()
 }
 
 // end ends the process. The results stay.
 func (w *containerBoundWorker) end(p *sim.Proc) {
 	p.Exit()
 	w.ticker.Stop()
-	if w.manager.workers[w.key()] == w {
-		delete(w.manager.workers, w.key())
+	if w.manager.workers[w.Key()] == w {
+		delete(w.manager.workers, w.Key())
 	}
 }
 
@@ -128,30 +128,30 @@ func (w *containerBoundWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 		return false
 	}
 	w.running = true
-	result, ok := w.probe(p, w.target.podIP)
+	result, ok := w.Probe(p, w.target.podIP)
 	w.running = false
 	if w.isStopped {
 		return false
 	}
-	if w.profile.MutableContainerProbes {
+	if w.Profile.MutableContainerProbes {
 		now := p.Now()
 		w.lastEnd = &now
-		w.ticker.Reset(w.period()) // the period begins at the end of a run
+		w.ticker.Reset(w.Period()) // the period begins at the end of a run
 	}
-	if !ok || !w.count(result) {
+	if !ok || !w.Count(result) {
 		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.
 		return true
 	}
 
-	w.setResult(p, result)
+	w.SetResult(p, result)
 
 	switch {
-	case w.probeType == trace.Startup:
+	case w.ProbeType == trace.Startup:
 		if result == results.Success {
 			w.manager.onStartupSucceeded(p, w)
 		}
 		return false
-	case w.probeType == trace.Liveness && result == results.Failure:
+	case w.ProbeType == trace.Liveness && result == results.Failure:
 		return false // the kubelet kills the container
 	}
 	return true

@@ -1,7 +1,6 @@
-package probesim_test
+package repotest
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,12 +13,8 @@ var functionRow = regexp.MustCompile("^\\|.*\\| `([^`]+)` \\| \\[([^]]+)\\]\\(\\
 // TestArchitectureTable checks that each function named in the tables of docs/architecture.md exists in its file.
 func TestArchitectureTable(t *testing.T) {
 	const file = "docs/architecture.md"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text2, begins := strings.Cut(string(text), "<!-- functions -->")
-	tables, _, ends := strings.Cut(text2, "<!-- end of functions -->")
+	_, after, begins := strings.Cut(read(t, file), "<!-- functions -->")
+	tables, _, ends := strings.Cut(after, "<!-- end of functions -->")
 	if !begins || !ends {
 		t.Fatalf("%s lacks the comments around its tables of functions", file)
 	}

@@ -1,4 +1,4 @@
-package prober
+package preview138
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
@@ -21,8 +22,8 @@ import (
 // A worker has no ticks, but a time of its next turn. A period counts from the end of a run.
 type mutableWorker struct {
 	manager      *mutableManager
-	cachedStatus containerStatus
-	podBoundWorker
+	cachedStatus prober.ContainerStatus
+	prober.PodBoundWorker
 
 	enabled bool // the container has the probe, and the worker is not stopped
 	stopped bool
@@ -53,31 +54,31 @@ type moment struct {
 }
 
 func newMutableWorker(m *mutableManager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *mutableWorker {
-	w := &mutableWorker{manager: m, podBoundWorker: newPodBoundWorker(&m.podBound, pod, c, probeType), enabled: true, needsInitialization: true}
-	w.probeID = m.nextProbeID()
-	w.stop = sim.NewChan[struct{}](m.sim, "stop of "+w.processName(), 1)
-	w.updated = sim.NewChan[struct{}](m.sim, "update of "+w.processName(), 1)
-	w.turnAt(m.sim.Now())
-	if w.period() > m.sim.Now().Sub(m.start) { // a young kubelet spreads its probes over time
-		w.turnAt(m.sim.Now().Add(time.Duration(m.sim.Fraction(StartJitter, w.processName()) * float64(w.period()))))
+	w := &mutableWorker{manager: m, PodBoundWorker: prober.NewPodBoundWorker(&m.PodBound, pod, c, probeType), enabled: true, needsInitialization: true}
+	w.ProbeID = m.nextProbeID()
+	w.stop = sim.NewChan[struct{}](m.Sim, "stop of "+w.ProcessName(), 1)
+	w.updated = sim.NewChan[struct{}](m.Sim, "update of "+w.ProcessName(), 1)
+	w.turnAt(m.Sim.Now())
+	if w.Period() > m.Sim.Now().Sub(m.Start) { // a young kubelet spreads its probes over time
+		w.turnAt(m.Sim.Now().Add(time.Duration(m.Sim.Fraction(prober.StartJitter, w.ProcessName()) * float64(w.Period()))))
 	}
 	return w
 }
 
 // start starts the process of the worker, or another one in place of a process that waits for a canceled command.
 func (w *mutableWorker) start() {
-	name := w.processName()
+	name := w.ProcessName()
 	if w.processes++; w.processes > 1 {
 		name += fmt.Sprintf("#%d", w.processes)
 	} else {
-		w.timer = w.sim.NewTicker("turn of "+name, w.period())
+		w.timer = w.Sim.NewTicker("turn of "+name, w.Period())
 	}
-	w.proc = w.sim.Go(name, w.run)
+	w.proc = w.Sim.Go(name, w.run)
 }
 
 func (w *mutableWorker) run(p *sim.Proc) {
 	p.SetCause(0) // the first run is not a consequence of the sync that created the worker
-	p.Serve(sim.OnTick(w.timer, w.proceed), sim.On(w.stop, w.onSignal), sim.On(w.manualTrigger, w.onManualTrigger), sim.On(w.updated, w.onSignal))
+	p.Serve(sim.OnTick(w.timer, w.proceed), sim.On(w.stop, w.onSignal), sim.On(w.ManualTrigger, w.onManualTrigger), sim.On(w.updated, w.onSignal))
 	w.proceed(p)
 }
 
@@ -87,7 +88,7 @@ func (w *mutableWorker) onSignal(p *sim.Proc, _ struct{}) { w.proceed(p) }
 func (w *mutableWorker) onManualTrigger(p *sim.Proc, _ struct{}) {
 	p.Sim().Turn(p.Name(), "manual trigger of "+p.Name())
 	if w.enabled {
-		w.recorder.triggered(p)
+		w.Recorder.Triggered(p)
 		w.turnAt(p.Now())
 	}
 	w.proceed(p)
@@ -105,7 +106,7 @@ func (w *mutableWorker) proceed(p *sim.Proc) {
 			p.Exit() // another process has taken over
 			return
 		}
-		w.recorder.endTurn()
+		w.Recorder.EndTurn()
 		if !keepGoing {
 			w.stopNow()
 		}
@@ -121,9 +122,9 @@ func (w *mutableWorker) turnAt(t virtual.Time) { w.next = moment{virtual: t} }
 
 func (w *mutableWorker) untilTurn() time.Duration {
 	if !w.next.wall.IsZero() {
-		return w.next.wall.Sub(w.now())
+		return w.next.wall.Sub(w.Now())
 	}
-	return w.next.virtual.Sub(w.sim.Now())
+	return w.next.virtual.Sub(w.Sim.Now())
 }
 
 // stopNow ends the worker, cancels its run and removes the result.
@@ -133,58 +134,47 @@ func (w *mutableWorker) stopNow() {
 	}
 	w.stopped, w.enabled = true, false
 	w.cancel()
-	w.removeResult()
+	w.RemoveResult()
 	w.stop.TrySend(struct{}{})
 }
 
 // cancel discards the outcome of the run in progress. A command ends at once. A request goes on until its answer or its timeout, and the
 // worker waits for it.
 func (w *mutableWorker) cancel() {
-	w.epoch++
-	if w.running && w.spec.Exec != nil {
+	w.Epoch++
+	if w.running && w.Spec.Exec != nil {
 		w.running = false
 		w.proc.Release()
 		w.start()
 	}
 }
 
-func (w *mutableWorker) removeResult() {
-	if w.containerID != "" {
-		w.resultsManager.Remove(w.containerID)
-	}
-	w.hasResult = false
-}
-
-func (w *mutableWorker) resetCount() { w.lastResult, w.resultRun = results.Unknown, 0 }
-
 // observed returns the container in the stored status, nil if the status does not show it.
-func (w *mutableWorker) observed() *containerStatus {
-	if c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name); c.podHasStatus() && c.containerID != "" {
+func (w *mutableWorker) observed() *prober.ContainerStatus {
+	if c := w.cachedStatus.Refresh(w.manager.Status, w.Pod.UID, w.Container.Name); c.PodHasStatus() && c.ContainerID != "" {
 		return c
 	}
 	return nil
 }
 
 // observe takes over the container in the stored status. A new container begins without results and counts.
-func (w *mutableWorker) observe(c *containerStatus) {
-	if w.containerID != c.containerID {
-		w.removeResult()
+func (w *mutableWorker) observe(c *prober.ContainerStatus) {
+	if w.ContainerID != c.ContainerID {
 		w.cancel()
-		w.containerID, w.memo = c.containerID, nil
-		w.recorder.newContainer(c.containerID)
-		w.resetCount()
+		w.NewContainer(c.ContainerID)
+		w.ResetCount()
 		w.onHold, w.startupComplete, w.firstRunBegan, w.needsInitialization, w.lastEnd = false, false, false, true, nil
-		w.turnAt(w.sim.Now())
+		w.turnAt(w.Sim.Now())
 	}
-	w.startedAt = c.startedAt
+	w.startedAt = c.StartedAt
 }
 
 // initialize sets the initial result of a new worker. before is the pod at its last sync; it is nil at the first one, which keeps what was
 // before a restart of the kubelet. A worker can also be new because the one before has ended with its container.
 func (w *mutableWorker) initialize(p *sim.Proc, before *v1.Pod) {
 	next, observed := w.next, w.observed()
-	if before != nil && !hadProbe(before, w.name, w.probeType) {
-		w.tell(w.pod, w.container, observed, probeAdded)
+	if before != nil && !hadProbe(before, w.Container.Name, w.ProbeType) {
+		w.tell(w.Pod, w.Container, observed, probeAdded)
 	}
 	w.initializeProbe(p, observed, before != nil)
 	w.next = next // a young kubelet keeps its order
@@ -192,23 +182,23 @@ func (w *mutableWorker) initialize(p *sim.Proc, before *v1.Pod) {
 
 func hadProbe(pod *v1.Pod, container string, probe trace.Probe) bool {
 	c := podutil.Find(pod, container)
-	return c != nil && ProbeOf(c, probe) != nil
+	return c != nil && prober.ProbeOf(c, probe) != nil
 }
 
 // initializeProbe sets the initial result of a probe of a container that exists. A started container does not run its startup probe
 // again.
-func (w *mutableWorker) initializeProbe(p *sim.Proc, c *containerStatus, added bool) {
+func (w *mutableWorker) initializeProbe(p *sim.Proc, c *prober.ContainerStatus, added bool) {
 	if c == nil {
 		return
 	}
 	w.observe(c)
 	switch {
-	case c.running != nil && w.probeType == trace.Startup && (w.startupComplete || c.started):
+	case c.Running != nil && w.ProbeType == trace.Startup && (w.startupComplete || c.Started):
 		w.startupComplete, w.onHold, w.needsInitialization = true, true, false
-		w.setResult(p, results.Success)
+		w.SetResult(p, results.Success)
 	case added:
 		w.needsInitialization = false
-		w.setResult(p, initialValue(w.probeType))
+		w.SetResult(p, prober.InitialValue(w.ProbeType))
 	default:
 		w.initializeResult(p, c)
 	}
@@ -216,33 +206,33 @@ func (w *mutableWorker) initializeProbe(p *sim.Proc, c *containerStatus, added b
 
 // initializeResult sets the initial result of a container that the worker sees for the first time. As in the worker of 1.37, a container
 // that ran before the kubelet keeps its readiness until its first run.
-func (w *mutableWorker) initializeResult(p *sim.Proc, c *containerStatus) {
+func (w *mutableWorker) initializeResult(p *sim.Proc, c *prober.ContainerStatus) {
 	w.needsInitialization = false
-	if w.probeType == trace.Startup && w.startupComplete {
-		w.setResult(p, results.Success)
+	if w.ProbeType == trace.Startup && w.startupComplete {
+		w.SetResult(p, results.Success)
 		w.onHold = true
 		return
 	}
-	if w.profile.ChangeContainerStatusOnKubeletRestart {
-		w.setResult(p, initialValue(w.probeType))
+	if w.Profile.ChangeContainerStatusOnKubeletRestart {
+		w.SetResult(p, prober.InitialValue(w.ProbeType))
 		return
 	}
-	if w.isSidecar() && w.probeType == trace.Startup && c.started {
-		w.setResult(p, results.Success)
+	if w.IsSidecar() && w.ProbeType == trace.Startup && c.Started {
+		w.SetResult(p, results.Success)
 	}
-	if c.running == nil || !w.manager.startedBeforeKubelet(c.running) {
-		w.setResult(p, initialValue(w.probeType))
+	if c.Running == nil || !w.manager.StartedBeforeKubelet(c.Running) {
+		w.SetResult(p, prober.InitialValue(w.ProbeType))
 	}
 }
 
 // tell publishes the event about a change of the probe, before what follows from the change.
-func (w *mutableWorker) tell(pod *v1.Pod, c *v1.Container, observed *containerStatus, action string) {
+func (w *mutableWorker) tell(pod *v1.Pod, c *v1.Container, observed *prober.ContainerStatus, action string) {
 	id := ""
 	if observed != nil {
-		id = observed.containerID
+		id = observed.ContainerID
 	}
-	w.recorder.eligibleCause = 0
-	w.manager.probeChanged(pod, c, id, w.probeType, action)
+	w.Recorder.ProbeChanged()
+	probeChanged(&w.manager.Options, pod, c, id, w.ProbeType, action)
 }
 
 // apply makes the worker run the probe as an update of the pod has it, and reports whether the update adds or removes the probe.
@@ -258,7 +248,7 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 	if w.stopped {
 		return false
 	}
-	observed, spec := w.observed(), ProbeOf(c, w.probeType)
+	observed, spec := w.observed(), prober.ProbeOf(c, w.ProbeType)
 	switch {
 	case spec == nil && !w.enabled:
 		return false
@@ -268,12 +258,12 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 		return true
 	case !w.enabled:
 		w.tell(pod, c, observed, probeAdded)
-		w.configure(pod, c)
+		w.Configure(pod, c)
 		w.enable(p, observed)
 		return true
 	}
-	before := w.spec
-	if observed != nil && observed.containerID != w.containerID {
+	before := w.Spec
+	if observed != nil && observed.ContainerID != w.ContainerID {
 		w.observe(observed)
 		w.initializeResult(p, observed)
 	}
@@ -284,14 +274,14 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 	if change.execution { // before the new handler decides whether the run is a command
 		w.cancel()
 	}
-	w.configure(pod, c)
+	w.Configure(pod, c)
 	if change.execution || change.thresholds {
-		w.resetCount()
+		w.ResetCount()
 	}
 	switch {
 	case change.execution:
 		w.lastEnd = nil
-		w.turnAt(w.sim.Now())
+		w.turnAt(w.Sim.Now())
 	case change.period || change.delay && !w.firstRunBegan:
 		w.next = w.nextTurn()
 	}
@@ -299,24 +289,24 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 }
 
 // disable stops the probe until it is added again. A running container without a startup probe has started.
-func (w *mutableWorker) disable(observed *containerStatus) {
+func (w *mutableWorker) disable(observed *prober.ContainerStatus) {
 	w.enabled = false
-	if w.probeType == trace.Startup && observed != nil && observed.running != nil {
+	if w.ProbeType == trace.Startup && observed != nil && observed.Running != nil {
 		w.observe(observed)
 		w.startupComplete = true
 	}
 	w.cancel()
-	w.resetCount()
+	w.ResetCount()
 	w.onHold = false
-	w.removeResult()
+	w.RemoveResult()
 }
 
-func (w *mutableWorker) enable(p *sim.Proc, observed *containerStatus) {
+func (w *mutableWorker) enable(p *sim.Proc, observed *prober.ContainerStatus) {
 	w.enabled, w.onHold, w.needsInitialization = true, false, true
-	w.probeID, w.hasResult, w.lastEnd = w.manager.nextProbeID(), false, nil
-	w.epoch++
-	w.resetCount()
-	w.turnAt(w.sim.Now())
+	w.ProbeID, w.lastEnd = w.manager.nextProbeID(), nil
+	w.Epoch++
+	w.ResetCount()
+	w.turnAt(w.Sim.Now())
 	w.initializeProbe(p, observed, true)
 }
 
@@ -338,18 +328,18 @@ func compareProbes(before, after *v1.Probe) probeChange {
 // nextTurn returns the time of the next turn after a change of the period or the delay.
 func (w *mutableWorker) nextTurn() moment {
 	if !w.firstRunBegan && !w.startedAt.IsZero() {
-		if due := w.endOfDelay(w.startedAt); w.now().Before(due) {
+		if due := w.endOfDelay(w.startedAt); w.Now().Before(due) {
 			return moment{wall: due}
 		}
 	}
 	if w.lastEnd != nil {
-		return moment{virtual: w.lastEnd.Add(w.period())}
+		return moment{virtual: w.lastEnd.Add(w.Period())}
 	}
-	return moment{virtual: w.sim.Now()}
+	return moment{virtual: w.Sim.Now()}
 }
 
 func (w *mutableWorker) endOfDelay(startedAt time.Time) time.Time {
-	return startedAt.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
+	return startedAt.Add(time.Duration(w.Spec.InitialDelaySeconds) * time.Second)
 }
 
 // doProbe takes a turn of the worker: it probes the container once, if it can be probed now, and stores the result. It reports whether
@@ -360,8 +350,8 @@ func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 		return keepGoing
 	}
 	w.running, w.firstRunBegan = true, true
-	epoch := w.epoch
-	result, ok := w.probe(p, w.cachedStatus.podIP())
+	epoch := w.Epoch
+	result, ok := w.Probe(p, w.cachedStatus.PodIP())
 	if p != w.proc {
 		return true
 	}
@@ -369,21 +359,22 @@ func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 	if !w.enabled {
 		return true
 	}
-	if c := w.observed(); w.epoch != epoch || c == nil || c.containerID != w.containerID || status.IsTerminal(c.phase) {
+	if c := w.observed(); w.Epoch != epoch || c == nil || c.ContainerID != w.ContainerID || status.IsTerminal(c.Phase) {
 		w.turnAt(p.Now())
 		return true
 	}
 	now := p.Now()
 	w.lastEnd = &now
-	w.turnAt(now.Add(w.period()))
-	if !ok || !w.count(result) {
+	w.turnAt(now.Add(w.Period()))
+	if !ok || !w.Count(result) {
 		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.
 		return true
 	}
-	w.setResult(p, result)
-	if w.probeType == trace.Startup || w.probeType == trace.Liveness && result == results.Failure {
-		w.onHold, w.resultRun = true, 0
-		w.startupComplete = w.startupComplete || w.probeType == trace.Startup && result == results.Success
+	w.SetResult(p, result)
+	if w.ProbeType == trace.Startup || w.ProbeType == trace.Liveness && result == results.Failure {
+		w.onHold = true
+		w.ResetCount()
+		w.startupComplete = w.startupComplete || w.ProbeType == trace.Startup && result == results.Success
 	}
 	return true
 }
@@ -391,40 +382,40 @@ func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 // prepare reports whether the probe runs in this turn, and otherwise whether the worker continues. The cases are those of the worker of
 // 1.37. The first turn after the initial delay begins at its end.
 func (w *mutableWorker) prepare(p *sim.Proc) (runs, keepGoing bool) {
-	w.turnAt(p.Now().Add(w.period()))
-	c := w.cachedStatus.refresh(w.manager.status, w.podUID, w.name)
+	w.turnAt(p.Now().Add(w.Period()))
+	c := w.cachedStatus.Refresh(w.manager.Status, w.Pod.UID, w.Container.Name)
 	switch {
-	case !c.podHasStatus():
-		w.recorder.skipped(p, "the pod has no stored status")
+	case !c.PodHasStatus():
+		w.Recorder.Skipped(p, "the pod has no stored status")
 		return false, true
-	case status.IsTerminal(c.phase):
+	case status.IsTerminal(c.Phase):
 		return false, false
-	case c.containerID == "":
-		w.recorder.skipped(p, "the stored status does not show the container")
+	case c.ContainerID == "":
+		w.Recorder.Skipped(p, "the stored status does not show the container")
 		return false, true
 	}
 	w.observe(c)
 	if w.needsInitialization {
 		w.initializeResult(p, c)
 	}
-	w.turnAt(p.Now().Add(w.period())) // also after the turn at once of a new container
+	w.turnAt(p.Now().Add(w.Period())) // also after the turn at once of a new container
 	switch {
 	case w.onHold:
-		w.recorder.skipped(p, "on hold until the status shows a new container")
+		w.Recorder.Skipped(p, "on hold until the status shows a new container")
 		return false, true
-	case c.running == nil:
-		w.setResult(p, results.Failure)
-		return false, c.terminated == nil || w.willRestart(c)
-	case !w.firstRunBegan && w.now().Before(w.endOfDelay(c.startedAt)):
-		w.next = moment{wall: w.endOfDelay(c.startedAt)}
-		w.recorder.ineligible(p, "initialDelaySeconds has not passed")
+	case c.Running == nil:
+		w.SetResult(p, results.Failure)
+		return false, c.Terminated == nil || w.WillRestart(c)
+	case !w.firstRunBegan && w.Now().Before(w.endOfDelay(c.StartedAt)):
+		w.next = moment{wall: w.endOfDelay(c.StartedAt)}
+		w.Recorder.Ineligible(p, "initialDelaySeconds has not passed")
 		return false, true
-	case c.started && w.probeType == trace.Startup:
+	case c.Started && w.ProbeType == trace.Startup:
 		w.startupComplete = true
-		w.recorder.ineligible(p, "the container has started")
+		w.Recorder.Ineligible(p, "the container has started")
 		return false, true
-	case !c.started && w.probeType != trace.Startup:
-		w.recorder.ineligible(p, "the container has not started")
+	case !c.Started && w.ProbeType != trace.Startup:
+		w.Recorder.Ineligible(p, "the container has not started")
 		return false, true
 	}
 	return true, true

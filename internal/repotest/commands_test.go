@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"flag"
@@ -35,33 +35,20 @@ func TestReadme(t *testing.T) {
 	if err != nil || len(upstream) == 0 {
 		t.Fatalf("docs/upstream: %d texts, %v", len(upstream), err)
 	}
-	program := build(t)
 	for _, name := range slices.Concat(documents, upstream) {
-		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name, program) })
+		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })
 	}
 }
 
-// build returns the file of the program.
-func build(t *testing.T) string {
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir, "./cmd/probesim").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "probesim")
-}
-
-func testDocument(t *testing.T, name, program string) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+func testDocument(t *testing.T, name string) {
+	text := read(t, name)
 	r := &readme{T: t, name: name, dir: t.TempDir()}
-	r.prepare(program)
-	result := r.document(string(text))
+	r.prepare()
+	result := r.document(text)
 	if r.commands == 0 {
 		t.Errorf("%s has no commands", name)
 	}
-	if !*update || result == string(text) {
+	if !*update || result == text {
 		return
 	}
 	if err := os.WriteFile(name, []byte(result), 0o666); err != nil {
@@ -77,12 +64,12 @@ type readme struct {
 	commands int
 }
 
-func (r *readme) prepare(program string) {
+func (r *readme) prepare() {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		r.Fatal(err)
 	}
-	for link, target := range map[string]string{"scenarios": filepath.Join(root, "scenarios"), "probesim": program} {
+	for link, target := range map[string]string{"scenarios": filepath.Join(root, "scenarios"), "probesim": filepath.Join(commandDir(r.T), "probesim")} {
 		if err := os.Symlink(target, filepath.Join(r.dir, link)); err != nil {
 			r.Fatal(err)
 		}
@@ -121,9 +108,7 @@ func (r *readme) file(block []string) {
 	if !named || filepath.Base(name) != name {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Join(block, "\n")+"\n"), 0o666); err != nil {
-		r.Fatal(err)
-	}
+	writeFiles(r.T, r.dir, map[string]string{name: strings.Join(block, "\n") + "\n"})
 }
 
 // console runs the commands of a block, and returns the block with their output. line is the first line of the block.
@@ -154,7 +139,7 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	// Run a built binary: go run would link it each time.
 	shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "go run ./cmd/probesim", "./probesim"))
 	shell.Dir = r.dir
-	shell.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1", "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	shell.Env = append(withPath(r.T), "LC_ALL=C.UTF-8", "COLUMNS=80", "NO_COLOR=1")
 	out, err := shell.CombinedOutput()
 	if err != nil && shell.ProcessState == nil {
 		r.Fatal(err)
@@ -165,7 +150,7 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	}
 	part := shownOf(got, shown)
 	if !*update && !slices.Equal(part, shown) {
-		r.Errorf("%s:%d: %s\nprints\n%s\nIf this output is correct, run: go test . -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
+		r.Errorf("%s:%d: %s\nprints\n%s\nIf this output is correct, run: go test ./internal/repotest -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
 	}
 	return part
 }
@@ -198,7 +183,7 @@ func (r *readme) goTest(shown []string, line int) []string {
 	}
 	for _, l := range shown {
 		if fields := strings.Split(l, "\t"); l != "..." && (fields[0] != "ok  " || !slices.Contains(strings.Fields(string(out)), fields[1])) {
-			r.Errorf("%s:%d: go test ./... does not print %q. Run: go test . -run TestReadme -update", r.name, line, l)
+			r.Errorf("%s:%d: go test ./... does not print %q. Run: go test ./internal/repotest -run TestReadme -update", r.name, line, l)
 		}
 	}
 	return shown

@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package probesim_test
+package repotest
 
 import (
 	"maps"
@@ -21,23 +21,19 @@ var (
 
 // TestLinks checks that the links between the documents of this repository lead to existing files and headings.
 func TestLinks(t *testing.T) {
-	documents := map[string]string{}
+	pages := map[string]string{}
 	for _, pattern := range []string{"*.md", "*/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			documents[filepath.ToSlash(name)] = codeBlock.ReplaceAllString(string(text), "")
+			pages[filepath.ToSlash(name)] = codeBlock.ReplaceAllString(read(t, name), "")
 		}
 	}
 	links := 0
-	for _, name := range slices.Sorted(maps.Keys(documents)) {
-		for _, m := range link.FindAllStringSubmatch(documents[name], -1) {
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		for _, m := range link.FindAllStringSubmatch(pages[name], -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -55,7 +51,7 @@ func TestLinks(t *testing.T) {
 			if info.IsDir() {
 				target = path.Join(target, "README.md")
 			}
-			if anchor != "" && !anchors(documents[target])[anchor] {
+			if anchor != "" && !anchors(pages[target])[anchor] {
 				t.Errorf("%s: the link %s leads to no heading", name, m[1])
 			}
 		}

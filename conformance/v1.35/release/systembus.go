@@ -1,0 +1,1 @@
+../../v1.34/release/systembus.go

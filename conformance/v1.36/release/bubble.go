@@ -1,0 +1,1 @@
+../../v1.35/release/bubble.go
