@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,12 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 )
+
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	m.Run()
+}
 
 // race is a scenario in which a race decides when the pod becomes ready (B6).
 const race = `
