@@ -38,21 +38,27 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs each plan of each scenario twice: as users see it, and with internal records. The expectations hold, in
-// each run or in some run of a version, the two runs are the same, and each record has a cause.
+// TestScenarios runs each plan of each scenario, and the plans of each third scenario, or of each, once more with internal records. The
+// expectations hold, in each run or in some run of a version, the two runs are the same, and each record has a cause.
 func TestScenarios(t *testing.T) {
-	for _, s := range load(t) {
+	for i, s := range load(t) {
 		runs := map[string][][]expect.Result{}
 		for _, plan := range s.Plans() {
 			t.Run(name(plan), func(t *testing.T) {
 				first := simulate(t, plan, options{})
 				holds(t, first)
 				runs[plan.Version] = append(runs[plan.Version], first.results)
+				for _, why := range uncaused(first.records) {
+					t.Error(why)
+				}
+				if i%long.Sample(3, 1) != 0 {
+					return
+				}
 				again := simulate(t, plan, options{internal: true})
 				if again.hash() != first.hash() {
 					t.Errorf("with internal records the hash is %s, and was %s without", again.hash(), first.hash())
 				}
-				for _, why := range append(uncaused(first.records), uncaused(again.records)...) {
+				for _, why := range uncaused(again.records) {
 					t.Error(why)
 				}
 			})
@@ -68,9 +74,12 @@ func TestScenarios(t *testing.T) {
 }
 
 // TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must hold
-// with every seed.
+// with every seed. By default, each second scenario has one seed.
 func TestSeeds(t *testing.T) {
-	for _, s := range load(t) {
+	for i, s := range load(t) {
+		if i%long.Sample(2, 1) != 0 {
+			continue
+		}
 		for _, version := range versions(s) {
 			for seed := range int64(long.Sample(1, 5)) {
 				plan := s.Plan(version, &seed)

@@ -84,7 +84,7 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 // TestExpectationsCanFail runs the scenarios with mutations until each expectation has failed.
 func TestExpectationsCanFail(t *testing.T) {
 	for i, s := range load(t) {
-		if i%long.Sample(5, 1) != 0 {
+		if i%long.Sample(10, 1) != 0 {
 			continue
 		}
 		t.Run(s.Metadata.Name, func(t *testing.T) {
