@@ -171,6 +171,6 @@ func (m *podBound) trigger(p *sim.Proc, w *podBoundWorker, cause int64) {
 			Pod: w.recorder.pod, Container: w.name, Instance: w.recorder.instance, Probe: w.probeType,
 		})
 	}
-	p.Because(cause, func() { w.manualTrigger.TrySend(struct{}{}) })
+	p.WithCause(cause, func() { w.manualTrigger.TrySend(struct{}{}) })
 	p.Preempt("readiness triggered, status not stored")
 }

@@ -172,7 +172,7 @@ func (e *execution) setResult(p *sim.Proc, r results.Result) {
 		return
 	}
 	e.hasResult, e.result = true, r
-	p.Because(e.recorder.resultCause(), func() {
+	p.WithCause(e.recorder.resultCause(), func() {
 		about := results.Subject{Pod: e.recorder.pod, Container: e.name, Instance: e.recorder.instance}
 		e.resultsManager.Set(p, about, results.Update{
 			ContainerID: e.containerID, PodUID: e.podUID, Result: r, Container: e.name, ProbeID: e.probeID,
