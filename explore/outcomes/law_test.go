@@ -156,7 +156,7 @@ func TestReductionAndSeeds(t *testing.T) {
 					recorder := &recording{choose.Recorder{Of: chooser}}
 					r := s.run(Change{}, runOptions{chooser: recorder})
 					if id := r.History.ID(); !slices.Contains(plain, id) && len(needed(s, recorder.Made, id)) <= 2 {
-						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what, r.History.Difference(&s.run(Change{}, runOptions{}).History))
+						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what, r.History.difference(&s.run(Change{}, runOptions{}).History))
 					}
 				}
 			}
