@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,12 @@ import (
 )
 
 const duration = 70 * time.Second
+
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	m.Run()
+}
 
 // crashing returns a pod whose probes tick together and whose containers crash. Its run depends strongly on the order of
 // simultaneous events.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/report"
 )
 
@@ -34,6 +35,9 @@ func TestLimits(t *testing.T) {
 		"a wide range":  {"  Normal  Started  99999d (x3 over 99999y)  kubelet  Started container a\n", "do not name their pod"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if len(test.input) > 16<<20 && !long.Enabled() {
+				t.Skip("large files are read with PROBESIM_LONG")
+			}
 			r := Read([]File{{"f", []byte(test.input)}})
 			var b strings.Builder
 			if err := report.Timeline(&b, r.Run(), report.Options{}); err != nil {

@@ -44,7 +44,7 @@ func (k *Kubelet) failPastActiveDeadline(u podUpdate, s *v1.PodStatus) int64 {
 		return k.sim.Cause()
 	}
 	var step int64
-	k.sim.Because(cmp.Or(k.podManager.wanted[u.pod.UID], k.sim.Cause()), func() {
+	k.sim.WithCause(cmp.Or(k.podManager.wanted[u.pod.UID], k.sim.Cause()), func() {
 		step = k.podEvent(u.pod, v1.EventTypeNormal, deadlineExceeded, deadlineExceededMessage)
 	})
 	s.Reason, s.Message = deadlineExceeded, deadlineExceededMessage

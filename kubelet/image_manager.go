@@ -201,7 +201,7 @@ const imageListPeriod = 30 * time.Second
 
 // listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
-	k.leapLists(p, imageListPeriod, func() bool { return true }, fakeruntime.ListImages)
+	k.fastForwardLists(p, imageListPeriod, func() bool { return true }, fakeruntime.ListImages)
 	for {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ListImages})
 		p.Sleep(imageListPeriod)

@@ -82,17 +82,17 @@ type Options struct {
 
 // Kubelet is one run of the kubelet, from its start until its processes end.
 type Kubelet struct {
-	sim      *sim.Sim
-	trace    *trace.Recorder
-	profile  profile.Profile
-	settings kubeletconfig.Config
-	now      func() time.Time
-	wall     func(virtual.Wall) time.Time
-	runtime  Runtime
-	api      *apiserver.Server
-	started  int64 // step of the record of this start; 0 for none
-	full     bool  // Options.FullLists
-	ticks    bool  // Options.EveryTick
+	sim       *sim.Sim
+	trace     *trace.Recorder
+	profile   profile.Profile
+	settings  kubeletconfig.Config
+	now       func() time.Time
+	wall      func(virtual.Wall) time.Time
+	runtime   Runtime
+	api       *apiserver.Server
+	started   int64 // step of the record of this start; 0 for none
+	fullLists bool  // Options.FullLists
+	everyTick bool  // Options.EveryTick
 
 	podManager *podManager
 	config     *sim.Chan[configUpdate]
@@ -104,20 +104,20 @@ type Kubelet struct {
 	prober     prober.Manager
 	results    prober.Results
 	runtimeState
-	reasons     map[containerKey]startReason
-	deletor     *deletor
-	garbage     garbage
-	logs        *sim.Chan[struct{}] // full while the logs of a container are being removed
-	volumes     *volumes
-	allocations *allocations
-	source      *source // the API server
-	files       *source // the directory of manifests; nil if the kubelet has none
-	puller      *sim.Chan[*pullRequest]
-	pullTokens  *sim.Chan[struct{}] // one for each pull in progress; nil without a limit
-	manifests   *sim.Chan[struct{}] // full when manifests have changed; nil without files
-	pulls       map[string]int      // pulls in progress, by image
-	disk        *Disk
-	knowsAll    bool // housekeeping has listed the pods that ran when the kubelet started
+	reasons        map[containerKey]startReason
+	deletor        *deletor
+	garbage        garbage
+	logRemovalLock *sim.Chan[struct{}] // full while the logs of a container are being removed
+	volumes        *volumes
+	allocations    *allocations
+	source         *source // the API server
+	files          *source // the directory of manifests; nil if the kubelet has none
+	puller         *sim.Chan[*pullRequest]
+	pullTokens     *sim.Chan[struct{}] // one for each pull in progress; nil without a limit
+	manifests      *sim.Chan[struct{}] // full when manifests have changed; nil without files
+	pulls          map[string]int      // pulls in progress, by image
+	disk           *Disk
+	knowsAll       bool // housekeeping has listed the pods that ran when the kubelet started
 
 	shuttingDown bool        // the node shuts down
 	rejected     []types.UID // rejected pods, which have no worker, oldest first
@@ -135,7 +135,7 @@ func New(o Options) *Kubelet {
 	}
 	k := &Kubelet{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall,
-		runtime: o.Runtime, api: o.API, started: o.Cause, full: o.FullLists, ticks: o.EveryTick,
+		runtime: o.Runtime, api: o.API, started: o.Cause, fullLists: o.FullLists, everyTick: o.EveryTick,
 		source:     &source{pods: map[types.UID]*v1.Pod{}},
 		podManager: newPodManager(),
 		disk:       o.Disk,
@@ -143,9 +143,9 @@ func New(o Options) *Kubelet {
 		workQueue:  newWorkQueue(),
 		cache:      newPodCache(),
 		reasons:    map[containerKey]startReason{}, runtimeState: newRuntimeState(),
-		puller: sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
-		pulls:  map[string]int{},
-		logs:   sim.NewChan[struct{}](o.Sim, "container logs", 1),
+		puller:         sim.NewChan[*pullRequest](o.Sim, "image pulls", maxImagePullRequests),
+		pulls:          map[string]int{},
+		logRemovalLock: sim.NewChan[struct{}](o.Sim, "container logs", 1),
 	}
 	if most := o.Config.MaxParallelImagePulls; most > 0 {
 		k.pullTokens = sim.NewChan[struct{}](o.Sim, "parallel image pulls", int(most))
@@ -218,9 +218,9 @@ const syncFrequency = time.Minute
 func (k *Kubelet) startSyncLoop() {
 	syncTicker := k.sim.NewTicker("sync ticker", syncPeriod)
 	housekeeping := k.sim.NewTicker("housekeeping ticker", housekeepingPeriod)
-	if !k.ticks {
-		syncTicker.Unless(func() bool { return k.nothingToSync(k.sim.Now()) })
-		syncTicker.Leap(sim.Idle{Until: k.nothingToSyncUntil, AnyOrder: true})
+	if !k.everyTick {
+		syncTicker.SkipIf(func() bool { return k.nothingToSync(k.sim.Now()) })
+		syncTicker.FastForward(sim.Idle{Until: k.nothingToSyncUntil, AnyOrder: true})
 	}
 	cases := []sim.Case{
 		sim.On(k.config, k.handleConfig),
@@ -232,8 +232,8 @@ func (k *Kubelet) startSyncLoop() {
 		sim.OnTick(housekeeping, k.handleHousekeeping),
 	}
 	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
-	housekeeping.Unless(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
-	housekeeping.Leap(sim.Idle{Until: k.cleanUntil, Ends: k.listsEnds, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
+	housekeeping.SkipIf(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
+	housekeeping.FastForward(sim.Idle{Until: k.cleanUntil, Ends: k.listsEnds, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
 }
 
 // syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
@@ -603,7 +603,7 @@ func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 // setPodStatus stores a status with a cause that differs from the cause of the sync.
 func (k *Kubelet) setPodStatus(p *sim.Proc, pod *v1.Pod, api *v1.PodStatus, cause int64) {
 	k.status.WaitToStore(p, pod)
-	p.Because(cause, func() { k.status.SetPodStatus(pod, api) })
+	p.WithCause(cause, func() { k.status.SetPodStatus(pod, api) })
 }
 
 // ipsOf returns the IP addresses in a pod status.
@@ -724,7 +724,7 @@ func (k *Kubelet) updateRuntimeUp() {
 		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
-	k.sim.Leap(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, AnyOrder: true, Fire: func(_ int64, at, _ virtual.Time) {
+	k.sim.FastForward(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, AnyOrder: true, Fire: func(_ int64, at, _ virtual.Time) {
 		k.lastReady = at
 		k.sim.Set(timer, at.Add(runtimeCheckPeriod))
 	}})
@@ -768,7 +768,7 @@ func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, mess
 		return k.event(pod, container, eventType, reason, message)
 	}
 	var step int64
-	k.sim.Because(k.causeOfChange(pod.UID), func() { step = k.event(pod, container, eventType, reason, message) })
+	k.sim.WithCause(k.causeOfChange(pod.UID), func() { step = k.event(pod, container, eventType, reason, message) })
 	return step
 }
 

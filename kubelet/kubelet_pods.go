@@ -46,7 +46,7 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
 	now := k.sim.Now()
 	end := k.listsEnd(now) // before the lists are outdated, because the sync ticker ticks every second
-	if !k.sim.Quiet(end, syncTicker) || !k.nothingToSync(end) || k.cleanUntil() < now {
+	if !k.sim.IdleUntil(end, syncTicker) || !k.nothingToSync(end) || k.cleanUntil() < now {
 		return false
 	}
 	k.cleanUpNothing(syncLoop, 1, end)
@@ -55,7 +55,7 @@ func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool
 
 // cleanUntil returns the last time of a cleanup that finds nothing to clean up if nothing changes until then.
 func (k *Kubelet) cleanUntil() virtual.Time {
-	if k.full || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 ||
+	if k.fullLists || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 ||
 		!k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) ||
 		k.status.HasOrphans(k.isDesired) {
 		return virtual.Min
@@ -65,8 +65,8 @@ func (k *Kubelet) cleanUntil() virtual.Time {
 
 // cleanUpNothing does cleanups that find nothing to clean up. The last one ends at a time.
 func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, times int64, end virtual.Time) {
-	syncLoop.Spare(times)
-	k.runtime.SpareLists(syncLoop, times, len(listsOfPods))
+	syncLoop.SkipTurns(times)
+	k.runtime.SkipLists(syncLoop, times, len(listsOfPods))
 	k.backOff.forget(end)
 }
 
@@ -76,7 +76,7 @@ func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, times int64, end virtual.Ti
 func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
 	if k.knowsAll {
-		scope.OnlyChanged, scope.Since, scope.AndOthers = true, k.runtime.Generation(), k.full
+		scope.OnlyChanged, scope.Since, scope.AndOthers = true, k.runtime.Generation(), k.fullLists
 	}
 	running, err := k.getPods(p, scope)
 	if err == nil && p.Now().Sub(start) > runtimeCachePeriod {
@@ -104,7 +104,7 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.sim.Because(k.podManager.wanted[uid], func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
+			k.sim.WithCause(k.podManager.wanted[uid], func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
 		}
 		return ends
 	})
@@ -139,7 +139,7 @@ func (k *Kubelet) restartStaticPods() {
 	}
 	choose.Shuffle(k.sim, "restarted static pods", pods)
 	for _, pod := range pods {
-		k.sim.Because(k.podManager.wanted[pod.UID], func() { k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod}) })
+		k.sim.WithCause(k.podManager.wanted[pod.UID], func() { k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod}) })
 	}
 }
 
@@ -219,7 +219,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
 	cause := k.failPastActiveDeadline(u, api)
-	p.Because(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
+	p.WithCause(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if terminal { // determinePodResizeStatus

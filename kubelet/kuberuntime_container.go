@@ -126,14 +126,14 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 		return nil
 	}
 	var message string
-	p.Because(k.runtime.Step(id), func() {
+	p.WithCause(k.runtime.Step(id), func() {
 		message = k.runHook(p, hookRun{u.pod, c, id, postStart, c.Lifecycle.PostStart})
 	})
 	if message == "" {
 		return nil
 	}
 	var step int64
-	p.Because(k.runtime.Step(id), func() {
+	p.WithCause(k.runtime.Step(id), func() {
 		step = k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 	})
 	k.killContainer(p, u.pod, containerKill{
@@ -375,9 +375,9 @@ func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 // pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
-	k.logs.Send(p, struct{}{})
+	k.logRemovalLock.Send(p, struct{}{})
 	err := k.call(p, status)
-	k.logs.TryRecv()
+	k.logRemovalLock.TryRecv()
 	if err != nil || k.call(p, status) != nil {
 		return
 	}

@@ -25,7 +25,7 @@ const (
 // garbageCollect is the process that removes the dead containers that the deletor left, and the sandboxes of pods
 // that are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) garbageCollect(p *sim.Proc) {
-	k.leapLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers, fakeruntime.ListPodSandbox)
+	k.fastForwardLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers, fakeruntime.ListPodSandbox)
 	for {
 		k.garbage = garbage{none: true, generation: k.runtime.Generation()}
 		k.forgetResources()
@@ -66,9 +66,9 @@ func (k *Kubelet) forgetResources() {
 	}
 }
 
-// leapLists lets the kernel leap over the calls of a process that sleeps for a time after each, while idle returns true.
-func (k *Kubelet) leapLists(p *sim.Proc, period time.Duration, idle func() bool, calls ...fakeruntime.Method) {
-	p.Leap(sim.Idle{
+// fastForwardLists lets the kernel skip the calls of a process that sleeps for a time after each, while idle returns true.
+func (k *Kubelet) fastForwardLists(p *sim.Proc, period time.Duration, idle func() bool, calls ...fakeruntime.Method) {
+	p.FastForward(sim.Idle{
 		Until: func() virtual.Time {
 			if !idle() || k.runtime.ListsEnd(p.Now(), calls...) == virtual.Max {
 				return virtual.Min
@@ -80,7 +80,7 @@ func (k *Kubelet) leapLists(p *sim.Proc, period time.Duration, idle func() bool,
 		},
 		Period: period, AfterEnd: true,
 		Fire: func(times int64, _, end virtual.Time) {
-			k.runtime.SpareLists(p, times, len(calls))
+			k.runtime.SkipLists(p, times, len(calls))
 			p.WakeAt(end.Add(period))
 		},
 	})

@@ -297,7 +297,7 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 	}
 	if actions.killPod {
 		var err error
-		p.Because(causeOfPodKill(actions, p.Cause()), func() { err = k.killPod(p, u, s.running(), nil) })
+		p.WithCause(causeOfPodKill(actions, p.Cause()), func() { err = k.killPod(p, u, s.running(), nil) })
 		if err != nil {
 			return syncResult{err: true}
 		}

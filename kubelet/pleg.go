@@ -108,9 +108,9 @@ func newPLEG(k *Kubelet) *pleg {
 		relistTime: never,
 	}
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
-	if !k.full {
-		k.sim.Unless(g.timer, g.relistAtOnce)
-		k.sim.Leap(g.timer, sim.Idle{Until: g.idleUntil, Ends: k.listsEnds, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
+	if !k.fullLists {
+		k.sim.SkipIf(g.timer, g.relistAtOnce)
+		k.sim.FastForward(g.timer, sim.Idle{Until: g.idleUntil, Ends: k.listsEnds, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
 	}
 	return g
 }
@@ -229,7 +229,7 @@ func (g *pleg) relistAtOnce() bool {
 		return false
 	}
 	end := g.k.listsEnd(now)
-	if !g.k.sim.Quiet(end, nil) {
+	if !g.k.sim.IdleUntil(end, nil) {
 		return false
 	}
 	g.relistIdle(1, now, end)
@@ -246,8 +246,8 @@ func (g *pleg) idleUntil() virtual.Time {
 
 // relistIdle makes relists that find no changes: they only store the time of the last one.
 func (g *pleg) relistIdle(times int64, at, end virtual.Time) {
-	g.proc.Spare(times)
-	g.k.runtime.SpareLists(g.proc, times, len(listsOfPods))
+	g.proc.SkipTurns(times)
+	g.k.runtime.SkipLists(g.proc, times, len(listsOfPods))
 	g.relistTime = at
 	g.k.cache.updateTime(at)
 	g.k.sim.Set(g.timer, end.Add(relistPeriod))
@@ -275,7 +275,7 @@ func (g *pleg) scope() fakeruntime.Call {
 	if g.relistTime == never {
 		return fakeruntime.Call{}
 	}
-	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.full}
+	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.fullLists}
 }
 
 // updateRecords stores the list of a global relist that began at a generation of the runtime. It inspects the changed pods
@@ -283,7 +283,7 @@ func (g *pleg) scope() fakeruntime.Call {
 func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	pods := l.pods()
 	inspect := len(pods)
-	if g.k.full && g.relistTime != never {
+	if g.k.fullLists && g.relistTime != never {
 		inspect = len(l.changed)
 	}
 	pods, inspect = g.withAsked(pods, inspect, l.timestamp)
@@ -291,7 +291,7 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 		g.setCurrent(pod)
 	}
 	changed := pods[:inspect]
-	if g.k.full && g.relistTime != never {
+	if g.k.fullLists && g.relistTime != never {
 		pods = g.withRemoved(pods)
 	}
 	g.relistTime = l.timestamp
@@ -316,7 +316,7 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 // contains it, so its sandboxes are the previous ones.
 func (g *pleg) setCurrent(pod *runtimePod) {
 	r := g.record(pod.uid)
-	if r.old != nil && pod.later && !g.k.full {
+	if r.old != nil && pod.later && !g.k.fullLists {
 		pod.sandboxes = r.old.sandboxes
 	}
 	r.current = pod

@@ -18,11 +18,11 @@ type Runtime interface {
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
 	// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if
 	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
-	// the end, SpareLists spares the process p, which waits, a number of calls.
+	// the end, SkipLists lets the process p, which waits, skip a number of calls.
 	ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time
 	// ListsEnds appends the times at which these calls end. The last one is what ListsEnd returns.
 	ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time
-	SpareLists(p *sim.Proc, times int64, calls int)
+	SkipLists(p *sim.Proc, times int64, calls int)
 	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.

@@ -33,7 +33,7 @@ func (r *instantRuntime) ListsEnds(ends []virtual.Time, _ virtual.Time, _ ...fak
 	return append(ends, virtual.Max)
 }
 
-func (r *instantRuntime) SpareLists(*sim.Proc, int64, int) {}
+func (r *instantRuntime) SkipLists(*sim.Proc, int64, int) {}
 
 func (r *instantRuntime) Release(*fakeruntime.Op) {}
 

@@ -409,7 +409,7 @@ func (n *Node) EvictPod(namespace, name string) error {
 		return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
 	}
 	step := n.record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
-	n.sim.In(n.group, func() { n.sim.Because(step, func() { n.kubelet.Evict(pod) }) })
+	n.sim.In(n.group, func() { n.sim.WithCause(step, func() { n.kubelet.Evict(pod) }) })
 	return nil
 }
 
@@ -485,7 +485,7 @@ func (n *Node) ShutDown() bool {
 		return false
 	}
 	step := n.record(trace.Record{Kind: trace.Step, Reason: "shutdownNode"})
-	n.sim.In(n.group, func() { n.sim.Because(step, n.kubelet.ShutDown) })
+	n.sim.In(n.group, func() { n.sim.WithCause(step, n.kubelet.ShutDown) })
 	return true
 }
 

@@ -81,10 +81,10 @@ func (d *runtimeDriver) ListsEnds(ends []virtual.Time, at virtual.Time, calls ..
 	return ends
 }
 
-// SpareLists does what the calls of ListsEnd do besides their answers, a number of times.
-func (d *runtimeDriver) SpareLists(p *sim.Proc, times int64, calls int) {
-	p.Spare(int64(calls) * times)
-	d.sim.Spare(d.timer, int64(calls)*times)
+// SkipLists does what the calls of ListsEnd do besides their answers, a number of times.
+func (d *runtimeDriver) SkipLists(p *sim.Proc, times int64, calls int) {
+	p.SkipTurns(int64(calls) * times)
+	d.sim.SkipFirings(d.timer, int64(calls)*times)
 	if d.armed { // the end of each call sets the timer again
 		d.sim.Set(d.timer, d.set)
 	}

@@ -169,6 +169,6 @@ func (m *PodBound) trigger(p *sim.Proc, w *PodBoundWorker, cause int64) {
 			Pod: w.Recorder.pod, Container: w.name, Instance: w.Recorder.instance, Probe: w.ProbeType,
 		})
 	}
-	p.Because(cause, func() { w.ManualTrigger.TrySend(struct{}{}) })
+	p.WithCause(cause, func() { w.ManualTrigger.TrySend(struct{}{}) })
 	p.Preempt("readiness triggered, status not stored")
 }

@@ -201,7 +201,7 @@ func (e *Execution) SetResult(p *sim.Proc, r results.Result) {
 		return
 	}
 	e.hasResult, e.result = true, r
-	p.Because(e.Recorder.resultCause(), func() {
+	p.WithCause(e.Recorder.resultCause(), func() {
 		about := results.Subject{Pod: e.Recorder.pod, Container: e.name, Instance: e.Recorder.instance}
 		e.resultsManager.Set(p, about, results.Update{
 			ContainerID: e.ContainerID, PodUID: e.podUID, Result: r, Container: e.name, ProbeID: e.ProbeID,

@@ -120,7 +120,7 @@ func (c *Case) markdown() string {
 	if failed := c.firstFailed(); failed != nil && failed.Replay != "" {
 		fmt.Fprintf(&b, "\nfirst failure: %s\n", markdownBlock(failed))
 	}
-	if worst := c.Worst(); len(c.Runs) > 1 && worst.Replay != "" && worst != c.firstFailed() {
+	if worst := c.worst(); len(c.Runs) > 1 && worst.Replay != "" && worst != c.firstFailed() {
 		fmt.Fprintf(&b, "\nworst run: %s\n", markdownBlock(worst))
 	}
 	return b.String()

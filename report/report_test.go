@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -145,7 +146,7 @@ func TestTextFits(t *testing.T) {
 // TestTimelineFits checks that no line of a timeline is wider than the terminal, for any width and any part of a run.
 func TestTimelineFits(t *testing.T) {
 	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
-	for width := 40; width < 250; width += 7 {
+	for width := 40; width < 250; width += long.Sample(29, 7) {
 		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute, 24 * time.Hour} {
 			var b strings.Builder
 			for _, from := range []time.Duration{0, to / 3, to - time.Nanosecond} {

@@ -388,9 +388,9 @@ func Span(d time.Duration) string {
 	return trace.FormatTime(virtual.At(d))
 }
 
-// Worst returns the worst run of a case. A run that ended early is worse than a failed one, which is worse than one that is ok; see
+// worst returns the worst run of a case. A run that ended early is worse than a failed one, which is worse than one that is ok; see
 // summary.Worse for the rest. The first of equal runs counts.
-func (c *Case) Worst() *Run {
+func (c *Case) worst() *Run {
 	return slices.MinFunc(c.Runs, Worse)
 }
 
@@ -440,7 +440,7 @@ func (c *Case) firstFailed() *Run {
 
 // commands returns the commands that repeat the first failed run and the worst run.
 func (o Options) commands(c *Case) string {
-	failed, worst := c.firstFailed(), c.Worst()
+	failed, worst := c.firstFailed(), c.worst()
 	switch {
 	case failed == nil:
 		return o.command("worst run", worst)

@@ -104,7 +104,7 @@ func (c *Case) summary() *jsonSummary {
 	if r := c.firstFailed(); r != nil {
 		s.FirstFailure = &jsonRunIndex{r.Seed, r.Replay}
 	}
-	worst := c.Worst()
+	worst := c.worst()
 	s.Worst = &jsonRunIndex{worst.Seed, worst.Replay}
 	return s
 }
@@ -148,6 +148,6 @@ func (c *Case) properties() []junitProperty {
 			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
 		}
 	}
-	worst := c.Worst()
+	worst := c.worst()
 	return append(list, junitProperty{"worst", strings.Join(worst.brief(), ", ")}, junitProperty{"worst replay", printable.Text(worst.Replay)})
 }

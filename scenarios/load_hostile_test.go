@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/strict"
 )
 
@@ -76,8 +77,9 @@ func podWith(fields string) string {
 }
 
 // TestHostileFiles loads files that cost much more than their size: seconds to hours, or gigabytes, without a limit or an
-// index. Each is loaded, or rejected with the error that names its limit.
+// index. Each is loaded, or rejected with the error that names its limit. By default, some are smaller than a file can be.
 func TestHostileFiles(t *testing.T) {
+	size := func(largest int) int { return long.Sample(largest/7, largest) }
 	tooMany := "the file has too many values: up to here there are more than 300000 separators"
 	podList := "apiVersion: v1\nkind: PodList\nitems:\n" + number("- {metadata: {name: p%d}, spec: {containers: [{name: app, image: w, livenessProbe: {exec: {command: [a]}}}]}}\n", 1000)
 	replicas := "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web}\nspec: {replicas: 10000, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: app, image: x}]}}}\n"
@@ -87,8 +89,8 @@ func TestHostileFiles(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a chain of merges", "a0: &a0 {" + number("x%d: 1, ", 560) + "}\n" + chain("a%[2]d: &a%[2]d {<<: *a%[1]d}\n", 560), "mappings, lists and merges are nested more than 64 levels deep"},
 		{"a tree of merges", "a0: &a0 {x: 1}\n" + chain("a%[2]d: &a%[2]d {<<: [*a%[1]d, *a%[1]d]}\n", 60), "with all aliases and merges expanded, the file has more than 300000 values"},
-		{"merges of duplicate keys", "a: &a {" + strings.Repeat("x: 1, ", 50_000) + "}\nb: {<<: [" + strings.Repeat("*a, ", 50_000) + "]}\n", "this key is already set in line 1"},
-		{"aliases of a cycle", "a: &a [" + strings.Repeat("*a, ", 50_000) + "]\nb: [" + strings.Repeat("*a, ", 50_000) + "]\n", "is inside the value that it stands for"},
+		{"merges of duplicate keys", "a: &a {" + strings.Repeat("x: 1, ", size(50_000)) + "}\nb: {<<: [" + strings.Repeat("*a, ", size(50_000)) + "]}\n", "this key is already set in line 1"},
+		{"aliases of a cycle", "a: &a [" + strings.Repeat("*a, ", size(50_000)) + "]\nb: [" + strings.Repeat("*a, ", size(50_000)) + "]\n", "is inside the value that it stands for"},
 		{"aliases of a long text", "x: &x " + strings.Repeat("a", 1<<20) + "\ny: [" + strings.Repeat("*x, ", 100_000) + "]\n", "with all aliases and merges expanded, the file has more than 8 MiB of text"},
 		{"keys that are a long text", "x: &x " + strings.Repeat("a", 1<<20) + "\ny: {" + strings.Repeat("? *x : 1, ", 70_000) + "}\n", "with all aliases and merges expanded, the file has more than 8 MiB of text"},
 		{"flow mappings", "[" + repeat("{},", "[]") + "]", tooMany},
@@ -109,21 +111,21 @@ func TestHostileFiles(t *testing.T) {
 		{"a patch of a long list", podWith(", env: ["+number("{name: e%d}, ", 6000)+"]") + scenarioList(1, "{pods: [{name: web, patch: {spec: {containers: [{name: app, env: [{name: x}]}]}}}]}"), "the patches of this file are too large"},
 		{"patches of a list", podWith(", env: ["+number("{name: e%d}, ", 400)+"]") + scenarioList(900, "{pods: [{name: web, patch: {spec: {containers: [{name: app, env: [{name: x}]}]}}}]}"), "the patches of this file are too large"},
 		{"a patch of a list", podWith(", env: ["+number("{name: e%d}, ", 400)+"]") + scenarioList(40, "{pods: [{name: web, patch: {spec: {containers: [{name: app, env: [{name: x}]}]}}}]}"), ""},
-		{"feature gates", podYAML + scenarioList(1, "{kubelet: {config: {featureGates: {"+number("G%d: true, ", 140_000)+"}}}, pods: [{name: web}]}"), "featureGates: has more than 1000 entries"},
+		{"feature gates", podYAML + scenarioList(1, "{kubelet: {config: {featureGates: {"+number("G%d: true, ", size(140_000))+"}}}, pods: [{name: web}]}"), "featureGates: has more than 1000 entries"},
 		{"unknown feature gates and pods", podList + scenarioList(3, "{kubelet: {config: {featureGates: {"+number("G%d: true, ", 1000)+"}}}, "+pods+"}"), "is not a feature gate that can be set"},
-		{"steps and expectations of many pods", podList + scenarioList(14, "{"+pods+", steps: ["+number("{at: 5s, delete: {pod: p%d}}, ", 1000)+"], expect: ["+number("{pod: p%d, never: .., becomes: {ready: true}}, ", 1000)+"]}"), ""},
-		{"steps and records of many pods", podList + scenarioList(12, "{"+pods+", steps: ["+number("{at: 5s, evict: {pod: p%d}}, ", 1000)+"], expect: ["+number("{pod: p%d, never: .., record: {kind: Event, reason: Evicted}}, ", 1000)+"]}"), ""},
-		{"expectations of all containers", podList + scenarioList(20, "{"+pods+", expect: ["+strings.Repeat("{container: app, never: .., becomes: {ready: true}}, ", 1000)+"]}"), ""},
-		{"expectations of all probes", podList + scenarioList(20, "{"+pods+", expect: ["+strings.Repeat("{never: .., record: {kind: ProbeExecuted, probe: readiness}}, ", 1000)+"]}"), "no container that this matches has a readinessProbe"},
-		{"unknown pods", podList + scenarioList(60, "{pods: ["+strings.Repeat("{name: q}, ", 1000)+"]}"), `there is no workload "q" in this file`},
-		{"unknown pods of steps", podList + scenarioList(14, "{"+pods+", steps: ["+number("{at: 5s, delete: {pod: q%d}}, ", 1000)+"]}"), `the scenario has no pod or workload "q0" (did you mean "p0"?)`},
-		{"unknown containers", podYAML + scenarioList(1, "{pods: [{name: web, containers: ["+number("{name: c%d}, ", 90_000)+"]}]}"), "has more than 1000 entries"},
+		{"steps and expectations of many pods", podList + scenarioList(size(14), "{"+pods+", steps: ["+number("{at: 5s, delete: {pod: p%d}}, ", 1000)+"], expect: ["+number("{pod: p%d, never: .., becomes: {ready: true}}, ", 1000)+"]}"), ""},
+		{"steps and records of many pods", podList + scenarioList(size(14), "{"+pods+", steps: ["+number("{at: 5s, evict: {pod: p%d}}, ", 1000)+"], expect: ["+number("{pod: p%d, never: .., record: {kind: Event, reason: Evicted}}, ", 1000)+"]}"), ""},
+		{"expectations of all containers", podList + scenarioList(size(21), "{"+pods+", expect: ["+strings.Repeat("{container: app, never: .., becomes: {ready: true}}, ", 1000)+"]}"), ""},
+		{"expectations of all probes", podList + scenarioList(size(21), "{"+pods+", expect: ["+strings.Repeat("{never: .., record: {kind: ProbeExecuted, probe: readiness}}, ", 1000)+"]}"), "no container that this matches has a readinessProbe"},
+		{"unknown pods", podList + scenarioList(size(60), "{pods: ["+strings.Repeat("{name: q}, ", 1000)+"]}"), `there is no workload "q" in this file`},
+		{"unknown pods of steps", podList + scenarioList(size(14), "{"+pods+", steps: ["+number("{at: 5s, delete: {pod: q%d}}, ", 1000)+"]}"), `the scenario has no pod or workload "q0" (did you mean "p0"?)`},
+		{"unknown containers", podYAML + scenarioList(1, "{pods: [{name: web, containers: ["+number("{name: c%d}, ", size(90_000))+"]}]}"), "has more than 1000 entries"},
 		{"variants of long lists", podYAML + scenarioList(1, "{pods: [{name: web}], steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 1000)+"], variants: ["+number("{name: v%d}, ", 100)+"]}"), "with all variants written out, the scenarios of this file have more than 100000 values"},
 		{"variants of many scenarios", podYAML + scenarioList(200, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 50)+"]}"), ""},
-		{"variants of many pods", podList + scenarioList(1, "{"+pods+", variants: ["+number("{name: v%d}, ", 40)+"]}"), ""},
+		{"variants of many pods", podList + scenarioList(1, "{"+pods+", variants: ["+number("{name: v%d}, ", size(40))+"]}"), ""},
 		{"wrong variants", podList + scenarioList(1, "{"+pods+", steps: ["+strings.Repeat("{at: 5s, delete: {pod: q}}, ", 300)+"], variants: ["+number("{name: v%d}, ", 100)+"]}"), `the scenario has no pod or workload "q"; there are p0, p1,`},
-		{"variants with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 100)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 40_000)+"]}]}"), "must have from 1 to 100 variants"},
-		{"a variant with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 99)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", 10_000)+"]}]}"), "spec.variants[99].steps: has more than 1000 entries"},
+		{"variants with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 100)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", size(40_000))+"]}]}"), "must have from 1 to 100 variants"},
+		{"a variant with a large list", podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 99)+"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", size(10_000))+"]}]}"), "spec.variants[99].steps: has more than 1000 entries"},
 		{"ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], steps: [`+strings.Repeat(`{at: 5s, delete: {pod: "p{0..499}"}}, `, 90)+"], expect: ["+strings.Repeat(`{pod: "p{500..999}", never: .., record: {kind: PodRemoved}}, `, 90)+"]}"), "no step has the action delete for p{500..999}"},
 		{"rules that wait", podList + scenarioList(1, `{pods: [{name: "p{0..99}", containers: [{name: app, behavior: [`+strings.Repeat("{since: {becomes: {ready: true}}, exit: 1}, ", 20)+"]}]}]}"), "more than 1000 rules of the scenario wait for a moment"},
 		{"many ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], expect: [`+strings.Repeat(`{pod: "p{0..999}", never: .., becomes: {ready: true}}, `, 1000)+"]}"), "the ranges of names in this file stand for more than 100000 names"},

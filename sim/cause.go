@@ -25,11 +25,11 @@ type caused[T any] struct {
 	cause int64
 }
 
-// Because runs f with a cause, and then restores the cause from before.
-func (p *Proc) Because(cause int64, f func()) { p.sim.Because(cause, f) }
+// WithCause runs f with a cause, and then restores the cause from before.
+func (p *Proc) WithCause(cause int64, f func()) { p.sim.WithCause(cause, f) }
 
-// Because runs f with a cause, and then restores the cause from before.
-func (s *Sim) Because(cause int64, f func()) {
+// WithCause runs f with a cause, and then restores the cause from before.
+func (s *Sim) WithCause(cause int64, f func()) {
 	before := s.cause
 	s.cause = cause
 	f()

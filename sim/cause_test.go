@@ -36,13 +36,13 @@ func TestCauseTravels(t *testing.T) {
 		c.Send(p, "handed over")
 		p.SetCause(2)
 		c.Send(p, "buffered")
-		p.Because(3, func() { c.Send(p, "sent by a blocked sender") })
-		note("sender after Because")
+		p.WithCause(3, func() { c.Send(p, "sent by a blocked sender") })
+		note("sender after WithCause")
 	})
 	s.At(virtual.At(5*time.Second), "callback", func() { note("callback") })
 	runAndClose(t, s, 10*time.Second)
 	want := []string{
-		"sender after its sleep 1", "handed over 1", "child 1", "buffered 2", "sender after Because 2",
+		"sender after its sleep 1", "handed over 1", "child 1", "buffered 2", "sender after WithCause 2",
 		"sent by a blocked sender 3", "callback 0", "tick 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

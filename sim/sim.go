@@ -34,21 +34,21 @@ type Options struct {
 
 // Sim is one simulated world. It must be used from one goroutine.
 type Sim struct {
-	now       virtual.Time
-	until     virtual.Time // how far the present RunUntil runs
-	pause     bool         // Pause was called
-	timers    timers
-	due       queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
-	ready     queue.FIFO[*Proc]  // enabled processes, in canonical order
-	woken     *Proc              // the process that was woken last
-	goesFirst *Proc              // the process that another one yielded to, nil if there is none
-	last      queue.FIFO[*Proc]  // processes that run after everything else at this instant
-	procs     queue.FIFO[*Proc]  // all living processes, in the order in which they started
-	group     *Group             // the group of the code that runs now
-	cause     int64              // of the process or callback that runs now
-	stacks    coroutine.Pool[*Proc]
-	leapers   leapers // of the last leap, to reuse
-	meter     limit.Meter
+	now        virtual.Time
+	until      virtual.Time // how far the present RunUntil runs
+	pause      bool         // Pause was called
+	timers     timers
+	due        queue.FIFO[*Timer] // timers of this instant among which the chooser can choose
+	ready      queue.FIFO[*Proc]  // enabled processes, in canonical order
+	woken      *Proc              // the process that was woken last
+	goesFirst  *Proc              // the process that another one yielded to, nil if there is none
+	last       queue.FIFO[*Proc]  // processes that run after everything else at this instant
+	procs      queue.FIFO[*Proc]  // all living processes, in the order in which they started
+	group      *Group             // the group of the code that runs now
+	cause      int64              // of the process or callback that runs now
+	stacks     coroutine.Pool[*Proc]
+	idleTimers idleTimers // of the last fast-forward, to reuse
+	meter      limit.Meter
 	choose.Asker
 }
 
@@ -66,8 +66,8 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() virtual.Time { return s.now }
 
-// Events returns the number of timers that have fired and of turns that processes have run. Ticks that Unless skips, and what
-// Spare counts, do not count here, but toward limits.
+// Events returns the number of timers that have fired and of turns that processes have run. Ticks that SkipIf skips, and what
+// SkipTurns counts, do not count here, but toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
 // RunUntil runs the simulation until virtual time t, including all events of that instant, or until Pause. It stops early and
@@ -83,12 +83,12 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 		}
 		first := s.timers.first()
 		if first != nil && first.idle != nil && first.at <= t && s.Skips() {
-			s.leap(first)
+			s.fastForward(first)
 			first = s.timers.first()
 		}
 		if first == nil || first.at > t {
 			s.now, s.group, s.cause = max(s.now, t), nil, 0
-			return s.meter.Err() // of a leap
+			return s.meter.Err() // of a fast-forward
 		}
 		if s.meter.Move(s.now, first.at) {
 			s.now = first.at

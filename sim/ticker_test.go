@@ -105,14 +105,14 @@ func TestTickerResetAtTheTick(t *testing.T) {
 	}
 }
 
-// Unless skips only ticks that would be received immediately. A tick that has to wait is kept, because the receiver may
+// SkipIf skips only ticks that would be received immediately. A tick that has to wait is kept, because the receiver may
 // have work by the time it receives the tick.
 func TestTickerUnless(t *testing.T) {
 	var got []virtual.Time
 	idle, asked := true, 0
 	s := sim.New(sim.Options{})
 	ticker := s.NewTicker("ticker", time.Second)
-	ticker.Unless(func() bool { asked++; return idle })
+	ticker.SkipIf(func() bool { asked++; return idle })
 	s.At(virtual.At(2500*time.Millisecond), "something to do", func() { idle = false })
 	s.At(virtual.At(3500*time.Millisecond), "nothing to do", func() { idle = true })
 	s.Go("p", func(p *sim.Proc) {

@@ -17,8 +17,8 @@ type Timer struct {
 	digest digest
 
 	standing bool        // it is in timers.standing
-	passes   func() bool // set by Unless
-	idle     *Idle       // set by Leap
+	passes   func() bool // set by SkipIf
+	idle     *Idle       // set by FastForward
 }
 
 // key identifies the timer in choices. The timer of a sleep has the name of its process, which is the key of the process.
@@ -68,9 +68,9 @@ func (s *Sim) Stand(t *Timer) {
 	}
 }
 
-// Unless makes the timer fire without an effect if passes returns true: passes then has done what the timer would do, and has set it
+// SkipIf makes the timer fire without an effect if passes returns true: passes then has done what the timer would do, and has set it
 // again. Such a firing does not count as an event. The timer is a standing one, as with Stand.
-func (s *Sim) Unless(t *Timer, passes func() bool) {
+func (s *Sim) SkipIf(t *Timer, passes func() bool) {
 	t.passes = passes
 	s.Stand(t)
 }
@@ -80,7 +80,7 @@ func (s *Sim) fire(t *Timer) {
 	if t.passes != nil {
 		t.count(s, 1)
 		if t.passes() {
-			s.meter.Spare(1)
+			s.meter.WithoutEffect(1)
 			return
 		}
 		*t.turns--
@@ -126,9 +126,9 @@ func (t *Ticker) due(timer *Timer, s *Sim) {
 	t.C.TrySend(struct{}{})
 }
 
-// Unless skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle returns true.
-func (t *Ticker) Unless(idle func() bool) {
-	t.sim.Unless(&t.timer, func() bool {
+// SkipIf skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle returns true.
+func (t *Ticker) SkipIf(idle func() bool) {
+	t.sim.SkipIf(&t.timer, func() bool {
 		if !t.C.Awaited() {
 			return false
 		}

@@ -179,14 +179,14 @@ func (m *Manager) Start() {
 		cases := []sim.Case{sim.On(m.podStatusChannel, m.onChange), sim.OnTick(ticker, m.onTick)}
 		p.Serve(cases...)
 	})
-	ticker.Unless(func() bool {
+	ticker.SkipIf(func() bool {
 		if !m.o.Sim.Canonical() || !m.isSynced() { // a chooser could let others go between the tick and the process
 			return false
 		}
-		proc.Spare(1)
+		proc.SkipTurns(1)
 		return true
 	})
-	ticker.Leap(sim.Idle{
+	ticker.FastForward(sim.Idle{
 		Until: func() virtual.Time {
 			if !m.isSynced() {
 				return virtual.Min
@@ -194,7 +194,7 @@ func (m *Manager) Start() {
 			return virtual.Max
 		},
 		AnyOrder: true,
-		Fire:     func(times int64, _, _ virtual.Time) { proc.Spare(times) },
+		Fire:     func(times int64, _, _ virtual.Time) { proc.SkipTurns(times) },
 	})
 }
 

@@ -52,7 +52,7 @@ func TestCauseOfAPatch(t *testing.T) {
 	another := running(pod, true)
 	status.FindCondition(another, v1.PodReady).Message = "another message is a change"
 	set := func(at time.Duration, s *v1.PodStatus, cause int64) {
-		w.sim.At(virtual.At(at), "set", func() { w.sim.Because(cause, func() { w.SetPodStatus(pod, s) }) })
+		w.sim.At(virtual.At(at), "set", func() { w.sim.WithCause(cause, func() { w.SetPodStatus(pod, s) }) })
 	}
 	set(0, running(pod, false), 1)
 	set(500*time.Millisecond, running(pod, true), 2)

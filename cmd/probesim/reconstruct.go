@@ -202,10 +202,10 @@ func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Op
 			n, value.Format(median.Round(time.Millisecond)), value.Format(most.Round(time.Millisecond)))
 	}
 	for _, rule := range r.result.Behavior() {
-		line(2, report.Plain, "inferred: %s: %s", rule.Container, rule.Text)
+		line(2, report.Plain, "the container %s of the run has the behavior {%s}", rule.Container, rule.Text)
 	}
 	for _, step := range r.result.Steps() {
-		line(2, report.Plain, "inferred: %s", step)
+		line(2, report.Plain, "the run has the step {%s}", step)
 	}
 	windows := r.result.Windows()
 	for _, w := range windows[:min(len(windows), maxWindows)] {

@@ -1,6 +1,8 @@
 package outcomes
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -135,10 +137,14 @@ func (c Change) Lines() []string {
 		lines = append(lines, f.String())
 	}
 	for _, s := range c.Shifts {
-		lines = append(lines, s.Path+" "+offset(s.By))
+		when := "later"
+		if s.By < 0 {
+			when = "earlier"
+		}
+		lines = append(lines, s.Path+" "+value.Format(s.By.Abs())+" "+when)
 	}
 	if c.Seed != nil {
-		lines = append(lines, "seed "+decimal(*c.Seed))
+		lines = append(lines, fmt.Sprintf("seed %d", *c.Seed))
 	}
 	for _, choice := range c.Choices {
 		lines = append(lines, choice.String())
@@ -154,13 +160,13 @@ func (c Choice) String() string {
 	at := "at " + value.Format(c.At) + ": "
 	switch c.Kind {
 	case choose.Next:
-		return at + quoted(c.Key) + " goes before " + quoted(c.OverKey)
+		return at + fmt.Sprintf("%q goes before %q", c.Key, c.OverKey)
 	case choose.Preemption:
-		return at + quoted(c.Key) + " is interrupted, " + []string{"", "others go first", "all others go first"}[min(c.Value, 2)]
+		return at + fmt.Sprintf("%q is interrupted, %s", c.Key, []string{"", "others go first", "all others go first"}[min(c.Value, 2)])
 	case choose.Jitter:
-		return at + "jitter of " + quoted(c.Key) + " " + percent(c.Fraction)
+		return at + fmt.Sprintf("jitter of %q %s%%", c.Key, strconv.FormatFloat(100*c.Fraction, 'f', -1, 64))
 	case choose.SelectCase:
-		return at + "select of " + quoted(c.Key) + " takes case " + decimal(int64(c.Value))
+		return at + fmt.Sprintf("select of %q takes case %d", c.Key, c.Value)
 	}
-	return at + string(c.Kind) + " " + quoted(c.Key) + " takes " + decimal(int64(c.Value))
+	return at + fmt.Sprintf("%s %q takes %d", c.Kind, c.Key, c.Value)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"probesim.dev/scenarios/expect"
@@ -147,11 +148,11 @@ func (b *historian) follow(r *trace.Record) {
 		p.status(r, "removed")
 		p.last = nil
 	case trace.ContainerStarted:
-		b.pod(r.Pod).event(r, "start "+decimal(int64(r.Instance)))
+		b.pod(r.Pod).event(r, "start "+strconv.Itoa(r.Instance))
 	case trace.ContainerStopping:
 		b.pod(r.Pod).event(r, "stop "+r.Reason)
 	case trace.ContainerExited:
-		b.pod(r.Pod).event(r, "exit "+decimal(int64(r.ExitCode)))
+		b.pod(r.Pod).event(r, "exit "+strconv.Itoa(int(r.ExitCode)))
 	}
 }
 
@@ -188,7 +189,7 @@ func statusText(s *trace.PodStatus) string {
 		case c.RestartCount == 1:
 			b.WriteString(", 1 restart")
 		case c.RestartCount > 1:
-			b.WriteString(", " + decimal(int64(c.RestartCount)) + " restarts")
+			b.WriteString(", " + strconv.Itoa(int(c.RestartCount)) + " restarts")
 		}
 	}
 	return b.String()

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 )
 
-var lawScenarios = flag.Int("law.scenarios", 20, "number of small scenarios for which the laws of the search are tested")
+var lawScenarios = flag.Int("law.scenarios", long.Sample(3, 20), "number of small scenarios for which the laws of the search are tested")
 
 // smallScenario returns a scenario of a few seconds, for which all pairs of deviations are feasible.
 func smallScenario(t *testing.T, seed uint64) Subject {
@@ -136,11 +137,8 @@ func ids(t *testing.T, s Subject, o Options) ([]string, *Result) {
 // outcomes of random orders are a subset, unless they need more than two choices, and so are those of two random choices, jitters
 // included.
 func TestReductionAndSeeds(t *testing.T) {
-	all, made, scenarios := 0, 0, *lawScenarios
-	if testing.Short() {
-		scenarios = min(scenarios, 3)
-	}
-	for seed := range scenarios {
+	all, made := 0, 0
+	for seed := range *lawScenarios {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := smallScenario(t, uint64(seed))
 			policies := []string{"canonical", "orders", "pairs"}
@@ -150,7 +148,7 @@ func TestReductionAndSeeds(t *testing.T) {
 				t.Errorf("%d outcomes in %d runs, and %d outcomes in %d reduced runs", len(plain), whole.Runs, len(reduced), part.Runs)
 			}
 			all, made = all+whole.Runs, made+part.Runs
-			for seed := range uint64(300) {
+			for seed := range uint64(long.Sample(30, 300)) {
 				for what, chooser := range map[string]choose.Chooser{
 					"orders":                    orders{choose.Seeded(seed)},
 					"two choices in other ways": &few{Seeded: choose.Seeded(seed), left: 2, from: virtual.At(-time.Second)},
@@ -158,7 +156,7 @@ func TestReductionAndSeeds(t *testing.T) {
 					recorder := &recording{choose.Recorder{Of: chooser}}
 					r := s.run(Change{}, runOptions{chooser: recorder})
 					if id := r.History.ID(); !slices.Contains(plain, id) && len(needed(s, recorder.Made, id)) <= 2 {
-						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what, r.History.Difference(&s.run(Change{}, runOptions{}).History))
+						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what, r.History.difference(&s.run(Change{}, runOptions{}).History))
 					}
 				}
 			}

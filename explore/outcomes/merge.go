@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Merge joins the results of all shards of an exploration. The result is that of an exploration without shards. Merge returns an error
@@ -66,7 +67,7 @@ func complete(shards []*Result) error {
 		}
 	}
 	if missing != nil {
-		return fmt.Errorf("parts are missing: %s", listed(missing))
+		return fmt.Errorf("parts are missing: %s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -54,11 +54,11 @@ func pairs(e *Explorer) []task {
 	states := e.states(firsts)
 	var tasks []task
 	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
-		seconds := len(e.seconds(firsts[i], states))
-		if seconds > 0 {
-			tasks = append(tasks, task{size: seconds, do: func(r *runner) { r.pair(firsts[i], states) }})
+		seconds := e.seconds(firsts[i], states)
+		if len(seconds) > 0 {
+			tasks = append(tasks, task{size: len(seconds), do: func(r *runner) { r.tryEach(seconds) }})
 		}
-		if left -= seconds; left <= 0 && i < len(firsts)-1 {
+		if left -= len(seconds); left <= 0 && i < len(firsts)-1 {
 			tasks = append(tasks, task{size: 1, do: func(*runner) {}}) // which says that some are left out
 		}
 	}
@@ -115,12 +115,4 @@ func (e *Explorer) seconds(first Change, states map[virtual.Time]moment) []Chang
 		list = append(list, first.with(second))
 	}
 	return list
-}
-
-func (r *runner) pair(first Change, states map[virtual.Time]moment) {
-	for _, c := range r.seconds(first, states) {
-		if r.try(c) == nil {
-			return
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -47,7 +48,7 @@ func (o Options) Validate() error {
 	var errs []error
 	for _, name := range o.Policies {
 		if !slices.Contains(Policies(), name) {
-			errs = append(errs, fmt.Errorf("there is no policy %q: the policies are %s", name, listed(Policies())))
+			errs = append(errs, fmt.Errorf("there is no policy %q: the policies are %s", name, strings.Join(order, ", ")))
 		}
 	}
 	if o.Runs < 0 {
@@ -205,6 +206,15 @@ type runner struct {
 
 // try makes a run and notes its outcome. It returns nil if the task has no runs left, or if its context is done.
 func (r *runner) try(c Change) *Run { return r.run(c, runOptions{}) }
+
+// tryEach makes the runs of a list, as long as the task has runs left.
+func (r *runner) tryEach(list []Change) {
+	for _, c := range list {
+		if r.try(c) == nil {
+			return
+		}
+	}
+}
 
 func (r *runner) run(c Change, o runOptions) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {

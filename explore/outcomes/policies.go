@@ -1,10 +1,8 @@
 package outcomes
 
 import (
-	"strings"
 	"time"
 
-	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
 
@@ -43,8 +41,6 @@ func Describe(policy string) string {
 		"products":  "a seed together with a restart, a move and a phase",
 	}[policy]
 }
-
-func listed(names []string) string { return strings.Join(names, ", ") }
 
 // single returns the task that makes one run.
 func single(c Change) task {
@@ -154,6 +150,3 @@ func products(e *Explorer) []task {
 	}
 	return changes(list)
 }
-
-// String of a bound, for reports.
-func seconds(d time.Duration) string { return value.Format(d) }

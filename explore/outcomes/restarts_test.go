@@ -3,55 +3,50 @@ package outcomes
 import (
 	"context"
 	"reflect"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/trace"
 )
 
-// randomScenarios is the number of random scenarios of TestBranches, besides the library. Each scenario has restartsOfEach runs or a few more.
-const (
-	randomScenarios = 300
-	restartsOfEach  = 4
-)
+// restartsOfEach is the number of runs of each scenario of TestBranches. Some have a few more.
+const restartsOfEach = 4
 
 // A run that branches off before its restart has the same records, with the internal ones, and the same outcome as the run from the beginning.
+// The scenarios are each tenth, or each, of the library and of 300 random ones.
 func TestBranches(t *testing.T) {
-	list, err := library.Scenarios()
+	all, err := library.Scenarios()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(randomScenarios) {
-		loaded, err := scenarios.LoadBytes("random.yaml", random.Scenario(seed), nil)
+	var list []*scenarios.Scenario
+	step := long.Sample(10, 1)
+	for i := 0; i < len(all); i += step {
+		list = append(list, all[i])
+	}
+	for seed := 0; seed < 300; seed += step {
+		loaded, err := scenarios.LoadBytes("random.yaml", random.Scenario(uint64(seed)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, loaded...)
 	}
-	var next, branched, runs atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := int(next.Add(1) - 1); i < len(list); i = int(next.Add(1) - 1) {
-				plans := list[i].Plans()
-				compareBranches(t, &Subject{Plan: list[i].Plan(plans[len(plans)-1].Version, nil)}, i, &branched, &runs)
-			}
-		})
+	branched, runs := 0, 0
+	for i, s := range list {
+		plans := s.Plans()
+		compareBranches(t, &Subject{Plan: s.Plan(plans[len(plans)-1].Version, nil)}, i, &branched, &runs)
 	}
-	workers.Wait()
-	if branched.Load() < runs.Load()*9/10 {
-		t.Errorf("only %d of %d runs branch off", branched.Load(), runs.Load())
+	if branched < runs*9/10 {
+		t.Errorf("only %d of %d runs branch off", branched, runs)
 	}
 }
 
 // compareBranches compares runs with restarts at some of the instants of a subject, other ones for each number. It counts the runs, and
 // those that branch off.
-func compareBranches(t *testing.T, s *Subject, number int, branched, runs *atomic.Int64) {
+func compareBranches(t *testing.T, s *Subject, number int, branched, runs *int) {
 	e, err := New(context.Background(), *s, Options{Policies: []string{"canonical"}})
 	if err != nil {
 		return // it ends early
@@ -62,12 +57,12 @@ func compareBranches(t *testing.T, s *Subject, number int, branched, runs *atomi
 	list := e.faults(KubeletRestart, quickRestart, slowRestart)
 	step := len(list)/restartsOfEach + 1
 	for i := number % step; i < len(list); i += step {
-		runs.Add(1)
+		*runs++
 		got := s.branch(stem, list[i], &trace.Recorder{}, &o)
 		if got == nil {
 			continue
 		}
-		branched.Add(1)
+		*branched++
 		want := s.run(list[i], o)
 		if want.Err != nil && got.Err != nil {
 			continue // the search repeats it from the beginning

@@ -58,7 +58,7 @@ func (s *Subject) Shrink(ctx context.Context, c Change, data []byte, o ShrinkOpt
 		return nil, err
 	}
 	if seeded != nil {
-		if text, err = shrink.Edit(text, s.Plan.Scenario.Metadata.Name, []shrink.Field{{Path: "spec.seeds", Value: decimal(*seeded)}}); err != nil {
+		if text, err = shrink.Edit(text, s.Plan.Scenario.Metadata.Name, []shrink.Field{{Path: "spec.seeds", Value: fmt.Sprint(*seeded)}}); err != nil {
 			return nil, err
 		}
 	}
@@ -294,7 +294,7 @@ func (x *shrinking) expecting(text []byte) ([]byte, error) {
 // describe returns an expectation that asserts a violation.
 func describe(r *Run, v invariants.Violation) string {
 	at := value.Format(v.T.Offset())
-	name := fmt.Sprintf("name: %s, ", quoted(v.Invariant+" does not hold: "+v.Case))
+	name := fmt.Sprintf("name: %q, ", v.Invariant+" does not hold: "+v.Case)
 	pod := ""
 	if len(r.plan.Pods()) > 1 {
 		_, short, _ := strings.Cut(v.Pod, "/")

@@ -49,7 +49,7 @@ func (h *hasher) text(s string) {
 // ignored lists fields that do not decide how a run goes on, by type and field.
 var ignored = map[string]bool{
 	"node.Node.trace": true, "node.Node.use": true, "node.Node.closed": true, "node.Node.misuse": true, "node.Node.options": true, // fixed, or about the caller
-	"sim.Sim.meter": true, "sim.Sim.Asker": true, "sim.Sim.woken": true, "sim.Sim.stacks": true, "sim.Sim.until": true, "sim.Sim.group": true, "sim.Sim.leapers": true, "sim.Sim.cause": true,
+	"sim.Sim.meter": true, "sim.Sim.Asker": true, "sim.Sim.woken": true, "sim.Sim.stacks": true, "sim.Sim.until": true, "sim.Sim.group": true, "sim.Sim.idleTimers": true, "sim.Sim.cause": true,
 	"sim.Timer.turns": true, "sim.Timer.set": true, "sim.Proc.stack": true, "sim.Proc.woken": true, // names of choices, and stacks
 	"kubelet.Kubelet.trace": true, "kubelet.Kubelet.profile": true, "prober.Manager.profile": true, "apiserver.Server.trace": true,
 	"fakeruntime.Runtime.free": true, "fakeruntime.event.slot": true, "fakeruntime.Runtime.handed": true, "fakeruntime.Runtime.generation": true,

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/report"
 )
 
@@ -100,7 +102,7 @@ func count(n int, what string) string {
 
 // grouped writes a number with commas.
 func grouped(n int) string {
-	text := decimal(int64(n))
+	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}
@@ -156,14 +158,14 @@ func (t *textWriter) outcomes(r *Result) {
 			t.line(14, change, style)
 		}
 		if i > 0 {
-			t.line(14, o.History.Difference(base), report.Dim)
+			t.line(14, o.History.difference(base), report.Dim)
 		}
 		for i, s := range o.Spread {
 			if i > 0 && !t.o.All {
 				t.line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")), report.Dim)
 				break
 			}
-			t.line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, seconds(s.From.Offset()), seconds(s.To.Offset())), report.Warn)
+			t.line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()), value.Format(s.To.Offset())), report.Warn)
 			t.line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
 			t.line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
 		}
@@ -187,8 +189,8 @@ func (t *textWriter) finding(f *Finding) {
 	}
 }
 
-// Difference says in a few words in what a history first differs from another one.
-func (h *History) Difference(from *History) string {
+// difference says in a few words in what a history first differs from another one.
+func (h *History) difference(from *History) string {
 	for _, p := range h.Pods {
 		i := slices.IndexFunc(from.Pods, func(q PodHistory) bool { return q.Pod == p.Pod })
 		if i < 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 )
@@ -27,7 +28,7 @@ func FuzzFile(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	for seed := uint64(1); seed <= 20; seed++ {
+	for seed := uint64(1); seed <= uint64(long.Sample(3, 20)); seed++ {
 		f.Add(random.Options{Seeds: 2}.Scenario(seed))
 	}
 	f.Add([]byte(odd))

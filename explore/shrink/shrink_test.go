@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,12 @@ import (
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
+
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	m.Run()
+}
 
 // TestShrink shrinks the files in testdata/shrink. After an intended change, run it with -rewrite and review the diff.
 //

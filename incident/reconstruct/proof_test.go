@@ -20,6 +20,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
@@ -27,10 +28,16 @@ import (
 	"probesim.dev/trace"
 )
 
-var proofs = flag.Int("proofs", 12, "the number of random scenarios that TestProof reconstructs")
+var proofs = flag.Int("proofs", long.Sample(2, 12), "the number of random scenarios that TestProof reconstructs")
 var proofDir = flag.String("proof-dir", "", "write the scenarios, the recordings and the reconstructions to this directory")
 var proofOnly = flag.String("proof-only", "", "only these seeds, with commas between them")
 var proofFrom = flag.Int("proof-from", 1, "the first seed")
+
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	m.Run()
+}
 
 // proof is the result of a reconstruction of a random scenario.
 type proof struct {
@@ -49,7 +56,6 @@ type proof struct {
 // TestProof simulates random scenarios, records them as a cluster would, reconstructs the recordings, and runs the result. It
 // counts the recorded facts that the reconstruction reproduces. The run that was recorded must meet all claims.
 func TestProof(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // the heap of a run is small, and the runs allocate much
 	var held, all, whole, pods, inside, total, unexplained, unstated int
 	causes := map[string]int{}
 	for seed := *proofFrom; seed < *proofFrom+*proofs; seed++ {

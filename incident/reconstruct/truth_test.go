@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -19,7 +20,7 @@ import (
 	"probesim.dev/trace"
 )
 
-var truths = flag.Int("truths", 300, "the number of random scenarios of TestTruthMeetsItsClaims")
+var truths = flag.Int("truths", long.Sample(30, 300), "the number of random scenarios of TestTruthMeetsItsClaims")
 var truthsFrom = flag.Int("truths-from", 1, "the first seed")
 
 // TestTruthMeetsItsClaims checks that a run meets each claim that is read from its own recording. No reconstruction could be complete

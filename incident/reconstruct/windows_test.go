@@ -15,13 +15,14 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/incident/cluster"
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
 
-var windowSeeds = flag.Int("windows", 300, "the number of random scenarios whose windows TestWindows compares")
+var windowSeeds = flag.Int("windows", long.Sample(40, 300), "the number of random scenarios whose windows TestWindows compares")
 var windowsFrom = flag.Int("windows-from", 1, "the first seed")
 
 // widths are the lengths of windows.

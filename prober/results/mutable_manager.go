@@ -43,7 +43,7 @@ func (m *Manager) publish(p *sim.Proc, u Update, cause int64) {
 func (m *Manager) send(p *sim.Proc) {
 	for len(m.mutable.pending) > 0 {
 		first, sent := m.mutable.pending[0], false
-		p.Because(first.cause, func() { sent = m.updates.TrySend(first.update) })
+		p.WithCause(first.cause, func() { sent = m.updates.TrySend(first.update) })
 		if !sent {
 			return
 		}

@@ -118,7 +118,7 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	}
 	m.cache[u.ContainerID] = entry{result: u.Result, cause: cause}
 	p.Preempt("result stored, not sent")
-	p.Because(cause, func() { m.updates.Send(p, u) })
+	p.WithCause(cause, func() { m.updates.Send(p, u) })
 }
 
 // Seed stores a result that is no news to the sync loop. It sends no update.

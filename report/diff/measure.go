@@ -9,18 +9,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// Measure is one number or fact that summarizes a run, about a pod or one of its containers.
-type Measure struct {
+// measure is one number or fact that summarizes a run, about a pod or one of its containers.
+type measure struct {
 	Pod       string // namespace/name
 	Container string // empty if the measure is about the pod
 	What      string // label for people, for example "restarts"
 	Value     string
 }
 
-// Measures summarizes a run, pod by pod in the order of their first records: when the pod first became Ready and for how long it
+// measures summarizes a run, pod by pod in the order of their first records: when the pod first became Ready and for how long it
 // was not Ready afterwards, the restarts and exits of its containers, and their numbers of probes.
-func (r Run) Measures() []Measure {
-	var all []Measure
+func (r Run) measures() []measure {
+	var all []measure
 	tallies := r.tallies()
 	for _, t := range tallies {
 		all = append(all, t.measures(r.End)...)
@@ -133,7 +133,7 @@ func (c *containerTally) addProbe(r *trace.Record) {
 	}
 }
 
-func (t *tally) measures(end virtual.Time) []Measure {
+func (t *tally) measures(end virtual.Time) []measure {
 	if t.removed != never {
 		end = t.removed
 	}
@@ -141,22 +141,22 @@ func (t *tally) measures(end virtual.Time) []Measure {
 	if t.first != never && !ready {
 		unready += max(0, end.Sub(t.since))
 	}
-	list := []Measure{
+	list := []measure{
 		{What: "first Ready", Value: moment(t.first)},
 		{What: "not Ready afterwards", Value: trace.FormatTime(virtual.At(unready))},
 		{What: "lost Ready (times)", Value: fmt.Sprint(t.lost)},
 		{What: "removed", Value: moment(t.removed)},
 	}
 	if t.status != nil {
-		list = append(list, Measure{What: "final phase", Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
+		list = append(list, measure{What: "final phase", Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
 	}
 	for _, c := range t.containers {
-		list = append(list, Measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
-			Measure{Container: c.name, What: "stops by the kubelet", Value: fmt.Sprint(c.stops)},
-			Measure{Container: c.name, What: "last exit", Value: c.exit})
+		list = append(list, measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
+			measure{Container: c.name, What: "stops by the kubelet", Value: fmt.Sprint(c.stops)},
+			measure{Container: c.name, What: "last exit", Value: c.exit})
 		for _, kind := range trace.ProbeTypes {
 			if p := c.probes[kind]; p != nil {
-				list = append(list, Measure{Container: c.name, What: string(kind) + " probes", Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
+				list = append(list, measure{Container: c.name, What: string(kind) + " probes", Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
 			}
 		}
 	}
@@ -183,9 +183,9 @@ type Row struct {
 // Changed returns the measures that differ between runs, in the order in which the runs list them.
 func Changed(runs ...Run) []Row {
 	var rows []*Row
-	index := map[Measure]*Row{}
+	index := map[measure]*Row{}
 	for i, r := range runs {
-		for _, m := range r.Measures() {
+		for _, m := range r.measures() {
 			key := m
 			key.Value = ""
 			row := index[key]

@@ -84,7 +84,7 @@ func (d *Distribution) Values() []int64 {
 	return d.values
 }
 
-// Equal reports whether two distributions have the same values.
-func (d *Distribution) Equal(other *Distribution) bool {
+// equal reports whether two distributions have the same values.
+func (d *Distribution) equal(other *Distribution) bool {
 	return slices.Equal(d.Values(), other.Values())
 }

@@ -48,9 +48,6 @@ func (s Seeds) Count() int {
 	return int(n)
 }
 
-// First returns the lowest seed. There must be a seed.
-func (s Seeds) First() int64 { return s[0][0] }
-
 // few is the number of ranges in the text of Seeds.
 const few = 5
 

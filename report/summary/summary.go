@@ -127,7 +127,7 @@ func (s *Statistics) add(seed int64, n *Numbers) {
 
 // Equal reports whether all distributions have the same values.
 func (s *Statistics) Equal(t *Statistics) bool {
-	return s.Restarts.Equal(&t.Restarts) && s.ToReady.Equal(&t.ToReady) && s.Unready.Equal(&t.Unready) && s.Outage.Equal(&t.Outage)
+	return s.Restarts.equal(&t.Restarts) && s.ToReady.equal(&t.ToReady) && s.Unready.equal(&t.Unready) && s.Outage.equal(&t.Outage)
 }
 
 // Shown returns the containers of interest: none if there is only one, because its restarts are those of the pod, and no init

@@ -46,7 +46,7 @@ func (r *Run) withoutBackOff(start, exit *trace.Record) string {
 	}
 	earlier := r.lastExit(exit)
 	if earlier == nil {
-		return ", without a back-off: the kubelet counts it from an earlier exit, and there was none"
+		return ", first restart: no back-off"
 	}
 	return ", without a back-off: the kubelet counts it from the earlier exit at " + r.at(earlier.T)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/node"
 	"probesim.dev/report"
 	"probesim.dev/report/why"
@@ -25,11 +26,14 @@ import (
 
 var update = flag.Bool("update", false, "write the current explanations to testdata; review the diff")
 
-// TestEachChainHasARoot explains every restart and every change of Ready in the library. In each chain of causes, every
+// TestEachChainHasARoot explains every restart and every change of Ready in each fourth, or each, scenario of the library. In each chain of causes, every
 // record is older than its effect, every link has a text, and the last link is a root.
 func TestEachChainHasARoot(t *testing.T) {
-	explained := 0
-	for _, scenario := range load(t) {
+	explained, step := 0, long.Sample(4, 1)
+	for i, scenario := range load(t) {
+		if i%step != 0 {
+			continue
+		}
 		for _, plan := range scenario.Plans() {
 			run, pods := simulate(t, plan)
 			for _, pod := range pods {
@@ -42,7 +46,7 @@ func TestEachChainHasARoot(t *testing.T) {
 			}
 		}
 	}
-	if explained < 500 {
+	if explained < 500/step {
 		t.Errorf("the library has only %d explanations", explained)
 	}
 }

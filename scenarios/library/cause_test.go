@@ -1,31 +1,13 @@
 package library
 
-import (
-	"testing"
-
-	"probesim.dev/trace"
-)
+import "probesim.dev/trace"
 
 // external are the kinds of records without a cause: actions from outside.
 var external = map[trace.Kind]bool{
 	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
 }
 
-// TestEachRecordHasACause follows the causes of each record back to an action from outside, with and without internal
-// records.
-func TestEachRecordHasACause(t *testing.T) {
-	for _, scenario := range load(t) {
-		for _, plan := range scenario.Plans() {
-			for _, internal := range []bool{false, true} {
-				for _, why := range uncaused(simulate(t, plan, options{internal: internal}).records) {
-					t.Errorf("%s, internal records %v: %s", name(plan), internal, why)
-				}
-			}
-		}
-	}
-}
-
-// uncaused describes the defects in the causes of a trace.
+// uncaused follows the causes of each record of a trace back to an action from outside, and describes those that lead to none.
 func uncaused(records []trace.Record) (wrong []string) {
 	begun := make([]bool, len(records)+1) // by step: whether the causes lead to an action from outside
 	for i := range records {

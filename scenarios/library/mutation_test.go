@@ -1,12 +1,15 @@
 package library
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/long"
+	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 )
 
@@ -78,26 +81,28 @@ func always(a fakeruntime.Answer) *fakeruntime.Series {
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a, Count: 1}}}
 }
 
-// TestExpectationsCanFail runs the scenarios with each mutation. Each expectation must fail with at least one mutation.
+// TestExpectationsCanFail runs the scenarios with mutations until each expectation has failed.
 func TestExpectationsCanFail(t *testing.T) {
-	for _, s := range load(t) {
+	for i, s := range load(t) {
+		if i%long.Sample(10, 1) != 0 {
+			continue
+		}
 		t.Run(s.Metadata.Name, func(t *testing.T) {
-			failedIn := make([]string, len(s.Spec.Expect))
-			for _, version := range versions(s) {
-				for _, m := range mutations {
-					for i, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
+			left := slices.Clone(s.Spec.Expect) // those that have not failed yet
+			for _, m := range mutations {
+				for _, version := range versions(s) {
+					if len(left) == 0 {
+						return
+					}
+					for _, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
 						if result.Outcome == expect.Failed || result.Outcome == expect.Unmet {
-							failedIn[i] += m.name + "; "
+							left = slices.DeleteFunc(left, func(e *scenarios.Expect) bool { return e == result.Expect })
 						}
 					}
 				}
 			}
-			for i, e := range s.Spec.Expect {
-				if failedIn[i] == "" {
-					t.Errorf("%s:%d: %s holds with every mutation", e.File, e.Line, e.Name)
-				} else {
-					t.Logf("%s fails when %s", e.Name, failedIn[i])
-				}
+			for _, e := range left {
+				t.Errorf("%s:%d: %s holds with every mutation", e.File, e.Line, e.Name)
 			}
 		})
 	}

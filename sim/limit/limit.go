@@ -53,26 +53,26 @@ type Meter struct {
 	// Interrupt, if set, is called every 1,024 events. If it returns an error, the run ends with this error.
 	Interrupt func() error
 
-	events  int64
-	instant int64             // events since time last moved
-	spared  int64             // events without effect
-	ran     map[string]*int64 // turns of each process and timer, by name
-	room    []int64           // unused counters for ran; one block keeps the counters of a worker close in memory
-	turns   *int64            // of a copy: all of its turns
-	err     error
+	events        int64
+	instant       int64             // events since time last moved
+	withoutEffect int64             // events without effect
+	ran           map[string]*int64 // turns of each process and timer, by name
+	room          []int64           // unused counters for ran; one block keeps the counters of a worker close in memory
+	turns         *int64            // of a copy: all of its turns
+	err           error
 }
 
 // Copy returns a meter that has counted the events of m. It does not count turns, which takes time: its error does not say what ran
 // most often.
 func (m *Meter) Copy() Meter {
-	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, spared: m.spared, turns: new(int64)}
+	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, withoutEffect: m.withoutEffect, turns: new(int64)}
 }
 
-// Events returns the number of events that were counted and not spared.
-func (m *Meter) Events() int64 { return m.events - m.spared }
+// Events returns the number of events that were counted and have an effect.
+func (m *Meter) Events() int64 { return m.events - m.withoutEffect }
 
-// Spare marks n counted events as without effect. They still count toward limits.
-func (m *Meter) Spare(n int64) { m.spared += n }
+// WithoutEffect marks n counted events as without effect. They still count toward limits.
+func (m *Meter) WithoutEffect(n int64) { m.withoutEffect += n }
 
 // Err returns the error that ends the run: a *Error after the run has exceeded a limit, the error of Fail or of Interrupt, or
 // nil.
@@ -94,7 +94,7 @@ func (m *Meter) Event(now virtual.Time) {
 
 // Skip counts n events that do not take place because they have no effect. They still count toward limits.
 func (m *Meter) Skip(n int64, now virtual.Time) {
-	m.Spare(n)
+	m.WithoutEffect(n)
 	m.count(n, now)
 }
 

@@ -12,7 +12,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Quiet is true up to the next timer, the end of RunUntil and the limit of virtual time, unless a process or another timer can go
+// IdleUntil is true up to the next timer, the end of RunUntil and the limit of virtual time, unless a process or another timer can go
 // at this instant.
 func TestQuiet(t *testing.T) {
 	const end = 10 * time.Second
@@ -29,8 +29,8 @@ func TestQuiet(t *testing.T) {
 		"a later timer":          {build: func(s *sim.Sim, _ func()) { s.At(virtual.At(2*time.Second), "later", func() {}) }, until: 2*time.Second - 1},
 		"a timer of the instant": {build: func(s *sim.Sim, _ func()) { s.At(virtual.At(time.Second), "also now", func() {}) }},
 		"another ticker":         {build: func(s *sim.Sim, _ func()) { s.NewTicker("ticker", time.Second) }},
-		"its ticker":             {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", time.Second); ticker.Unless(never) }, until: 2*time.Second - 1},
-		"its ticker, later":      {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", 2*time.Second); ticker.Unless(never) }, until: 2*time.Second - 1},
+		"its ticker":             {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", time.Second); ticker.SkipIf(never) }, until: 2*time.Second - 1},
+		"its ticker, later":      {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", 2*time.Second); ticker.SkipIf(never) }, until: 2*time.Second - 1},
 		"a process": {build: func(s *sim.Sim, ask func()) {
 			s.At(virtual.At(time.Second), "start", func() { s.Go("p", (*sim.Proc).Park); s.At(s.Now(), "again", ask) })
 		}, again: 1},
@@ -50,11 +50,11 @@ func TestQuiet(t *testing.T) {
 			ask := func() {
 				asked++
 				for _, d := range []time.Duration{time.Second, 2*time.Second - 1, 2 * time.Second, 3 * time.Second, 3*time.Second + 1, end, end + 1} {
-					if got := s.Quiet(virtual.At(d), ticker); got != (d <= c.until) && asked == 1 || got && asked > 1 {
+					if got := s.IdleUntil(virtual.At(d), ticker); got != (d <= c.until) && asked == 1 || got && asked > 1 {
 						t.Errorf("quiet until %v: %v", d, got)
 					}
 				}
-				if s.Quiet(s.Now()-1, ticker) {
+				if s.IdleUntil(s.Now()-1, ticker) {
 					t.Error("quiet until the past")
 				}
 			}
@@ -87,8 +87,8 @@ func TestSpare(t *testing.T) {
 			p.Wake()
 			next := time.Second
 			if spare && s.Now() == virtual.At(time.Second) {
-				p.Spare(spared)
-				s.Spare(timer, spared)
+				p.SkipTurns(spared)
+				s.SkipFirings(timer, spared)
 				next += spared * time.Second
 			}
 			s.Set(timer, s.Now().Add(next))

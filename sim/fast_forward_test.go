@@ -36,10 +36,10 @@ type other struct {
 	Name string
 }
 
-// With leaps and without, timers fire at the same times and in the same order, apart from idle firings at one instant. Only idle timers
-// fire during the work of a firing that the kernel leaps over.
-func TestLeap(t *testing.T) {
-	leaps, plain := int64(0), int64(0)
+// With fast-forwards and without, timers fire at the same times and in the same order, apart from idle firings at one instant. Only idle timers
+// fire during the work of a firing that the kernel skips.
+func TestFastForward(t *testing.T) {
+	few, plain := int64(0), int64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		at := func(label string, longest int) time.Duration {
 			return time.Duration(rapid.IntRange(1, longest).Draw(t, label)) * 250 * time.Millisecond
@@ -61,23 +61,23 @@ func TestLeap(t *testing.T) {
 		if rapid.Bool().Draw(t, "seeded") {
 			chooser = choose.Seeded(rapid.Uint64().Draw(t, "seed"))
 		}
-		with, events := leaping(t, idlers, others, chooser, true)
-		without, all := leaping(t, idlers, others, chooser, false)
+		with, events := in100s(t, idlers, others, chooser, true)
+		without, all := in100s(t, idlers, others, chooser, false)
 		if diff := cmp.Diff(without, with); diff != "" {
-			t.Fatalf("with leaps (-without +with):\n%s", diff)
+			t.Fatalf("with fast-forwards (-without +with):\n%s", diff)
 		}
-		leaps, plain = leaps+events, plain+all
+		few, plain = few+events, plain+all
 	})
-	if leaps > plain/2 {
-		t.Errorf("leaps leave %d of %d events", leaps, plain)
+	if few > plain/2 {
+		t.Errorf("fast-forwards leave %d of %d events", few, plain)
 	}
 }
 
-// leaping returns what happens in 100 s, and the number of events.
-func leaping(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, leap bool) (notes []string, events int64) {
+// in100s returns what happens in 100 s, and the number of events.
+func in100s(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, fastForward bool) (notes []string, events int64) {
 	s := sim.New(sim.Options{Chooser: chooser})
 	defer s.Close()
-	end := virtual.Min // of the work that was leapt over
+	end := virtual.Min // of the work that was skipped
 	note := func(at virtual.Time, what string) {
 		if at <= end {
 			t.Fatalf("%s at %v, during work that ends at %v", what, at, end)
@@ -112,12 +112,12 @@ func leaping(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser,
 		for _, at := range c.Busy {
 			s.At(at, fmt.Sprint("work for ", i), func() { busy = true })
 		}
-		if leap {
+		if fastForward {
 			ends := c.ends
 			if c.Calls == 0 {
 				ends = nil
 			}
-			s.Leap(timer, sim.Idle{
+			s.FastForward(timer, sim.Idle{
 				Until: func() virtual.Time {
 					if busy {
 						return virtual.Min
@@ -128,7 +128,7 @@ func leaping(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser,
 				Period: c.Period, AfterEnd: true, AnyOrder: c.Calls == 0,
 				Fire: func(times int64, at, until virtual.Time) {
 					if s.Now() != at {
-						t.Fatalf("a leap to %v at %v", at, s.Now())
+						t.Fatalf("a fast-forward to %v at %v", at, s.Now())
 					}
 					if until > at {
 						end = max(end, until)
@@ -153,23 +153,23 @@ func leaping(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser,
 	return append(notes, fmt.Sprint("at the end ", idle, " ", last, " ", s.Now())), s.Events()
 }
 
-// With a seed, a leap ends before an instant at which the order of idle firings matters. Later choices then are the same with leaps and
+// With a seed, a fast-forward ends before an instant at which the order of idle firings matters. Later choices then are the same with fast-forwards and
 // without: here, two tickers of a process fall together every 6 s, and the process takes one turn or two.
-func TestLeapsKeepTheChoicesOfASeed(t *testing.T) {
+func TestFastForwardKeepsTheChoicesOfASeed(t *testing.T) {
 	for seed := range choose.Seeded(50) {
 		with, events := afterIdleMinute(seed, true)
 		without, all := afterIdleMinute(seed, false)
 		if diff := cmp.Diff(without, with); diff != "" {
-			t.Errorf("seed %d with leaps (-without +with):\n%s", seed, diff)
+			t.Errorf("seed %d with fast-forwards (-without +with):\n%s", seed, diff)
 		}
 		if events > all*2/3 {
-			t.Errorf("seed %d: leaps leave %d of %d events", seed, events, all)
+			t.Errorf("seed %d: fast-forwards leave %d of %d events", seed, events, all)
 		}
 	}
 }
 
 // afterIdleMinute returns the order in which two processes run in the seconds after an idle minute, and the number of events.
-func afterIdleMinute(seed choose.Seeded, leap bool) (order []string, events int64) {
+func afterIdleMinute(seed choose.Seeded, fastForward bool) (order []string, events int64) {
 	s := sim.New(sim.Options{Chooser: seed})
 	defer s.Close()
 	minute := virtual.At(time.Minute)
@@ -180,10 +180,10 @@ func afterIdleMinute(seed choose.Seeded, leap bool) (order []string, events int6
 	}
 	ticker := func(name string, period time.Duration, of func() *sim.Proc) *sim.Ticker {
 		t := s.NewTicker(name, period)
-		if leap {
-			t.Leap(sim.Idle{
+		if fastForward {
+			t.FastForward(sim.Idle{
 				Until: func() virtual.Time { return minute },
-				Fire:  func(times int64, _, _ virtual.Time) { of().Spare(times) },
+				Fire:  func(times int64, _, _ virtual.Time) { of().SkipTurns(times) },
 			})
 		}
 		return t
@@ -206,10 +206,10 @@ func afterIdleMinute(seed choose.Seeded, leap bool) (order []string, events int6
 	return order, s.Events()
 }
 
-// The work of two idle processes can overlap in a leap. If their calls of a server return at one instant, or one returns when another
-// begins, the leap ends before: the server then takes one turn or two. Later choices are the same with leaps and without.
-func TestLeapsOverWorkThatOverlaps(t *testing.T) {
-	leaps, plain := int64(0), int64(0)
+// The work of two idle processes can overlap in a fast-forward. If their calls of a server return at one instant, or one returns when another
+// begins, the fast-forward ends before: the server then takes one turn or two. Later choices are the same with fast-forwards and without.
+func TestFastForwardOfWorkThatOverlaps(t *testing.T) {
+	few, plain := int64(0), int64(0)
 	rapid.Check(t, func(t *rapid.T) {
 		var listers []lister
 		for range rapid.IntRange(2, 3).Draw(t, "listers") {
@@ -223,12 +223,12 @@ func TestLeapsOverWorkThatOverlaps(t *testing.T) {
 		with, events := listing(listers, seed, true)
 		without, all := listing(listers, seed, false)
 		if diff := cmp.Diff(without, with); diff != "" {
-			t.Fatalf("with leaps (-without +with):\n%s", diff)
+			t.Fatalf("with fast-forwards (-without +with):\n%s", diff)
 		}
-		leaps, plain = leaps+events, plain+all
+		few, plain = few+events, plain+all
 	})
-	if leaps > plain*2/3 {
-		t.Errorf("leaps leave %d of %d events", leaps, plain)
+	if few > plain*2/3 {
+		t.Errorf("fast-forwards leave %d of %d events", few, plain)
 	}
 }
 
@@ -247,7 +247,7 @@ func (l *lister) ends(ends []virtual.Time, at virtual.Time) []virtual.Time {
 }
 
 // listing returns the order in which a server and listers run in the seconds after an idle minute, and the number of events.
-func listing(listers []lister, seed choose.Seeded, leap bool) (order []string, events int64) {
+func listing(listers []lister, seed choose.Seeded, fastForward bool) (order []string, events int64) {
 	s := sim.New(sim.Options{Chooser: seed})
 	defer s.Close()
 	calls := map[*sim.Proc]virtual.Time{} // when they return
@@ -282,14 +282,14 @@ func listing(listers []lister, seed choose.Seeded, leap bool) (order []string, e
 	})
 	for i, l := range listers {
 		procs = append(procs, s.Go(fmt.Sprint("lister ", i), func(p *sim.Proc) {
-			if leap {
-				p.Leap(sim.Idle{
+			if fastForward {
+				p.FastForward(sim.Idle{
 					Until: func() virtual.Time { return minute - 1 },
 					Ends:  l.ends, Period: l.period, AfterEnd: true,
 					Fire: func(times int64, _, end virtual.Time) {
 						turns := times * int64(len(l.calls))
-						p.Spare(turns)
-						s.Spare(server, turns)
+						p.SkipTurns(turns)
+						s.SkipFirings(server, turns)
 						p.WakeAt(end.Add(l.period))
 					},
 				})
@@ -311,15 +311,15 @@ func listing(listers []lister, seed choose.Seeded, leap bool) (order []string, e
 	return order, s.Events()
 }
 
-// A ticker leaps while its receiver waits and Until allows it, and does not lose a tick after that.
-func TestTickerLeap(t *testing.T) {
+// A ticker fast-forwards while its receiver waits and Until allows it, and does not lose a tick after that.
+func TestTickerFastForward(t *testing.T) {
 	var got []virtual.Time
-	leapt := 0
+	skipped := 0
 	s := sim.New(sim.Options{})
 	ticker := s.NewTicker("ticker", time.Second)
-	ticker.Leap(sim.Idle{
+	ticker.FastForward(sim.Idle{
 		Until: func() virtual.Time { return virtual.At(10 * time.Second) },
-		Fire:  func(times int64, _, _ virtual.Time) { leapt += int(times) },
+		Fire:  func(times int64, _, _ virtual.Time) { skipped += int(times) },
 	})
 	s.Go("p", func(p *sim.Proc) {
 		p.Sleep(3500 * time.Millisecond) // the tick of 1 s waits, two others are dropped
@@ -329,17 +329,17 @@ func TestTickerLeap(t *testing.T) {
 		}
 	})
 	runAndClose(t, s, 12*time.Second)
-	if fmt.Sprint(got) != "[3.5s 11s 12s]" || leapt != 7 {
-		t.Errorf("ticks at %v, and %d leapt over, want [3.5s 11s 12s], and 7", got, leapt)
+	if fmt.Sprint(got) != "[3.5s 11s 12s]" || skipped != 7 {
+		t.Errorf("ticks at %v, and %d skipped, want [3.5s 11s 12s], and 7", got, skipped)
 	}
 }
 
-// The firings that the kernel leaps over count toward limits, and as turns of their timer.
-func TestLeapsAreLimited(t *testing.T) {
+// The firings that the kernel skips count toward limits, and as turns of their timer.
+func TestFastForwardIsLimited(t *testing.T) {
 	s := sim.New(sim.Options{Limits: limit.Limits{Events: 5}})
 	defer s.Close()
 	timer := s.NewTimer("timer", func() {})
-	s.Leap(timer, sim.Idle{
+	s.FastForward(timer, sim.Idle{
 		Until:  func() virtual.Time { return virtual.Max },
 		Period: time.Second,
 		Fire:   func(_ int64, at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },
@@ -354,13 +354,13 @@ func TestLeapsAreLimited(t *testing.T) {
 	}
 }
 
-// A leap is short enough for limits and interrupts to take effect.
-func TestLeapsAreInterrupted(t *testing.T) {
+// A fast-forward is short enough for limits and interrupts to take effect.
+func TestFastForwardIsInterrupted(t *testing.T) {
 	enough := errors.New("enough")
 	s := sim.New(sim.Options{Interrupt: func() error { return enough }})
 	defer s.Close()
 	timer := s.NewTimer("timer", func() {})
-	s.Leap(timer, sim.Idle{
+	s.FastForward(timer, sim.Idle{
 		Until:  func() virtual.Time { return virtual.Max },
 		Period: time.Second,
 		Fire:   func(_ int64, at, _ virtual.Time) { s.Set(timer, at.Add(time.Second)) },

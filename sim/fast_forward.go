@@ -26,17 +26,17 @@ type Idle struct {
 	Fire func(times int64, at, end virtual.Time)
 }
 
-// Leap says what a timer does while it finds nothing to do. The kernel lets such timers fire many times in one step, while nothing else
+// FastForward says what a timer does while it finds nothing to do. The kernel lets such timers fire many times in one step, while nothing else
 // happens and no choice matters, unless there is a chooser that does not allow it; see choose.Asker.Skips. Their firings do not count as
 // events then. The timer is a standing one, as with Stand.
-func (s *Sim) Leap(t *Timer, idle Idle) {
+func (s *Sim) FastForward(t *Timer, idle Idle) {
 	t.idle = &idle
 	s.Stand(t)
 }
 
-// Leap is Sim.Leap for the ticks of a ticker, whose period it knows. A tick finds something to do if the receiver does not wait for it.
-func (t *Ticker) Leap(idle Idle) {
-	t.sim.Leap(&t.timer, Idle{
+// FastForward is Sim.FastForward for the ticks of a ticker, whose period it knows. A tick finds something to do if the receiver does not wait for it.
+func (t *Ticker) FastForward(idle Idle) {
+	t.sim.FastForward(&t.timer, Idle{
 		Until: func() virtual.Time {
 			if !t.C.Awaited() {
 				return virtual.Min
@@ -55,18 +55,18 @@ func (t *Ticker) Leap(idle Idle) {
 	})
 }
 
-// Leap is Sim.Leap for the times at which the process wakes up from Sleep. Fire sets the next one with WakeAt.
-func (p *Proc) Leap(idle Idle) { p.sim.Leap(&p.sleep, idle) }
+// FastForward is Sim.FastForward for the times at which the process wakes up from Sleep. Fire sets the next one with WakeAt.
+func (p *Proc) FastForward(idle Idle) { p.sim.FastForward(&p.sleep, idle) }
 
 const (
-	// leapFrom is the shortest time until something else happens that is worth a leap.
-	leapFrom = 2 * time.Second
-	// longestLeap is the number of firings whose order matters in a leap, so that limits and interrupts take effect.
-	longestLeap = 1 << 10
+	// fastForwardFrom is the shortest time until something else happens that is worth it.
+	fastForwardFrom = 2 * time.Second
+	// mostFirings is the number of firings whose order matters in a fast-forward, so that limits and interrupts take effect.
+	mostFirings = 1 << 10
 )
 
-// leap lets the idle timers fire until something else happens. The first timer is idle.
-func (s *Sim) leap(first *Timer) {
+// fastForward lets the idle timers fire until something else happens. The first timer is idle.
+func (s *Sim) fastForward(first *Timer) {
 	until := s.until
 	if _, at, ok := s.timers.Next(); ok {
 		until = min(until, at-1)
@@ -76,15 +76,15 @@ func (s *Sim) leap(first *Timer) {
 			until = min(until, t.at-1)
 		}
 	}
-	if until < first.at.Add(leapFrom) {
+	if until < first.at.Add(fastForwardFrom) {
 		return
 	}
-	l := &s.leapers
+	l := &s.idleTimers
 	l.begin()
 	for _, t := range s.timers.standing {
 		if t.set > 0 && t.idle != nil && t.at <= until { // a later one does not fire
 			until = min(until, max(t.idle.Until(), t.at-1))
-			l.add(leaper{timer: t, idle: t.idle, next: t.at, set: virtual.Min, before: virtual.Min, number: t.set})
+			l.add(idleTimer{timer: t, idle: t.idle, next: t.at, set: virtual.Min, before: virtual.Min, number: t.set})
 		}
 	}
 	l.fire(until, s.Canonical())
@@ -100,21 +100,21 @@ func (s *Sim) leap(first *Timer) {
 	s.now = now
 }
 
-// leaper is an idle timer during a leap.
-type leaper struct {
+// idleTimer is an idle timer during a fast-forward.
+type idleTimer struct {
 	timer   *Timer
 	idle    *Idle        // of the timer
 	next    virtual.Time // the time of its next firing
-	set     virtual.Time // when it was set to that time, virtual.Min if before the leap
+	set     virtual.Time // when it was set to that time, virtual.Min if before the fast-forward
 	before  virtual.Time // when it was set the time before
-	number  uint64       // of the setting before the leap
+	number  uint64       // of the setting before the fast-forward
 	times   int64        // how often it has fired
 	at, end virtual.Time // of its last firing
 }
 
 // setBefore reports whether a timer was set before another one. Timers that are set at one time fire then, in the order in which they
 // were set before.
-func (l *leaper) setBefore(o *leaper) bool {
+func (l *idleTimer) setBefore(o *idleTimer) bool {
 	switch {
 	case l.set != o.set:
 		return l.set < o.set
@@ -125,7 +125,7 @@ func (l *leaper) setBefore(o *leaper) bool {
 }
 
 // fire notes a firing whose work ends at a time.
-func (l *leaper) fire(end virtual.Time) {
+func (l *idleTimer) fire(end virtual.Time) {
 	begin := l.next
 	if l.idle.AfterEnd {
 		begin = end
@@ -134,7 +134,7 @@ func (l *leaper) fire(end virtual.Time) {
 }
 
 // fireUntil notes the firings until a time that take no time.
-func (l *leaper) fireUntil(until virtual.Time) {
+func (l *idleTimer) fireUntil(until virtual.Time) {
 	if l.next > until {
 		return
 	}
@@ -145,21 +145,21 @@ func (l *leaper) fireUntil(until virtual.Time) {
 	l.fire(l.next)
 }
 
-// leapers are the idle timers of a leap. The zero value has none.
-type leapers struct {
-	all     []leaper
+// idleTimers are the idle timers of a fast-forward. The zero value has none.
+type idleTimers struct {
+	all     []idleTimer
 	ordered int            // how many of them have an order that matters. They come first.
 	ends    []virtual.Time // of the firing that fits looks at
 
-	// Firings whose work overlaps are leapt over together or not at all.
-	saved []leaper       // all, before the first of these firings
+	// Firings whose work overlaps are skipped together or not at all.
+	saved []idleTimer    // all, before the first of these firings
 	busy  []virtual.Time // when calls of these firings return
 	until virtual.Time   // when the last of them returns
 }
 
-func (l *leapers) begin() { l.all, l.ordered, l.until = l.all[:0], 0, virtual.Min }
+func (l *idleTimers) begin() { l.all, l.ordered, l.until = l.all[:0], 0, virtual.Min }
 
-func (l *leapers) add(t leaper) {
+func (l *idleTimers) add(t idleTimer) {
 	l.all = append(l.all, t)
 	if !t.idle.AnyOrder {
 		last := len(l.all) - 1
@@ -169,9 +169,9 @@ func (l *leapers) add(t leaper) {
 }
 
 // fire notes firings until a time, as long as the order among them does not matter.
-func (l *leapers) fire(until virtual.Time, canonical bool) {
+func (l *idleTimers) fire(until virtual.Time, canonical bool) {
 	first := l.first()
-	for n := 0; n < longestLeap && first != nil && first.next <= until; n++ {
+	for n := 0; n < mostFirings && first != nil && first.next <= until; n++ {
 		end, ok := l.fits(first, until, canonical)
 		if !ok {
 			break
@@ -179,7 +179,7 @@ func (l *leapers) fire(until virtual.Time, canonical bool) {
 		first.fire(end)
 		first = l.first()
 	}
-	if first != nil && first.next <= l.until { // not all work that overlaps can be leapt over
+	if first != nil && first.next <= l.until { // not all work that overlaps can be skipped
 		copy(l.all, l.saved)
 		first = l.first()
 	}
@@ -192,7 +192,7 @@ func (l *leapers) fire(until virtual.Time, canonical bool) {
 }
 
 // first returns the timer that fires next of those whose order matters, nil if there is none.
-func (l *leapers) first() *leaper {
+func (l *idleTimers) first() *idleTimer {
 	if l.ordered == 0 {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (l *leapers) first() *leaper {
 }
 
 // firstToSet returns the timer that has fired and would be set first, or nil.
-func (l *leapers) firstToSet() *leaper {
-	var first *leaper
+func (l *idleTimers) firstToSet() *idleTimer {
+	var first *idleTimer
 	for i := range l.all {
 		if t := &l.all[i]; t.times > 0 && (first == nil || t.setBefore(first)) {
 			first = t
@@ -216,10 +216,10 @@ func (l *leapers) firstToSet() *leaper {
 	return first
 }
 
-// fits returns when the work of the next firing of a timer ends, and whether a leap can go over the firing: its work ends until a time,
+// fits returns when the work of the next firing of a timer ends, and whether a fast-forward can go over the firing: its work ends until a time,
 // and its order among others does not matter. In the canonical order, idle timers that fire at one instant do not matter to each other. In
 // another order, a process that two timers wake takes one turn or two, and calls that end together take one.
-func (l *leapers) fits(f *leaper, until virtual.Time, canonical bool) (end virtual.Time, ok bool) {
+func (l *idleTimers) fits(f *idleTimer, until virtual.Time, canonical bool) (end virtual.Time, ok bool) {
 	at := f.next
 	end = at
 	if l.ends = l.ends[:0]; f.idle.Ends != nil {
@@ -249,7 +249,7 @@ func (l *leapers) fits(f *leaper, until virtual.Time, canonical bool) (end virtu
 
 // overlap notes a firing whose work overlaps with the work of others. It returns false if a call returns when another one does, or when
 // another of the timers fires.
-func (l *leapers) overlap(at, end virtual.Time) bool {
+func (l *idleTimers) overlap(at, end virtual.Time) bool {
 	if at > l.until { // it is the first
 		l.saved, l.busy = append(l.saved[:0], l.all...), l.busy[:0]
 	}
