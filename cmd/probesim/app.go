@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/scenarios/whatif"
 )
 
@@ -116,5 +117,5 @@ func (o *runOptions) onlyOneManifest(command string, paths []string) error {
 Specify one manifest:
   probesim %[2]s %[3]s
 or write a scenario for each:
-  probesim init -f %[3]s`, few(names), command, quote(plain[0]))
+  probesim init -f %[3]s`, printable.Few(names), command, simulate.Quote(plain[0]))
 }

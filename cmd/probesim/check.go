@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +21,14 @@ import (
 	"probesim.dev/check/render"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 // checkOptions are the flags of check.
@@ -210,7 +214,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
 	if err != nil {
 		if o.output == "github" {
-			annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
+			actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		}
 		return &exitError{exitUsage, err}
 	}
@@ -223,7 +227,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r, c = c.Report(), nil
 	case err != nil && o.output == "github":
-		annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
+		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
 	case err != nil:
 		return err
@@ -316,17 +320,17 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	if c.Workloads() == 0 {
 		return c, noWorkload(cmd.Name(), name)
 	}
-	defer collectRarely()()
+	defer pool.CollectRarely()()
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	progress := newCounter(cmd.ErrOrStderr(), c.Tasks(), what)
-	defer progress.stop()
-	p := pool{parallel: parallel, ahead: c.Tasks()}
-	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
+	progress := terminal.NewCounter(cmd.ErrOrStderr(), c.Tasks(), what)
+	defer progress.Stop()
+	p := pool.Options{Parallel: parallel, Ahead: c.Tasks()}
+	err = pool.InOrder(ctx, c.Tasks(), p, func(a *pool.Account) error { return c.Do(a.Context(), a.Number) }, func(_ int, err error) error {
 		if err == nil {
-			progress.step()
+			progress.Step()
 		}
 		return err
 	})
@@ -349,16 +353,16 @@ func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
 	}
 	for _, w := range witnesses {
-		if err := writeFile(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
+		if err := files.Write(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
 	}
-	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
+	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), simulate.Quote(dir))
 	if others := otherScenarios(dir, witnesses); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), few(others))
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), printable.Few(others))
 	}
 	return err
 }
@@ -400,23 +404,20 @@ func listed(files []check.File) string {
 func writeCheck(w io.Writer, r *check.Report, format string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "markdown":
-		return render.Markdown(safeText(w), r)
+		return render.Markdown(terminal.Safe(w), r)
 	case "html":
 		return html.Write(w, r)
 	case "github":
-		if err := writeJobSummary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
+		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
 			return err
 		}
-		return render.GitHub(w, r, repositoryPath)
+		return render.GitHub(w, r, actions.Path)
 	case "sarif":
-		return render.SARIF(w, r, version(), repositoryPath)
+		return render.SARIF(w, r, version(), actions.Path)
 	}
-	return render.Text(w, r, textOptions(w))
+	return render.Text(w, r, terminal.Options(w))
 }
 
 // writeCheckFile writes the report to a file, from FORMAT=FILE.

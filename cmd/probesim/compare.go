@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"probesim.dev/check/compare"
 	"probesim.dev/check/compare/html"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 )
 
 // compareOptions are the flags of compare.
@@ -21,7 +22,7 @@ type compareOptions struct {
 	beforeRef string
 	scenario  string
 	seed      string
-	memory    memory
+	memory    pool.Memory
 }
 
 var compareOutputs = []string{"table", "json", "markdown", "html"}
@@ -102,7 +103,7 @@ Exit codes:
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
 	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse` or a probe is lost, or if a finding of this severity appears: error, warning or note.")
-	o.memory.addFlag(cmd)
+	addMemory(cmd, &o.memory)
 	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
 	return cmd
 }
@@ -187,14 +188,11 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 func writeComparison(w io.Writer, r *compare.Report, format string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "markdown":
-		return compare.Markdown(safeText(w), r)
+		return compare.Markdown(terminal.Safe(w), r)
 	case "html":
 		return html.Write(w, r)
 	}
-	return compare.Text(w, r, textOptions(w))
+	return compare.Text(w, r, terminal.Options(w))
 }

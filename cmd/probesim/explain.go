@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios/schema"
 )
 
@@ -43,7 +44,7 @@ also paste the path from an error message.`,
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			return place.Print(cmd.OutOrStdout(), min(cmp.Or(textOptions(cmd.OutOrStdout()).Width, 80), 100), recursive)
+			return place.Print(cmd.OutOrStdout(), min(cmp.Or(terminal.Options(cmd.OutOrStdout()).Width, 80), 100), recursive)
 		},
 	}
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "List all fields below, without their descriptions.")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,9 +19,13 @@ import (
 	"probesim.dev/explore/invariants"
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 // exploreOptions are the flags of explore.
@@ -44,72 +47,16 @@ var exploreOutputs = []string{"text", "json", "html"}
 
 func newExplore() *cobra.Command {
 	var o exploreOptions
-	cmd := &cobra.Command{
-		Use:   "explore FILE...",
-		Short: "Find the outcomes that a scenario can have",
-		Long: `Find the outcomes that a scenario can have. FILE is a scenario file or a
-directory.
+	help := fmt.Sprintf(exploreHelp, policyHelp(), invariantHelp())
+	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples, someFiles("explore requires a scenario file or directory"),
+		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
+	o.addFlags(cmd)
+	return cmd
+}
 
-A run of a scenario is one of many. The order of what happens at one instant,
-the jitters, the age of the kubelet and the moment of a restart are open, and a
-bug may need one of them. explore runs the scenario under many choices, and
-prints the distinct outcomes: the histories of statuses, starts, stops and
-exits. It also checks rules that the kubelet should obey, the invariants. For
-each failure it writes a witness, from which replay repeats the run byte for
-byte.
-
-Policies, in this order:
-` + policyHelp() + `
-An expectation is judged in the runs of the scenario as it is written: with
-restarts, outages and moves only if --judge-all is set.
-
-Invariants:
-` + invariantHelp() + `
-A known bug of the kubelet that breaks an invariant is listed as known, and is
-no failure: docs/bugs.md describes it.
-
-Output formats:
-  text  findings and outcomes for a terminal (default)
-  json  stable JSON, described in docs/explore.md
-  html  a page with the first run of each outcome: its timeline, where it parts
-        from the run as written, and what fails
-
-Exit codes:
-  0    no outcome fails
-  1    an expectation failed, or an invariant does not hold
-  2    invalid usage or an invalid file
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted; what was found until then is printed`,
-		Example: `  # Find the outcomes of a scenario
-  probesim explore web.yaml
-
-  # Repeat the run of a witness, and draw its timeline
-  probesim replay witnesses/web-5d194352082d.json
-
-  # Restart the kubelet at each instant, and nothing else
-  probesim explore web.yaml --policy canonical,restarts
-
-  # Search longer
-  probesim explore web.yaml --runs 100000 --time 10m
-
-  # Explore on three machines, and join what they found
-  probesim explore web.yaml --shard 0/3 -o json > 0.json
-  probesim merge 0.json 1.json 2.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("explore requires a scenario file or directory")
-			}
-			if slices.Contains(args, "") {
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) },
-	}
+func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(exploreOutputs, ", ")+".")
+	addOutput(cmd, &o.output, "text", exploreOutputs)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36.3 or v1.34.. (default the newest of the scenario)")
 	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
@@ -124,12 +71,58 @@ Exit codes:
 	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of runs at the same time")
 	flags.Lookup("parallel").DefValue = "number of CPUs"
-	cmd.RegisterFlagCompletionFunc("run", completeScenario)
-	for name, values := range map[string][]string{"output": exploreOutputs, "kubernetes": profile.Names(), "policy": outcomes.Policies(), "off": invariantNames()} {
+	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	return cmd
 }
+
+const exploreHelp = `Find the outcomes that a scenario can have. FILE is a scenario file or a
+directory.
+
+A run of a scenario is one of many. The order of what happens at one instant,
+the jitters, the age of the kubelet and the moment of a restart are open, and a
+bug may need one of them. explore runs the scenario under many choices, and
+prints the distinct outcomes: the histories of statuses, starts, stops and
+exits. It also checks rules that the kubelet should obey, the invariants. For
+each failure it writes a witness, from which replay repeats the run byte for
+byte.
+
+Policies, in this order:
+%sAn expectation is judged in the runs of the scenario as it is written: with
+restarts, outages and moves only if --judge-all is set.
+
+Invariants:
+%sA known bug of the kubelet that breaks an invariant is listed as known, and is
+no failure: docs/bugs.md describes it.
+
+Output formats:
+  text  findings and outcomes for a terminal (default)
+  json  stable JSON, described in docs/explore.md
+  html  a page with the first run of each outcome: its timeline, where it parts
+        from the run as written, and what fails
+
+Exit codes:
+  0    no outcome fails
+  1    an expectation failed, or an invariant does not hold
+  2    invalid usage or an invalid file
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted; what was found until then is printed`
+
+const exploreExamples = `  # Find the outcomes of a scenario
+  probesim explore web.yaml
+
+  # Repeat the run of a witness, and draw its timeline
+  probesim replay witnesses/web-5d194352082d.json
+
+  # Restart the kubelet at each instant, and nothing else
+  probesim explore web.yaml --policy canonical,restarts
+
+  # Search longer
+  probesim explore web.yaml --runs 100000 --time 10m
+
+  # Explore on three machines, and join what they found
+  probesim explore web.yaml --shard 0/3 -o json > 0.json
+  probesim merge 0.json 1.json 2.json`
 
 // policyHelp lists the policies for the help text.
 func policyHelp() string {
@@ -202,9 +195,39 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	results, err := o.exploreAll(ctx, cmd, list, options)
+	if err != nil {
+		return err
+	}
+	switch o.output {
+	case "json":
+		err = writeExplorations(cmd.OutOrStdout(), results)
+	case "html":
+		err = o.writePage(cmd, list, results)
+	}
+	if err != nil {
+		return err
+	}
+	bad, left := slices.ContainsFunc(results, (*outcomes.Result).Bad), len(list)-len(results)
+	over := fmt.Sprintf("%d of %d scenarios were not explored: --time %s is over", left, len(list), o.time)
+	switch {
+	case cmd.Context().Err() != nil:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
+	case bad:
+		if left > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", over)
+		}
+		return &exitError{code: exitFailed}
+	case left > 0:
+		return &exitError{exitBroken, errors.New(over)}
+	}
+	return nil
+}
+
+// exploreAll explores scenarios until the context is done, and writes the texts about them.
+func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration, options outcomes.Options) ([]*outcomes.Result, error) {
+	defer pool.CollectRarely()()
 	var results []*outcomes.Result
-	bad := false
 	for i, e := range list {
 		if ctx.Err() != nil {
 			break
@@ -214,7 +237,7 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 			if ctx.Err() != nil {
 				break
 			}
-			return &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
+			return nil, &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
 		}
 		switch {
 		case cmd.Context().Err() != nil:
@@ -222,51 +245,29 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		case ctx.Err() != nil:
 			r.Ended = "the maximum time"
 		}
-		results, bad = append(results, r), bad || r.Bad()
+		results = append(results, r)
 		if o.output == "text" {
 			if i > 0 {
 				fmt.Fprintln(cmd.OutOrStdout())
 			}
 			if err := o.writeText(cmd, &e, r); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	switch o.output {
-	case "json":
-		if err := writeExplorations(cmd.OutOrStdout(), results); err != nil {
-			return writeError(err)
-		}
-	case "html":
-		if err := o.writePage(cmd, list, results); err != nil {
-			return err
-		}
-	}
-	if left := len(list) - len(results); left > 0 && bad && cmd.Context().Err() == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %d of %d scenarios were not explored: --time %s is over\n", left, len(list), o.time)
-	}
-	switch {
-	case cmd.Context().Err() != nil:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
-	case bad:
-		return &exitError{code: exitFailed}
-	case len(results) < len(list):
-		return &exitError{exitBroken, fmt.Errorf("%d of %d scenarios were not explored: --time %s is over", len(list)-len(results), len(list), o.time)}
-	}
-	return nil
+	return results, nil
 }
 
 // parse returns the options of the explorations, and the maximum time. The error lists all invalid flags.
 func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration, err error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !slices.Contains(exploreOutputs, o.output) {
-		wrong("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
+	if err := checkOutput(o.output, exploreOutputs); err != nil {
+		errs = append(errs, err)
 	}
 	if o.parallel < 1 {
 		wrong("--parallel must be at least 1")
 	}
-	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.time != "" {
 		if limit, err = value.ParseDuration(o.time); err == nil && limit == 0 {
 			err = errors.New("must be greater than 0s")
@@ -306,24 +307,24 @@ func parseShard(text string) (shard, shards int, err error) {
 
 // explorations loads the scenarios and selects their versions.
 func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exploration, error) {
-	s := selection{}
+	s := runner.Selection{}
 	var err error
 	if o.pattern != "" {
-		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
+		if s.Pattern, err = regexp.Compile(o.pattern); err != nil {
 			return nil, fmt.Errorf("--run: %s", printable.Text(err.Error()))
 		}
 	}
-	if s.versions, err = parseVersions(o.kubernetes); err != nil {
+	if s.Versions, err = parseVersions(o.kubernetes); err != nil {
 		return nil, fmt.Errorf("--kubernetes: %w", err)
 	}
 	all, _, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was explored\n%w", err)}
+		return nil, nothing("explored", err)
 	}
 	var list []exploration
 	files := map[string][]byte{}
 	for _, scenario := range all {
-		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
+		if !s.Matches(scenario) {
 			continue
 		}
 		if _, read := files[scenario.File]; !read && scenario.File != scenarios.Stdin {
@@ -331,9 +332,9 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 				return nil, &exitError{exitUsage, err}
 			}
 		}
-		versions := s.versions
+		versions := s.Versions
 		if versions == nil {
-			versions = withoutPreviews(planned(scenario), 1)
+			versions = runner.WithoutPreviews(runner.Planned(scenario), 1)
 			versions = versions[len(versions)-1:]
 		}
 		for _, version := range versions {
@@ -342,7 +343,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		}
 	}
 	if len(list) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no scenario name matches %q; the scenarios are: %s", o.pattern, few(names(all)))}
+		return nil, &exitError{exitUsage, s.NoMatch(all)}
 	}
 	return list, nil
 }
@@ -353,11 +354,17 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ou
 	if err != nil {
 		return nil, err
 	}
-	progress := newExploreProgress(stderr, e.subject.Plan.Scenario.Metadata.Name)
-	defer progress.stop()
-	p := pool{parallel: o.parallel, ahead: 64 * o.parallel}
-	err = inOrder(ctx, x.Tasks(), p, func(a *account) *outcomes.Part { return x.Do(ctx, a.number) }, func(_ int, part *outcomes.Part) error {
-		progress.add(part.Runs(), x.Add(part))
+	var runs, found atomic.Int64
+	start := time.Now()
+	progress := terminal.NewLine(stderr, false, func() string {
+		rate := float64(runs.Load()) / max(time.Since(start).Seconds(), 0.001)
+		return fmt.Sprintf("%s: %d runs, %.0f a second, %d outcomes", e.subject.Plan.Scenario.Metadata.Name, runs.Load(), rate, found.Load())
+	})
+	defer progress.Stop()
+	p := pool.Options{Parallel: o.parallel, Ahead: 64 * o.parallel}
+	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *outcomes.Part { return x.Do(ctx, a.Number) }, func(_ int, part *outcomes.Part) error {
+		runs.Add(int64(part.Runs()))
+		found.Add(int64(x.Add(part)))
 		return nil
 	})
 	return x.Result(), err
@@ -384,7 +391,7 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 		}
 	}
 	w := cmd.OutOrStdout()
-	err := outcomes.Text(safeText(w), r, outcomes.TextOptions{Options: textOptions(w), All: o.all, Replay: replay})
+	err := outcomes.Text(terminal.Safe(w), r, outcomes.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
 	if failed != nil {
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", failed)}
 	}
@@ -405,10 +412,10 @@ func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcom
 		return "", err
 	}
 	name := filepath.Join(o.witness, w.Scenario+"-"+outcome.ID+".json")
-	if err := writeFile(context.WithoutCancel(cmd.Context()), name, w.JSON(), true); err != nil {
+	if err := files.Write(context.WithoutCancel(cmd.Context()), name, w.JSON(), true); err != nil {
 		return "", err
 	}
-	return "probesim replay " + quote(filepath.ToSlash(name)), nil
+	return "probesim replay " + simulate.Quote(filepath.ToSlash(name)), nil
 }
 
 // explorationsFile is the JSON output of explore and of merge.
@@ -422,11 +429,8 @@ type explorationsFile struct {
 const explorationsKind = "ExplorationList"
 
 func writeExplorations(w io.Writer, results []*outcomes.Result) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
 	if results == nil {
 		results = []*outcomes.Result{}
 	}
-	return e.Encode(explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
+	return writeJSON(w, explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
 }

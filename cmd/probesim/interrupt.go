@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
+
+	"probesim.dev/internal/runner/cleanup"
 )
 
 // patience is how long an interrupted command may take to end by itself and to print what it has. Then the process ends.
@@ -32,61 +33,7 @@ func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(c
 	case <-signals:
 	case <-time.After(patience):
 	}
-	cleanUp.run()
+	cleanup.Process.Run()
 	fmt.Fprintln(stderr, "probesim: interrupted")
 	return exitInterrupted
-}
-
-// cleanUp holds what to do before an interrupted process ends.
-var cleanUp = newCleanUps()
-
-// grace is how long the end of the process waits for work that must not be cut in two.
-const grace = 200 * time.Millisecond
-
-// cleanUps are functions to call before the process ends early.
-type cleanUps struct {
-	held chan struct{} // full during work that must not be cut in two
-
-	mu   sync.Mutex
-	last int
-	list map[int]func()
-}
-
-func newCleanUps() *cleanUps { return &cleanUps{held: make(chan struct{}, 1), list: map[int]func(){}} }
-
-// add adds a function, and returns a function that removes it again. Functions must not wait for anything: the process may end
-// because something hangs.
-func (c *cleanUps) add(f func()) (remove func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	number := c.last
-	c.list[number] = f
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.list, number)
-	}
-}
-
-// hold delays the end of the process, for at most the grace, until the returned function is called. It waits forever if the process
-// is ending already.
-func (c *cleanUps) hold() (release func()) {
-	c.held <- struct{}{}
-	return func() { <-c.held }
-}
-
-// run calls the functions, the last one first. Afterwards hold waits forever.
-func (c *cleanUps) run() {
-	select {
-	case c.held <- struct{}{}:
-	case <-time.After(grace):
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for number := c.last; number > 0; number-- {
-		if f := c.list[number]; f != nil {
-			f()
-		}
-	}
 }

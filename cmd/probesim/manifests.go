@@ -15,7 +15,9 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/simulate"
 )
 
 // manifestReader reads the manifests that a command line names.
@@ -107,7 +109,7 @@ func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
 // passOver names files without an object of Kubernetes.
 func (r manifestReader) passOver(names []string) {
 	if len(names) > 0 {
-		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", few(names))
+		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", printable.Few(names))
 	}
 }
 
@@ -140,11 +142,11 @@ func (r manifestReader) manifestsIn(dir string) ([]string, error) {
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
+			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), files.Pathless(err))
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir() && isChart(name):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), quote(name), r.onStdin))
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), simulate.Quote(name), r.onStdin))
 			return filepath.SkipDir
 		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,8 @@ import (
 	"probesim.dev/incident"
 	"probesim.dev/incident/reconstruct"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
@@ -50,23 +51,23 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		}
 	}
 	if len(pods) > mostReconstructed && o.pod == "" {
-		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "probesim: reconstructing %d of %d pods in trouble; choose another one with --pod\n", mostReconstructed, len(pods))
+		fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "probesim: reconstructing %d of %d pods in trouble; choose another one with --pod\n", mostReconstructed, len(pods))
 		pods = pods[:mostReconstructed]
 	}
 	command := "probesim incident"
 	for _, p := range paths {
-		command += " " + quote(p)
+		command += " " + simulate.Quote(p)
 	}
 	var all []*reconstruction
-	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
-	defer progress.stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	progress := terminal.NewCounter(cmd.ErrOrStderr(), len(pods), "pods")
+	defer progress.Stop()
+	defer pool.CollectRarely()()
 	left := reconstructEffort // which the pods share
 	for i, p := range reconstruct.Simplest(pods) {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
 		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: max(left/(len(pods)-i), 1), Progress: func(percent int) {
-			progress.note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
+			progress.Note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
 		}})
 		if r.result != nil {
 			left -= r.result.Effort
@@ -79,7 +80,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		case err != nil:
 			r.problem = "no scenario of it can be run: " + strings.Split(err.Error(), "\n")[0]
 		}
-		progress.step()
+		progress.Step()
 	}
 	return inPodOrder(all, pods), nil
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/report"
-	"probesim.dev/scenarios"
 )
 
 var screenshots = flag.Bool("screenshots", false, "write the pictures of the documentation into docs; look at them")
@@ -81,21 +79,10 @@ func written(t *testing.T, text string) string {
 
 // colored returns the output of the command about a scenario on a terminal with colors.
 func colored(t *testing.T, path, pattern string) string {
-	all, err := scenarios.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs, err := (&selection{pattern: regexp.MustCompile(pattern)}).jobs(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := newRun()
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	out := newOutput(cmd, jobs[:1], runOptions{output: "timeline"})
-	defer out.progress.stop()
-	out.text = report.Options{Width: 100, Color: true}
-	return string(out.run(newBudget(defaultMemory).account(t.Context(), 0), jobs[0]).text)
+	t.Setenv("COLUMNS", "100")
+	var out bytes.Buffer
+	execute(t.Context(), []string{"run", path, "--run", pattern, "--kubernetes", "v1.37", "-o", "timeline", "--color", "always"}, &out, io.Discard)
+	return out.String()
 }
 
 var escape = regexp.MustCompile("\x1b\\[([0-9]+)m")
