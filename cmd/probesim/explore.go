@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -88,11 +87,13 @@ each failure it writes a witness, from which replay repeats the run byte for
 byte.
 
 Policies, in this order:
-%sAn expectation is judged in the runs of the scenario as it is written: with
+%s
+An expectation is judged in the runs of the scenario as it is written: with
 restarts, outages and moves only if --judge-all is set.
 
 Invariants:
-%sA known bug of the kubelet that breaks an invariant is listed as known, and is
+%s
+A known bug of the kubelet that breaks an invariant is listed as known, and is
 no failure: docs/bugs.md describes it.
 
 Output formats:
@@ -307,15 +308,11 @@ func parseShard(text string) (shard, shards int, err error) {
 
 // explorations loads the scenarios and selects their versions.
 func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exploration, error) {
-	s := runner.Selection{}
-	var err error
-	if o.pattern != "" {
-		if s.Pattern, err = regexp.Compile(o.pattern); err != nil {
-			return nil, fmt.Errorf("--run: %s", printable.Text(err.Error()))
-		}
-	}
-	if s.Versions, err = parseVersions(o.kubernetes); err != nil {
-		return nil, fmt.Errorf("--kubernetes: %w", err)
+	run := o.runOptions
+	run.output = ""
+	s, err := run.parse()
+	if err != nil {
+		return nil, err
 	}
 	all, _, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -118,7 +117,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	}
 	if o.output == "text" || o.output == "timeline" { // at once: the search takes a while
 		if err := o.writeRecording(cmd.OutOrStdout(), rec); err != nil {
-			return writeError(err)
+			return err
 		}
 	}
 	var found []*reconstruction
@@ -130,7 +129,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 		return interrupted
 	}
 	if err := o.write(cmd, rec, found); err != nil {
-		return writeError(err)
+		return err
 	}
 	if interrupted != nil || o.scenario == "" && o.output != "scenario" {
 		return interrupted
@@ -295,46 +294,18 @@ func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found [
 
 // readRecordings reads the files of a recording.
 func readRecordings(stdin io.Reader, paths []string) ([]incident.File, error) {
-	var files []incident.File
+	var list []incident.File
 	var errs []error
 	for _, path := range paths {
-		f, err := readRecording(stdin, path)
+		data, err := readFile(stdin, path, incident.MaxFile, ": leave out the pods and the time that you do not need")
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		files = append(files, f)
-	}
-	return files, errors.Join(errs...)
-}
-
-func readRecording(stdin io.Reader, path string) (incident.File, error) {
-	name, from := path, stdin
-	if path == "-" {
-		name = "stdin"
-	} else {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
-		case info.IsDir():
-			return incident.File{}, fmt.Errorf("%s is a directory: specify the files in it", printable.Text(path))
-		case !info.Mode().IsRegular():
-			return incident.File{}, fmt.Errorf("%s is not a regular file: pass it through stdin with -", printable.Text(path))
+		if path == "-" {
+			path = "stdin"
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
-		}
-		defer f.Close()
-		from = f
+		list = append(list, incident.File{Name: path, Data: data})
 	}
-	data, err := io.ReadAll(io.LimitReader(from, incident.MaxFile+1))
-	switch {
-	case err != nil:
-		return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(name), files.Pathless(err))
-	case len(data) > incident.MaxFile:
-		return incident.File{}, fmt.Errorf("%s is larger than %d MiB: leave out the pods and the time that you do not need", printable.Text(name), incident.MaxFile>>20)
-	}
-	return incident.File{Name: name, Data: data}, nil
+	return list, errors.Join(errs...)
 }

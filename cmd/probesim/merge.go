@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios"
 )
@@ -121,7 +119,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
-		data, err := readResult(path)
+		data, err := readFile(nil, path, maxResult, "")
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -154,24 +152,6 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 
 // maxResult is the maximum size of a result of explore, in bytes.
 const maxResult = 256 << 20
-
-// readResult reads a result of explore.
-func readResult(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
-	case info.Size() > maxResult:
-		return nil, fmt.Errorf("%s: is larger than %d MiB", printable.Text(path), maxResult>>20)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
-	}
-	return data, nil
-}
 
 // orOther returns the error of a file that does not decode, or that of a file of another kind.
 func orOther(err error) error {

@@ -20,12 +20,10 @@ func (o *compareOptions) pairs(before, after []check.File) (pairs [2][]*runner.J
 	if o.scenario == "" {
 		return pairs, nil
 	}
-	var s runner.Selection
-	if s.Seeds, err = parseSeeds(o.seed); err != nil {
-		return pairs, fmt.Errorf("--seed: %w", err)
-	}
-	if s.Versions, err = parseVersions(o.kubernetes); err != nil {
-		return pairs, fmt.Errorf("--kubernetes: %w", err)
+	run := runOptions{seed: o.seed, kubernetes: o.kubernetes, parallel: o.parallel}
+	s, err := run.parse()
+	if err != nil {
+		return pairs, err
 	}
 	for i, files := range [][]check.File{before, after} {
 		var options scenarios.LoadOptions

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
 )
 
 var screenshots = flag.Bool("screenshots", false, "write the pictures of the documentation into docs; look at them")

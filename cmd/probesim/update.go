@@ -98,8 +98,5 @@ func writeUpdates(cmd *cobra.Command, names []string, old [][]byte, results []re
 	}
 	out := terminal.Safe(cmd.OutOrStdout())
 	_, err := fmt.Fprintf(out, "%sUpdated %d of %d observed expectations.\n\n", diffs, changed, observed)
-	if err != nil {
-		return writeError(err)
-	}
-	return nil
+	return err
 }

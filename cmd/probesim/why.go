@@ -121,10 +121,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 			err = report.Notes(cmd.OutOrStdout(), run.Plan.Notes(), text)
 		}
 	}
-	if err != nil {
-		return writeError(err)
-	}
-	return nil
+	return err
 }
 
 // explain runs the jobs until one has what to explain.

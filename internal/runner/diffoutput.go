@@ -45,12 +45,7 @@ func Diff(ctx context.Context, list []Comparison, o DiffOptions) (report.Outcome
 }
 
 func newDiffOutput(list []Comparison, o DiffOptions) *diffOutput {
-	if o.Stdout == nil {
-		o.Stdout = io.Discard
-	}
-	if o.Stderr == nil {
-		o.Stderr = io.Discard
-	}
+	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
 	var jobs []*Job
 	for _, c := range list {
 		jobs = append(jobs, c.jobs...)

@@ -19,7 +19,7 @@ func (out *output) finish(interrupted bool) (report.Outcome, error) {
 	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
 		out.addSkipped()
 	}
-	worst := out.outcome()
+	worst := report.Worst(out.cases)
 	err := out.summarizeRest()
 	out.cases = append(out.cases, invalidCases(out.invalid)...)
 	if err == nil {
@@ -106,17 +106,6 @@ func (out *output) completed() int {
 		}
 	}
 	return n
-}
-
-// outcome returns the worst outcome of the cases.
-func (out *output) outcome() report.Outcome {
-	worst := report.OK
-	for i := range out.cases {
-		if o := out.cases[i].Outcome(); o == report.Broken || o == report.Failed && worst == report.OK {
-			worst = o
-		}
-	}
-	return worst
 }
 
 // invalidCases returns a case for each invalid file.

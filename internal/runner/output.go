@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -102,12 +103,7 @@ func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) 
 }
 
 func newOutput(jobs []*Job, o Options) *output {
-	if o.Stdout == nil {
-		o.Stdout = io.Discard
-	}
-	if o.Stderr == nil {
-		o.Stderr = io.Discard
-	}
+	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
 	out := &output{format: o.Format, verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout, stderr: o.Stderr, jobs: jobs, invalid: o.Invalid}
 	if out.format == "" {
 		out.format = "timeline"

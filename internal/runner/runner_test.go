@@ -62,8 +62,7 @@ func TestPanicIsCaught(t *testing.T) {
 			t.Errorf("no %q in %v", want, run.Err)
 		}
 	}
-	out := &output{cases: []report.Case{{Runs: []*report.Run{run}}}}
-	if got := out.outcome(); got != report.Broken {
+	if got := report.Worst([]report.Case{{Runs: []*report.Run{run}}}); got != report.Broken {
 		t.Errorf("the outcome of all runs is %s", got)
 	}
 }
