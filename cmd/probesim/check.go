@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -54,10 +53,19 @@ var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sari
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check MANIFEST...",
-		Short: "Check whether the probe settings of manifests are enough",
-		Long: `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
+	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, requireManifests,
+		func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) })
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
+	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
+	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
+	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
+	return cmd
+}
+
+const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
 directory, or - for stdin. You need no scenario.
 
 For each container with probes, check prints how long a start may take, which
@@ -96,8 +104,9 @@ Exit codes:
   1    a requirement is not met, or a finding is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Check a manifest
+  130  interrupted`
+
+const checkExamples = `  # Check a manifest
   probesim check deployment.yaml
 
   # Check the output of Helm
@@ -114,31 +123,11 @@ Exit codes:
   probesim run witnesses/orders-app-start-always-above.yaml
 
   # Take the worst of several versions of Kubernetes, on slow nodes
-  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
-		Args:              requireManifests,
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
-	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
-	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
-	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
-	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
-	return cmd
-}
+  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
 
 // requireManifests rejects a command line without manifests.
 func requireManifests(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return fmt.Errorf("%s requires a manifest: a file, a directory, or - for stdin", cmd.Name())
-	case slices.Contains(args, ""):
-		return errors.New("a path is empty; is a shell variable unset?")
-	}
-	return nil
+	return someFiles(cmd.Name()+" requires a manifest: a file, a directory, or - for stdin")(cmd, args)
 }
 
 // addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
@@ -148,8 +137,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	flags.StringVar(&o.start, "start", "", "How long your program takes to start: a `duration`, or a range such as 45s..70s.")
 	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of containers at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	addParallel(cmd, &o.parallel, "containers")
 	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -73,6 +74,12 @@ func checkOutput(output string, formats []string) error {
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// addParallel adds the flag --parallel.
+func addParallel(cmd *cobra.Command, parallel *int, what string) {
+	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
+	cmd.Flags().Lookup("parallel").DefValue = "number of CPUs"
 }
 
 // addMemory adds the flag --max-memory.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -68,8 +67,7 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
 	flags.StringVar(&o.witness, "witness", "witnesses", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of runs at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

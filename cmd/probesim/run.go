@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,9 +158,7 @@ const runExamples = `  # Draw the timeline of a scenario
 
 // addLimits adds the flags that limit how much is done at the same time.
 func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
-	flags := cmd.Flags()
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	addParallel(cmd, &o.parallel, what)
 	addMemory(cmd, &o.memory)
 }
 

@@ -3,20 +3,17 @@ package main
 import (
 	"bytes"
 	"flag"
-	"html"
 	"image"
 	"image/png"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-var screenshots = flag.Bool("screenshots", false, "write the pictures of the documentation into docs; look at them")
+var screenshots = flag.Bool("screenshots", false, "write the picture of the documentation into docs; look at it")
 
-// TestPageScreenshots takes the pictures in docs. To update them, run
+// TestPageScreenshots takes the picture in docs. To update it, run
 //
 //	go test ./cmd/probesim -run TestPageScreenshots -screenshots
 func TestPageScreenshots(t *testing.T) {
@@ -37,14 +34,8 @@ func TestPageScreenshots(t *testing.T) {
 	b.screenshot(filepath.Join(dir, "report.png"), "")
 	b.clean()
 
-	b.open(written(t, terminalPage(colored(t, ofLibrary+"quickstart/exec-liveness.yaml", "^exec-liveness$"))))
-	b.screenshot(filepath.Join(dir, "timeline.png"), "pre")
-	b.clean()
-
-	for _, name := range []string{"report.png", "timeline.png"} {
-		if n := colors(t, filepath.Join(dir, name)); n < 20 {
-			t.Errorf("%s is empty: it has %d colors", name, n)
-		}
+	if n := colors(t, filepath.Join(dir, "report.png")); n < 20 {
+		t.Errorf("the picture is empty: it has %d colors", n)
 	}
 }
 
@@ -76,33 +67,6 @@ func written(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return "file://" + filepath.ToSlash(name)
-}
-
-// colored returns the output of the command about a scenario on a terminal with colors.
-func colored(t *testing.T, path, pattern string) string {
-	t.Setenv("COLUMNS", "100")
-	var out bytes.Buffer
-	execute(t.Context(), []string{"run", path, "--run", pattern, "--kubernetes", "v1.37", "-o", "timeline", "--color", "always"}, &out, io.Discard)
-	return out.String()
-}
-
-var escape = regexp.MustCompile("\x1b\\[([0-9]+)m")
-
-// terminalPage returns a page that shows text like a terminal.
-func terminalPage(text string) string {
-	classes := map[string]string{"1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow"}
-	text = escape.ReplaceAllStringFunc(html.EscapeString(text), func(s string) string {
-		if c := classes[escape.FindStringSubmatch(s)[1]]; c != "" {
-			return `<span class="` + c + `">`
-		}
-		return "</span>"
-	})
-	return `<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><style>
-body { margin: 0; background: #16191f; }
-pre { margin: 0; padding: 18px 22px; width: max-content; font: 14px/17px "DejaVu Sans Mono", monospace; color: #dfe3ea; background: #16191f; }
-.bold { font-weight: bold; color: #fff; } .dim { color: #8b95a5; } .red { color: #ff6d67; } .green { color: #5fd38d; } .yellow { color: #f2c55c; }
-</style><pre><span class="dim">$</span> probesim run exec-liveness.yaml
-` + strings.TrimRight(text, "\n") + `</pre>`
 }
 
 // colors counts the colors of a picture.

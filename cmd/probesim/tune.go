@@ -23,10 +23,14 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "tune MANIFEST... --require REQUIREMENTS",
-		Short: "Find probe settings that meet requirements",
-		Long: `Find probe settings that meet requirements, such as a start of up to 70s and a
+	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, requireManifests,
+		func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) })
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
+	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
+	return cmd
+}
+
+const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
 stdin. The requirements are those of check: see 'probesim check --help'. The
 annotation probesim.dev/require of a workload or of its pod template replaces
@@ -55,8 +59,9 @@ Exit codes:
   1    no setting meets the requirements of a workload
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Find settings for a program that takes up to 70 s to start
+  130  interrupted`
+
+const tuneExamples = `  # Find settings for a program that takes up to 70 s to start
   probesim tune deployment.yaml --require 'start>=70s'
 
   # Kill a hung container within 45 s, and none that stalls for up to 15 s
@@ -67,16 +72,7 @@ Exit codes:
   kubectl patch deployment orders --patch-file patch.yaml
 
   # Change the manifest
-  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`,
-		Args:              requireManifests,
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) },
-	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
-	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
-	return cmd
-}
+  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
 func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	options, err := o.parse(tuneOutputs...)

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
@@ -49,7 +47,7 @@ func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
 	return writeObserved(cmd, seen)
 }
 
-// writeObserved writes the observations into their files.
+// writeObserved writes the observations into their files, all or none, and prints the diffs.
 func writeObserved(cmd *cobra.Command, all *runner.Observations) error {
 	var names []string
 	byFile := map[string][]expect.Observation{}
@@ -59,36 +57,26 @@ func writeObserved(cmd *cobra.Command, all *runner.Observations) error {
 		}
 		byFile[at.File] = append(byFile[at.File], all.Agreed(at))
 	}
-	results, old := make([]refresh.Result, len(names)), make([][]byte, len(names))
-	var wrong []string
-	for i, name := range names {
-		data, err := scenarios.ReadFile(name)
+	changed, diffs := 0, ""
+	var writes []*files.Replacement
+	var wrong []error
+	for _, name := range names {
+		old, err := scenarios.ReadFile(name)
 		if err != nil {
-			err = fmt.Errorf("%s: cannot be read: %w", printable.Text(name), err)
-		} else {
-			old[i] = data
-			results[i], err = refresh.File(name, data, byFile[name])
+			wrong = append(wrong, unreadable(name, err))
+			continue
 		}
+		r, err := refresh.File(name, old, byFile[name])
 		if err != nil {
-			wrong = append(wrong, err.Error())
+			wrong = append(wrong, err)
+		} else if r.Changed > 0 {
+			changed += r.Changed
+			diffs += r.Diff
+			writes = append(writes, &files.Replacement{Path: name, Old: old, New: r.Text})
 		}
 	}
 	if wrong != nil {
-		return &exitError{exitUsage, errors.New("nothing was updated\n" + strings.Join(wrong, "\n"))}
-	}
-	return writeUpdates(cmd, names, old, results, len(all.Order))
-}
-
-// writeUpdates writes the changed files, all or none, and prints the diffs.
-func writeUpdates(cmd *cobra.Command, names []string, old [][]byte, results []refresh.Result, observed int) error {
-	changed, diffs := 0, ""
-	var writes []*files.Replacement
-	for i, r := range results {
-		if r.Changed > 0 {
-			changed += r.Changed
-			diffs += r.Diff
-			writes = append(writes, &files.Replacement{Path: names[i], Old: old[i], New: r.Text})
-		}
+		return &exitError{exitUsage, fmt.Errorf("nothing was updated\n%w", errors.Join(wrong...))}
 	}
 	switch err := files.Replace(cmd.Context(), writes...); {
 	case errors.Is(err, files.ErrInterrupted):
@@ -96,7 +84,6 @@ func writeUpdates(cmd *cobra.Command, names []string, old [][]byte, results []re
 	case err != nil:
 		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
 	}
-	out := terminal.Safe(cmd.OutOrStdout())
-	_, err := fmt.Fprintf(out, "%sUpdated %d of %d observed expectations.\n\n", diffs, changed, observed)
+	_, err := fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "%sUpdated %d of %d observed expectations.\n\n", diffs, changed, len(all.Order))
 	return err
 }

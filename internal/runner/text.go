@@ -98,49 +98,48 @@ func (out *output) writeFailures(expectations []report.Expectation, err error, r
 
 // stream runs the only job and writes its trace while it runs.
 func (out *output) stream(a *pool.Account, j *Job) finished {
-	w := bufio.NewWriterSize(out.stdout, 1<<16)
-	var record, line []byte
-	var failed error
-	sink := func(r *trace.Record) {
-		record = trace.AppendJSON(record[:0], r)
-		line = append(printable.JSON(line[:0], record), '\n')
-		if _, err := w.Write(line); err != nil && failed == nil {
-			failed = err
-		}
-	}
+	w := newTraceWriter(out.stdout)
 	cancel := a.Cancelable()
 	defer cancel()
 	advance := out.progress.Virtual()
-	s := j.Simulate(a, out.verbose, sink, func(t virtual.Time) {
+	s := j.Simulate(a, out.verbose, w.add, func(t virtual.Time) {
 		advance(t)
-		if err := w.Flush(); err != nil {
-			failed = err
+		if w.Flush() != nil {
 			cancel() // the reader is gone
 		}
 	})
-	if failed == nil {
-		failed = w.Flush()
-	}
-	m := finished{run: s.Report(), results: s.Results, err: failed}
+	m := finished{run: s.Report(), results: s.Results, err: w.Flush()}
 	m.run.Records = nil
 	return m
 }
 
 // writeTrace writes the trace of one of several runs, with a header before it.
 func writeTrace(stdout io.Writer, p *scenarios.Plan, records []trace.Record) error {
-	w := bufio.NewWriterSize(stdout, 1<<16)
-	record := trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
-		File: p.Scenario.File, Line: p.Scenario.Line})
-	line := append(printable.JSON(nil, record), '\n')
-	if _, err := w.Write(line); err != nil {
-		return err
-	}
+	w := newTraceWriter(stdout)
+	w.line(trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+		File: p.Scenario.File, Line: p.Scenario.Line}))
 	for i := range records {
-		record = trace.AppendJSON(record[:0], &records[i])
-		line = append(printable.JSON(line[:0], record), '\n')
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
+		w.add(&records[i])
 	}
 	return w.Flush()
+}
+
+// traceWriter writes the lines of a trace. Flush returns the first error.
+type traceWriter struct {
+	*bufio.Writer
+	record, text []byte
+}
+
+func newTraceWriter(w io.Writer) *traceWriter {
+	return &traceWriter{Writer: bufio.NewWriterSize(w, 1<<16)}
+}
+
+func (w *traceWriter) add(r *trace.Record) {
+	w.record = trace.AppendJSON(w.record[:0], r)
+	w.line(w.record)
+}
+
+func (w *traceWriter) line(record []byte) {
+	w.text = append(printable.JSON(w.text[:0], record), '\n')
+	w.Write(w.text)
 }

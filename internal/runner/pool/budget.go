@@ -29,10 +29,10 @@ type budget struct {
 	first int   // number of the run that may use the reserved part
 }
 
-func newBudget(total Memory) *budget {
-	total = cmp.Or(total, DefaultMemory)
+func newBudget(o Options) *budget {
+	total := cmp.Or(o.Memory, DefaultMemory)
 	m := int64(total)
-	b := &budget{total: total, perRun: m / 100 * 55, shared: m / 100 * 20, factor: 1}
+	b := &budget{total: total, perRun: m / 100 * 55, shared: m / 100 * 20, factor: cmp.Or(o.Factor, 1)}
 	b.freed = sync.NewCond(&b.mu)
 	return b
 }
@@ -47,7 +47,9 @@ type Account struct {
 }
 
 // Alone returns the account of the only run.
-func Alone(ctx context.Context, total Memory) *Account { return newBudget(total).account(ctx, 0) }
+func Alone(ctx context.Context, total Memory) *Account {
+	return newBudget(Options{Memory: total}).account(ctx, 0)
+}
 
 // Context returns the context of the work. It is done when the work is to end.
 func (a *Account) Context() context.Context { return a.ctx }

@@ -46,7 +46,7 @@ func TestParseMemory(t *testing.T) {
 // part is full.
 func TestLaterRunsWaitForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(1000) // 550 for the first run, 200 for the others
+		b := newBudget(Options{Memory: 1000}) // 550 for the first run, 200 for the others
 		first, second, third := b.account(t.Context(), 0), b.account(t.Context(), 1), b.account(t.Context(), 2)
 		reserve := func(a *Account, bytes int64) *atomic.Bool {
 			var done atomic.Bool

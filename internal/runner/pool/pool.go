@@ -27,86 +27,59 @@ func (o Options) limited() Options {
 	return o
 }
 
+// task is one call of work.
+type task[T any] struct {
+	account *Account
+	result  chan T
+}
+
 // InOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number of a call is that of its
 // account, which holds its memory until its result is emitted. When ctx is done, InOrder starts no more work and emits the results
 // up to the first missing one. It stops when emit returns an error; the contexts of the accounts are done then.
 func InOrder[T any](ctx context.Context, n int, o Options, work func(*Account) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	o = o.limited()
-	budget := newBudget(o.Memory)
-	budget.factor = o.Factor
-	results := make([]chan T, n)
-	for i := range results {
-		results[i] = make(chan T, 1)
-	}
 	started := make(chan struct{}, o.Ahead) // started and not yet emitted
-	next := make(chan int)
-	go deal(ctx, n, started, next)
+	tasks, next := make(chan task[T], o.Ahead), make(chan task[T])
+	go deal(ctx, n, newBudget(o), started, tasks, next)
 
 	var workers sync.WaitGroup
-	accounts := make([]*Account, n)
-	for i := range accounts {
-		accounts[i] = budget.account(ctx, i)
-	}
 	for range min(o.Parallel, n) {
 		workers.Go(func() {
-			for i := range next {
-				results[i] <- work(accounts[i])
+			for t := range next {
+				t.result <- work(t.account)
 			}
 		})
 	}
-	finished := make(chan struct{})
-	go func() {
-		workers.Wait()
-		close(finished)
-	}()
-	defer func() {
-		cancel()
-		<-finished
-	}()
-	for i, result := range results {
-		r, ok := receive(result, finished)
-		if !ok {
-			return nil
-		}
+	defer workers.Wait()
+	defer cancel()
+	for t := range tasks {
+		r := <-t.result
 		<-started
-		if err := emit(i, r); err != nil {
+		if err := emit(t.account.Number, r); err != nil {
 			return err
 		}
-		accounts[i].emitted()
+		t.account.emitted()
 	}
 	return nil
 }
 
-// deal sends the numbers below n to next, while started has room.
-func deal(ctx context.Context, n int, started chan<- struct{}, next chan<- int) {
+// deal sends n tasks to the workers through next, while started has room. tasks are those that a worker has taken.
+func deal[T any](ctx context.Context, n int, b *budget, started chan<- struct{}, tasks, next chan<- task[T]) {
+	defer close(tasks)
 	defer close(next)
 	for i := range n {
+		t := task[T]{b.account(ctx, i), make(chan T, 1)}
 		select {
 		case started <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 		select {
-		case next <- i:
+		case next <- t:
+			tasks <- t // has room, as started had
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// receive waits for a result. It reports false if all work finished without one.
-func receive[T any](result <-chan T, finished <-chan struct{}) (T, bool) {
-	select {
-	case r := <-result:
-		return r, true
-	case <-finished:
-	}
-	select {
-	case r := <-result:
-		return r, true
-	default:
-		var none T
-		return none, false
 	}
 }

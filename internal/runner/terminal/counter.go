@@ -20,7 +20,12 @@ type Counter struct {
 // NewCounter returns a counter from 0 to a total, such as "of 3 pods".
 func NewCounter(w io.Writer, total int, what string) *Counter {
 	c := &Counter{total: total, what: what}
-	c.Line = NewLine(w, false, func() string { return c.String() + c.note() })
+	c.Line = NewLine(w, false, func() string {
+		text := c.String()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return text + c.extra
+	})
 	return c
 }
 
@@ -37,12 +42,6 @@ func (c *Counter) Note(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.extra = text
-}
-
-func (c *Counter) note() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.extra
 }
 
 func (c *Counter) String() string {
