@@ -77,6 +77,8 @@ var inside = map[string]string{
 	"node net":             "http.Hijacker has a net.Conn in its signature",
 	"node runtime":         "names the places of the user's calls in errors",
 
+	"internal/long os": "tells tests the size of their samples; only they import it",
+
 	"sim/internal/coroutine runtime": "ends coroutines that nothing refers to; no simulation uses them any more",
 
 	"explore/outcomes runtime/debug": "shows the place of a panic in the error of a run",

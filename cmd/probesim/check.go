@@ -53,7 +53,7 @@ var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sari
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, requireManifests,
+	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, someFiles("check requires a manifest: a file, a directory, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) })
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
@@ -124,11 +124,6 @@ const checkExamples = `  # Check a manifest
 
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
-
-// requireManifests rejects a command line without manifests.
-func requireManifests(cmd *cobra.Command, args []string) error {
-	return someFiles(cmd.Name()+" requires a manifest: a file, a directory, or - for stdin")(cmd, args)
-}
 
 // addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
 func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {

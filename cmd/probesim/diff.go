@@ -19,7 +19,7 @@ func newDiff() *cobra.Command {
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
-	addOutput(cmd, &o.output, "text", diffOutputs)
+	addOutput(cmd, &o.output, "text", runner.DiffFormats)
 	o.addApp(cmd)
 	o.addLimits(cmd, "comparisons")
 	return cmd
@@ -68,13 +68,11 @@ const diffExamples = `  # Compare the oldest and the newest version
   # Compare all scenarios of a directory whose name contains "restart"
   probesim diff scenarios/ --run restart`
 
-var diffOutputs = []string{"text", "lines", "json"}
-
 func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
-	if err := checkOutput(o.output, diffOutputs); err != nil {
+	if err := checkOutput(o.output, runner.DiffFormats); err != nil {
 		return err
 	}
-	options := runner.DiffOptions{Format: o.output, Until: o.until, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
+	options := o.options(cmd)
 	o.output = ""
 	s, err := o.parse()
 	if err != nil {

@@ -44,6 +44,17 @@ func ended(outcome report.Outcome, err error) error {
 	return nil
 }
 
+// broken returns the exit of work that needs all its runs, with the error that ended it.
+func broken(err error) error {
+	switch {
+	case errors.As(err, new(runner.Interrupted)):
+		return &exitError{exitInterrupted, err}
+	case err != nil:
+		return &exitError{exitBroken, err}
+	}
+	return nil
+}
+
 // nothing returns the exit of a command that did nothing because of its files.
 func nothing(done string, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("nothing was %s\n%w", done, err)}

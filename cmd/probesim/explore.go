@@ -22,6 +22,7 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 )
@@ -127,7 +128,7 @@ const exploreExamples = `  # Find the outcomes of a scenario
 func policyHelp() string {
 	var b strings.Builder
 	for _, name := range outcomes.Policies() {
-		writeItem(&b, 11, name, outcomes.Describe(name))
+		writeItem(&b, 13, name, outcomes.Describe(name))
 	}
 	return b.String()
 }
@@ -142,27 +143,11 @@ func invariantHelp() string {
 	return b.String()
 }
 
-// helpWidth is the width of help texts.
-const helpWidth = 80
-
-// writeItem writes a name and its description, wrapped.
+// writeItem writes a name and its description, wrapped in a column.
 func writeItem(b *strings.Builder, column int, name, text string) {
-	line := "  " + name + strings.Repeat(" ", max(0, column-len(name)-2)+2)
-	if name == "" {
-		line = strings.Repeat(" ", column)
-	}
-	margin := strings.Repeat(" ", len(line))
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i > 0 && len(line)+1+len(word) > helpWidth:
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = margin
-		case i > 0:
-			line += " "
-		}
-		line += word
-	}
-	b.WriteString(line + "\n")
+	var wrapped strings.Builder
+	report.WriteLine(&wrapped, column, text, report.Plain, report.Options{Width: 80})
+	b.WriteString("  " + name + wrapped.String()[2+len(name):])
 }
 
 func invariantNames() []string {

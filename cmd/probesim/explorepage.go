@@ -30,7 +30,7 @@ func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, resul
 	}
 	run := o.runOptions
 	run.output, run.allRuns, run.memory = "html", true, 0
-	outcome, err := run.write(cmd, jobs, nil)
+	outcome, err := runner.Write(cmd.Context(), jobs, run.options(cmd))
 	if outcome == report.Failed {
 		outcome = report.OK // explore returns the exit code itself
 	}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/cleanup"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios/simulate"
 )
@@ -25,14 +27,41 @@ func main() {
 	}))
 }
 
+// patience is how long an interrupted command may take to end by itself and to print what it has. Then the process ends.
+var patience = 700 * time.Millisecond
+
+// untilInterrupted executes a command. After the first signal, the context of the command is done. If the command has not ended
+// after the patience, or at the second signal, untilInterrupted ends it: it cleans up and returns exitInterrupted, and the caller must
+// exit the process.
+func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(context.Context) int) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan int, 1)
+	go func() { ended <- execute(ctx) }()
+	select {
+	case code := <-ended:
+		return code
+	case <-signals:
+		cancel()
+	}
+	select {
+	case code := <-ended:
+		return code
+	case <-signals:
+	case <-time.After(patience):
+	}
+	cleanup.Process.Run()
+	fmt.Fprintln(stderr, "probesim: interrupted")
+	return exitInterrupted
+}
+
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	out := &terminal.Output{Writer: stdout}
 	stderr = &printable.Writer{To: stderr}
-	root := newRoot(out, stderr)
+	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	if out.Err != nil {
+	if out := root.OutOrStdout().(*terminal.Output); out.Err != nil {
 		err = writeError(out.Err)
 	}
 	if err == nil {
@@ -79,10 +108,7 @@ const rootExamples = `  # Write a first scenario for a manifest
   probesim why scenario.yaml --restart 1`
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	out, ok := stdout.(*terminal.Output)
-	if !ok {
-		out = &terminal.Output{Writer: stdout}
-	}
+	out := &terminal.Output{Writer: stdout}
 	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp, Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(newCheck(), newCompare(), newTune(), newIncident(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
 	root.Version = version()

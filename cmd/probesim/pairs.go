@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -65,11 +64,5 @@ func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([
 		defer o.memory.Apply()()
 	}
 	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel, Memory: o.memory}, cmd.ErrOrStderr())
-	switch {
-	case errors.As(err, new(runner.Interrupted)):
-		return nil, &exitError{exitInterrupted, err}
-	case err != nil:
-		return nil, &exitError{exitBroken, err}
-	}
-	return list, nil
+	return list, broken(err)
 }

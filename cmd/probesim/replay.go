@@ -84,7 +84,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", f)
 	}
 	j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Runs: 1, Replay: "probesim replay " + simulate.Quote(filepath.ToSlash(path)), Chooser: chooser}
-	outcome, err := o.write(cmd, []*runner.Job{j}, nil)
+	outcome, err := runner.Write(cmd.Context(), []*runner.Job{j}, o.options(cmd))
 	if outcome == report.Failed {
 		outcome = report.OK // the witness may show that an expectation fails
 	}

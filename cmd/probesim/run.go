@@ -17,7 +17,6 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
-	"probesim.dev/report"
 	"probesim.dev/scenarios"
 )
 
@@ -200,13 +199,14 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		o.update = false
 		return runFiles(cmd, paths, o) // with the updated files
 	}
-	return withInvalid(ended(o.write(cmd, jobs, invalid)), invalid)
+	options := o.options(cmd)
+	options.Invalid = invalid
+	return withInvalid(ended(runner.Write(cmd.Context(), jobs, options)), invalid)
 }
 
-// write simulates jobs and writes what they show.
-func (o *runOptions) write(cmd *cobra.Command, jobs []*runner.Job, invalid scenarios.Errors) (report.Outcome, error) {
-	return runner.Write(cmd.Context(), jobs, runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns,
-		Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool(), Invalid: invalid})
+// options returns the options of the engine.
+func (o *runOptions) options(cmd *cobra.Command) runner.Options {
+	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
 }
 
 func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel, Memory: o.memory} }

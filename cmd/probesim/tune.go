@@ -23,7 +23,7 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o checkOptions
-	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, requireManifests,
+	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) })
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})

@@ -36,10 +36,8 @@ func (o *runOptions) checkUpdate() error {
 func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
 	seen, err := runner.Observe(cmd.Context(), jobs, o.pool(), cmd.ErrOrStderr())
 	switch {
-	case errors.As(err, new(runner.Interrupted)):
-		return &exitError{exitInterrupted, errors.New("interrupted: nothing was updated")}
 	case err != nil:
-		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
+		return broken(err)
 	case len(seen.Order) == 0:
 		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark expectations to update with observed: true\n" +
 			"See 'probesim explain spec.expect.observed'")}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
@@ -18,7 +19,8 @@ import (
 // Comparison holds the runs of a scenario that differ in their version only.
 type Comparison struct {
 	jobs  []*Job
-	seeds int // number of comparisons of the scenario
+	seeds int           // number of comparisons of the scenario
+	until time.Duration // 0: the duration of the scenario
 }
 
 func (c Comparison) names() []string {
@@ -94,7 +96,7 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 	list := make([]Comparison, seeds)
 	for i, plan := range plans {
 		c := &list[i%seeds]
-		c.seeds = seeds
+		c.seeds, c.until = seeds, s.Until
 		c.jobs = append(c.jobs, s.job(plan, i))
 	}
 	return list

@@ -10,21 +10,17 @@ import (
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/scenarios/simulate"
 )
 
-// DiffOptions say how to write comparisons, and where. The zero value writes nothing.
-type DiffOptions struct {
-	Format         string    // text, lines or json; empty: text
-	Until          string    // the value of --until
-	Stdout, Stderr io.Writer // nil: io.Discard
-	Pool           pool.Options
-}
+// DiffFormats are the values of Options.Format for Diff. Without a value, it is text.
+var DiffFormats = []string{"text", "lines", "json"}
 
 // Diff makes the comparisons and writes them in order. The outcome is Failed if some runs differ. The error is an Interrupted if the
 // context is done before all comparisons are complete, and otherwise about writing.
-func Diff(ctx context.Context, list []Comparison, o DiffOptions) (report.Outcome, error) {
+func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, error) {
 	out := newDiffOutput(list, o)
 	defer out.progress.Stop()
 	err := pool.InOrder(ctx, len(list), o.Pool, func(a *pool.Account) *report.Diff { return list[a.Number].compare(a, out.progress) }, out.emit)
@@ -44,7 +40,7 @@ func Diff(ctx context.Context, list []Comparison, o DiffOptions) (report.Outcome
 	return out.summarize()
 }
 
-func newDiffOutput(list []Comparison, o DiffOptions) *diffOutput {
+func newDiffOutput(list []Comparison, o Options) *diffOutput {
 	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
 	var jobs []*Job
 	for _, c := range list {
@@ -61,7 +57,7 @@ func newDiffOutput(list []Comparison, o DiffOptions) *diffOutput {
 
 // diffOutput writes comparisons.
 type diffOutput struct {
-	o        DiffOptions
+	o        Options
 	stdout   io.Writer
 	text     report.Options
 	pad      int
@@ -138,25 +134,23 @@ func (out *diffOutput) writeRest() error {
 func (out *diffOutput) add(c *Comparison, d *report.Diff) {
 	n := len(out.summaries)
 	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), &out.room, c.replay(out.o.Until)))
+		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), &out.room, c.replay))
 	}
 	out.summaries[len(out.summaries)-1].Add(d)
 }
 
-// replay returns a function that returns the command for a comparison with a seed.
-func (c *Comparison) replay(until string) func(int64) string {
+// replay returns the command for a comparison with a seed.
+func (c *Comparison) replay(seed int64) string {
 	s := c.jobs[0].Plan.Scenario
-	return func(seed int64) string {
-		text := "probesim diff"
-		for _, word := range simulate.Words(s) {
-			text += " " + simulate.Quote(word)
-		}
-		text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
-		if until != "" {
-			text += " --until " + simulate.Quote(until)
-		}
-		return text
+	text := "probesim diff"
+	for _, word := range simulate.Words(s) {
+		text += " " + simulate.Quote(word)
 	}
+	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
+	if c.until != 0 {
+		text += " --until " + value.Format(c.until)
+	}
+	return text
 }
 
 // summarize writes a summary of several comparisons, and returns the worst outcome.

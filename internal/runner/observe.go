@@ -20,8 +20,11 @@ func Observe(ctx context.Context, jobs []*Job, o pool.Options, stderr io.Writer)
 		progress.Done(i + 1)
 		return seen.add(jobs[i], o)
 	})
-	if ctx.Err() != nil {
-		err = Interrupted("")
+	switch {
+	case ctx.Err() != nil:
+		err = Interrupted(": nothing was updated")
+	case err != nil:
+		err = fmt.Errorf("nothing was updated\n%w", err)
 	}
 	return seen, err
 }

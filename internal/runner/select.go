@@ -131,7 +131,7 @@ func WithoutPreviews(versions []string, enough int) []string {
 }
 
 func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
-	j := &Job{Plan: plan, From: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group, Replay: simulate.Command(plan)}
+	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group, Replay: simulate.Command(plan)}
 	if s.Set != "" {
 		plan.Delays = plan.Delays.Over(s.Delays)
 		j.Replay += " --delays " + s.Set
@@ -146,7 +146,7 @@ func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
 // CheckFrom rejects a start of the timeline after the end of a run.
 func (s *Selection) CheckFrom(jobs []*Job) error {
 	for _, j := range jobs {
-		if j.From > 0 && j.From >= j.Until {
+		if j.from > 0 && j.from >= j.Until {
 			return fmt.Errorf("--from: the run of %s ends at %s, not after %s", j.Plan.Scenario.Metadata.Name, value.Format(j.Until.Offset()), value.Format(s.From))
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
 	report.Heading(b, run, out.text)
 	window := out.text
-	window.From = s.Job.From
+	window.From = s.Job.from
 	var parts [3]bytes.Buffer
 	report.Timeline(&parts[0], run, window)
 	report.Events(&parts[1], run, window)

@@ -9,8 +9,8 @@ import (
 // Process holds what to do before this process ends early.
 var Process = New()
 
-// Grace is how long the end of the process waits for work that must not be cut in two.
-const Grace = 200 * time.Millisecond
+// grace is how long the end of the process waits for work that must not be cut in two.
+const grace = 200 * time.Millisecond
 
 // List holds functions to call before the process ends early.
 type List struct {
@@ -50,7 +50,7 @@ func (l *List) Hold() (release func()) {
 func (l *List) Run() {
 	select {
 	case l.held <- struct{}{}:
-	case <-time.After(Grace):
+	case <-time.After(grace):
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
