@@ -65,12 +65,9 @@ type jsonLine struct {
 
 // JSON writes all cases as one JSON object. The same cases give the same bytes.
 func JSON(w io.Writer, cases []Case) error {
-	doc := jsonReport{Outcome: OK, Scenarios: make([]jsonCase, len(cases))}
+	doc := jsonReport{Outcome: Worst(cases), Scenarios: make([]jsonCase, len(cases))}
 	for i := range cases {
 		doc.Scenarios[i] = cases[i].json()
-		if o := cases[i].Outcome(); o == Broken || o == Failed && doc.Outcome == OK {
-			doc.Outcome = o
-		}
 	}
 	return writeJSON(w, doc)
 }

@@ -133,6 +133,17 @@ func (r *Run) Outcome() Outcome {
 	return worst(r.Expectations)
 }
 
+// Worst returns the worst outcome of cases: Broken, Failed or OK.
+func Worst(cases []Case) Outcome {
+	worst := OK
+	for i := range cases {
+		if o := cases[i].Outcome(); o == Broken || o == Failed && worst == OK {
+			worst = o
+		}
+	}
+	return worst
+}
+
 // Outcome returns the worst outcome of the runs and expectations of the case: Broken, Failed or OK.
 func (c *Case) Outcome() Outcome {
 	if c.Err != nil {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"probesim.dev/internal/long"
 )
 
 // browsers are programs with the Chrome DevTools Protocol. Tests use the first installed one.
@@ -39,6 +41,13 @@ type message struct {
 		Message string `json:"message"`
 	} `json:"error,omitempty"`
 	Session string `json:"sessionId,omitempty"`
+}
+
+// onlyLong skips a test of a page by default. The other tests open each page once.
+func onlyLong(t *testing.T) {
+	if !long.Enabled() {
+		t.Skip("runs with PROBESIM_LONG=1")
+	}
 }
 
 // openBrowser starts a browser with an empty page of a size. It skips the test if no browser is installed.

@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +20,14 @@ import (
 	"probesim.dev/check/render"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 // checkOptions are the flags of check.
@@ -50,10 +53,19 @@ var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sari
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check MANIFEST...",
-		Short: "Check whether the probe settings of manifests are enough",
-		Long: `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
+	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, someFiles("check requires a manifest: a file, a directory, or - for stdin"),
+		func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) })
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
+	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
+	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
+	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
+	return cmd
+}
+
+const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
 directory, or - for stdin. You need no scenario.
 
 For each container with probes, check prints how long a start may take, which
@@ -92,8 +104,9 @@ Exit codes:
   1    a requirement is not met, or a finding is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Check a manifest
+  130  interrupted`
+
+const checkExamples = `  # Check a manifest
   probesim check deployment.yaml
 
   # Check the output of Helm
@@ -110,32 +123,7 @@ Exit codes:
   probesim run witnesses/orders-app-start-always-above.yaml
 
   # Take the worst of several versions of Kubernetes, on slow nodes
-  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
-		Args:              requireManifests,
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
-	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
-	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
-	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
-	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
-	return cmd
-}
-
-// requireManifests rejects a command line without manifests.
-func requireManifests(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return fmt.Errorf("%s requires a manifest: a file, a directory, or - for stdin", cmd.Name())
-	case slices.Contains(args, ""):
-		return errors.New("a path is empty; is a shell variable unset?")
-	}
-	return nil
-}
+  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
 
 // addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
 func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {
@@ -144,8 +132,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	flags.StringVar(&o.start, "start", "", "How long your program takes to start: a `duration`, or a range such as 45s..70s.")
 	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of containers at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
+	addParallel(cmd, &o.parallel, "containers")
 	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -210,7 +197,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
 	if err != nil {
 		if o.output == "github" {
-			annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
+			actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		}
 		return &exitError{exitUsage, err}
 	}
@@ -223,7 +210,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
 		r, c = c.Report(), nil
 	case err != nil && o.output == "github":
-		annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
+		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
 	case err != nil:
 		return err
@@ -316,17 +303,17 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	if c.Workloads() == 0 {
 		return c, noWorkload(cmd.Name(), name)
 	}
-	defer collectRarely()()
+	defer pool.CollectRarely()()
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	progress := newCounter(cmd.ErrOrStderr(), c.Tasks(), what)
-	defer progress.stop()
-	p := pool{parallel: parallel, ahead: c.Tasks()}
-	err = inOrder(ctx, c.Tasks(), p, func(a *account) error { return c.Do(a.ctx, a.number) }, func(_ int, err error) error {
+	progress := terminal.NewCounter(cmd.ErrOrStderr(), c.Tasks(), what)
+	defer progress.Stop()
+	p := pool.Options{Parallel: parallel, Ahead: c.Tasks()}
+	err = pool.InOrder(ctx, c.Tasks(), p, func(a *pool.Account) error { return c.Do(a.Context(), a.Number) }, func(_ int, err error) error {
 		if err == nil {
-			progress.step()
+			progress.Step()
 		}
 		return err
 	})
@@ -349,16 +336,16 @@ func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
 	}
 	for _, w := range witnesses {
-		if err := writeFile(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
+		if err := files.Write(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
 	}
-	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
+	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), simulate.Quote(dir))
 	if others := otherScenarios(dir, witnesses); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), few(others))
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), printable.Few(others))
 	}
 	return err
 }
@@ -400,23 +387,20 @@ func listed(files []check.File) string {
 func writeCheck(w io.Writer, r *check.Report, format string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "markdown":
-		return render.Markdown(safeText(w), r)
+		return render.Markdown(terminal.Safe(w), r)
 	case "html":
 		return html.Write(w, r)
 	case "github":
-		if err := writeJobSummary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
+		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
 			return err
 		}
-		return render.GitHub(w, r, repositoryPath)
+		return render.GitHub(w, r, actions.Path)
 	case "sarif":
-		return render.SARIF(w, r, version(), repositoryPath)
+		return render.SARIF(w, r, version(), actions.Path)
 	}
-	return render.Text(w, r, textOptions(w))
+	return render.Text(w, r, terminal.Options(w))
 }
 
 // writeCheckFile writes the report to a file, from FORMAT=FILE.

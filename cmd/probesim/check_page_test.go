@@ -95,6 +95,7 @@ func (b *browser) bars() {
 
 // TestCheckPageOfTwoFiles checks that workloads of one name in two files have different headings, on narrow screens too.
 func TestCheckPageOfTwoFiles(t *testing.T) {
+	onlyLong(t)
 	var files []string
 	for _, name := range []string{"staging", "production"} {
 		file := filepath.Join(t.TempDir(), name+".yaml")
@@ -122,6 +123,7 @@ func TestCheckPageOfTwoFiles(t *testing.T) {
 
 // TestCheckPageShowsRuns checks that a number opens the timeline of its run.
 func TestCheckPageShowsRuns(t *testing.T) {
+	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
 	b.open(checked(t, 0, checkedPod))
 	b.click(".limits tbody tr td a")
@@ -141,6 +143,7 @@ func TestCheckPageShowsRuns(t *testing.T) {
 }
 
 func TestCheckPageCopies(t *testing.T) {
+	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
 	b.open(checked(t, 0, strings.ReplaceAll(checkedPod, "web", "a-long-name-as-of-a-workload-in-a-chart-so-that-the-command-fills-more-than-a-line")))
 	var height int
@@ -161,6 +164,7 @@ func TestCheckPageCopies(t *testing.T) {
 
 // TestCheckPageOfHostileFile checks that names in a manifest cannot run scripts in the page.
 func TestCheckPageOfHostileFile(t *testing.T) {
+	onlyLong(t)
 	evil := `</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>`
 	b := openBrowser(t, 1280, 900)
 	b.open(checked(t, 0, fmt.Sprintf(`apiVersion: v1
@@ -180,6 +184,7 @@ spec:
 
 // TestTunePage checks that a click on a setting in the plot shows its fields.
 func TestTunePage(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(file, []byte(checkedPod), 0o666); err != nil {
 		t.Fatal(err)
@@ -188,7 +193,6 @@ func TestTunePage(t *testing.T) {
 	if got := execute(t.Context(), []string{"tune", file, "-o", "html", "--delays", "default", "--require", "stall>=4s"}, &out, &errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
-	b := openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
 	b.want("h1", "Settings that meet the requirements")
 	b.want(".changes", "livenessProbe.failureThreshold")
@@ -215,6 +219,7 @@ func TestTunePage(t *testing.T) {
 // openComparison opens the page that compares the checked pod with a changed manifest, and returns the files of both.
 func openComparison(t *testing.T, name, changed string) (b *browser, before, after string) {
 	t.Helper()
+	b = openBrowser(t, 1280, 900)
 	dir := t.TempDir()
 	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, name)
 	for file, text := range map[string]string{before: checkedPod, after: changed} {
@@ -226,7 +231,6 @@ func openComparison(t *testing.T, name, changed string) (b *browser, before, aft
 	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
-	b = openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
 	return b, before, after
 }
@@ -257,6 +261,7 @@ func TestComparePage(t *testing.T) {
 
 // TestComparePageOfRenamedWorkload checks that the page says why it compares two workloads with different names, on narrow screens too.
 func TestComparePageOfRenamedWorkload(t *testing.T) {
+	onlyLong(t)
 	long := strings.Repeat("long-name-", 6) + "end" // 63 characters, the most
 	renamed := strings.NewReplacer("name: web", "name: "+long, "image: web:1", "image: registry.example.com/"+long+":1").Replace(checkedPod)
 	b, _, _ := openComparison(t, long+".yaml", renamed)

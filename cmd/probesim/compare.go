@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"probesim.dev/check/compare"
 	"probesim.dev/check/compare/html"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 )
 
 // compareOptions are the flags of compare.
@@ -21,17 +22,27 @@ type compareOptions struct {
 	beforeRef string
 	scenario  string
 	seed      string
-	memory    memory
+	memory    pool.Memory
 }
 
 var compareOutputs = []string{"table", "json", "markdown", "html"}
 
 func newCompare() *cobra.Command {
 	var o compareOptions
-	cmd := &cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Compare the probe settings of two manifests",
-		Long: `Compare the probe settings of two manifests: check both, and print what got
+	cmd := newCommand("compare BEFORE AFTER", "Compare the probe settings of two manifests", compareHelp, compareExamples, o.checkArgs,
+		func(cmd *cobra.Command, args []string) error { return compareManifests(cmd, args, o) })
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
+	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
+	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
+	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse` or a probe is lost, or if a finding of this severity appears: error, warning or note.")
+	addMemory(cmd, &o.memory)
+	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
+	return cmd
+}
+
+const compareHelp = `Compare the probe settings of two manifests: check both, and print what got
 better and what got worse. BEFORE and AFTER are files or directories; one of
 them can be - for stdin. With --before-ref, there is only AFTER, a file, and
 BEFORE is the same file at a ref of its git repository.
@@ -64,8 +75,9 @@ Exit codes:
   1    AFTER does not meet a requirement, or something is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Compare two manifests
+  130  interrupted`
+
+const compareExamples = `  # Compare two manifests
   probesim compare old.yaml new.yaml
 
   # Compare a manifest with its version on the branch main
@@ -78,33 +90,21 @@ Exit codes:
   helm template my-chart | probesim compare running.yaml -
 
   # Compare 100 runs of a scenario with each manifest, too
-  probesim compare old.yaml new.yaml -f scenario.yaml --seed 1..100`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case slices.Contains(args, ""):
-				return errors.New("a path is empty; is a shell variable unset?")
-			case o.beforeRef != "" && len(args) != 1:
-				return errors.New("with --before-ref, compare requires one manifest")
-			case o.beforeRef == "" && len(args) != 2:
-				return errors.New("compare requires two manifests, or one manifest and --before-ref")
-			case len(args) == 2 && args[0] == "-" && args[1] == "-":
-				return errors.New("only one of the manifests can be stdin")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return compareManifests(cmd, args, o) },
+  probesim compare old.yaml new.yaml -f scenario.yaml --seed 1..100`
+
+// checkArgs requires two manifests, or one with --before-ref.
+func (o *compareOptions) checkArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case slices.Contains(args, ""):
+		return errors.New("a path is empty; is a shell variable unset?")
+	case o.beforeRef != "" && len(args) != 1:
+		return errors.New("with --before-ref, compare requires one manifest")
+	case o.beforeRef == "" && len(args) != 2:
+		return errors.New("compare requires two manifests, or one manifest and --before-ref")
+	case len(args) == 2 && args[0] == "-" && args[1] == "-":
+		return errors.New("only one of the manifests can be stdin")
 	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
-	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
-	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
-	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse` or a probe is lost, or if a finding of this severity appears: error, warning or note.")
-	o.memory.addFlag(cmd)
-	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
-	return cmd
+	return nil
 }
 
 func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) error {
@@ -187,14 +187,11 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 func writeComparison(w io.Writer, r *compare.Report, format string) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "markdown":
-		return compare.Markdown(safeText(w), r)
+		return compare.Markdown(terminal.Safe(w), r)
 	case "html":
 		return html.Write(w, r)
 	}
-	return compare.Text(w, r, textOptions(w))
+	return compare.Text(w, r, terminal.Options(w))
 }

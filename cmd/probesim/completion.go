@@ -6,9 +6,34 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/runner"
+	"probesim.dev/kube/profile"
+	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
+
+// completeFlags completes the values of flags that several commands have.
+func completeFlags(root *cobra.Command) {
+	fixed := func(values []string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for _, c := range root.Commands() {
+		for name, complete := range map[string]cobra.CompletionFunc{
+			"run": completeScenario, "kubernetes": fixed(profile.NamesWithPreviews()), "delays": fixed(fakeruntime.DelaySets()),
+		} {
+			if _, known := c.GetFlagCompletionFunc(name); !known && c.Flags().Lookup(name) != nil {
+				c.RegisterFlagCompletionFunc(name, complete)
+			}
+		}
+	}
+}
+
+// completeJSON completes paths of the JSON files that explore writes.
+func completeJSON(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+}
 
 // completeFiles completes paths of scenario files.
 func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -18,7 +43,7 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 // completeScenario completes the value of --run with the names of the scenarios in the files of the command line. A name that
 // another name continues gets a $, because the value is a regular expression.
 func completeScenario(_ *cobra.Command, paths []string, _ string) ([]string, cobra.ShellCompDirective) {
-	all := names(readable(paths))
+	all := runner.Names(readable(paths))
 	found := slices.Clone(all)
 	for i, name := range all {
 		if slices.ContainsFunc(all, func(other string) bool { return other != name && strings.HasPrefix(other, name) }) {
@@ -53,13 +78,13 @@ func (o *whyOptions) parts(paths []string, pick func(pod string, containers []st
 	}
 	var found []string
 	for _, scenario := range readable(paths) {
-		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
+		if !s.Matches(scenario) {
 			continue
 		}
-		q := &whyQuestion{pods: pods(scenario.Plans()[0])}
-		for _, pod := range q.pods {
-			q.pod = pod.Namespace + "/" + pod.Name
-			for _, name := range pick(q.pod, q.containers()) {
+		q := &why.Question{Pods: runner.Pods(scenario.Plans()[0])}
+		for _, pod := range q.Pods {
+			q.Pod = pod.Namespace + "/" + pod.Name
+			for _, name := range pick(q.Pod, q.Containers()) {
 				if !slices.Contains(found, name) {
 					found = append(found, name)
 				}

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"syscall"
+
+	"probesim.dev/internal/runner"
+	"probesim.dev/report"
 )
 
 // Exit codes.
@@ -27,19 +29,35 @@ func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// checkedWriter is the standard output. It remembers the first write error, because cobra ignores write errors of help texts.
-type checkedWriter struct {
-	io.Writer
-	color colorChoice
-	err   error
+// ended returns the exit of runs with an outcome, or of the error that ended them.
+func ended(outcome report.Outcome, err error) error {
+	switch {
+	case errors.As(err, new(runner.Interrupted)):
+		return &exitError{exitInterrupted, err}
+	case err != nil:
+		return writeError(err)
+	case outcome == report.Broken:
+		return &exitError{code: exitBroken}
+	case outcome == report.Failed:
+		return &exitError{code: exitFailed}
+	}
+	return nil
 }
 
-func (w *checkedWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	if w.err == nil {
-		w.err = err
+// broken returns the exit of work that needs all its runs, with the error that ended it.
+func broken(err error) error {
+	switch {
+	case errors.As(err, new(runner.Interrupted)):
+		return &exitError{exitInterrupted, err}
+	case err != nil:
+		return &exitError{exitBroken, err}
 	}
-	return n, err
+	return nil
+}
+
+// nothing returns the exit of a command that did nothing because of its files.
+func nothing(done string, err error) error {
+	return &exitError{exitUsage, fmt.Errorf("nothing was %s\n%w", done, err)}
 }
 
 // writeError returns the exit for a write error. It is silent if the reader closed the pipe.

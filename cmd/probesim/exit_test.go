@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/report"
-	"probesim.dev/scenarios"
-	"probesim.dev/sim/virtual"
+	"probesim.dev/internal/runner"
 )
 
 // failing is a writer that fails after a number of writes.
@@ -31,11 +29,11 @@ func (w *failing) Write(p []byte) (int, error) {
 // TestWriteErrors checks that a closed pipe ends the command silently, a full disk with an error.
 func TestWriteErrors(t *testing.T) {
 	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"}, {"help", "run"}, {}}
-	for _, format := range outputs {
+	for _, format := range runner.Formats {
 		commands = append(commands, []string{"run", library, "-o", format})
 	}
 	recording := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(recording, []byte(restarted), 0o600); err != nil {
+	if err := os.WriteFile(recording, []byte(crashed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, format := range incidentOutputs {
@@ -51,6 +49,18 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 }
+
+// crashed is a pod without probes that a cluster recorded. It takes little time to reconstruct.
+const crashed = `
+kind: Pod
+metadata: {name: web, uid: aa-1, creationTimestamp: "2024-05-18T21:00:00Z"}
+spec: {containers: [{name: app, image: web}]}
+status:
+  phase: Running
+  containerStatuses:
+  - {name: app, ready: true, restartCount: 1, state: {running: {startedAt: "2024-05-18T21:00:43Z"}},
+     lastState: {terminated: {exitCode: 1, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-18T21:00:42Z"}}}
+`
 
 // restarted is a pod that a cluster recorded.
 const restarted = `
@@ -100,28 +110,5 @@ func TestStreamStopsWithItsReader(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the run did not stop")
-	}
-}
-
-// TestPanicIsCaught checks that a panic in a run becomes an error that names the command to repeat the run.
-func TestPanicIsCaught(t *testing.T) {
-	all, err := scenarios.Load(library)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := (&selection{}).job(all[0].Plan("v1.37.0", new(int64(3))), 0)
-	s := j.simulate(newBudget(defaultMemory).account(context.Background(), 0), false, nil, func(virtual.Time) { panic("a bug") })
-	run := s.report()
-	if run.Outcome() != report.Broken {
-		t.Fatalf("the outcome is %s", run.Outcome())
-	}
-	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37.0 --seed 3"} {
-		if !strings.Contains(run.Err.Error(), want) {
-			t.Errorf("no %q in %v", want, run.Err)
-		}
-	}
-	out := &output{cases: []report.Case{{Runs: []*report.Run{run}}}}
-	if err := out.exitCode(); err == nil || err.(*exitError).code != exitBroken {
-		t.Errorf("the error is %v, want exit code 3", err)
 	}
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios/schema"
 )
 
@@ -31,19 +31,14 @@ also paste the path from an error message.`,
 
   # Describe a field of a Pod
   probesim explain pod.spec.containers.livenessProbe`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("explain takes at most one path, not %d", len(args))
-			}
-			return nil
-		},
+		Args:              paths(0, 1, "explain takes at most one path"),
 		ValidArgsFunction: completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place, err := schema.Find(strings.Join(args, ""))
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			return place.Print(cmd.OutOrStdout(), min(cmp.Or(textOptions(cmd.OutOrStdout()).Width, 80), 100), recursive)
+			return place.Print(cmd.OutOrStdout(), min(cmp.Or(terminal.Options(cmd.OutOrStdout()).Width, 80), 100), recursive)
 		},
 	}
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "List all fields below, without their descriptions.")
@@ -56,11 +51,11 @@ func completePath(_ *cobra.Command, args []string, prefix string) ([]string, cob
 	if len(args) > 0 {
 		return nil, directive
 	}
-	paths, more := schema.Complete(prefix)
-	if len(paths) == 1 && more[paths[0]] {
-		return []string{paths[0] + "."}, directive | cobra.ShellCompDirectiveNoSpace
+	found, more := schema.Complete(prefix)
+	if len(found) == 1 && more[found[0]] {
+		return []string{found[0] + "."}, directive | cobra.ShellCompDirectiveNoSpace
 	}
-	return paths, directive
+	return found, directive
 }
 
 func newSchema() *cobra.Command {

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,9 +17,14 @@ import (
 	"probesim.dev/explore/invariants"
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/profile"
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 // exploreOptions are the flags of explore.
@@ -44,10 +46,35 @@ var exploreOutputs = []string{"text", "json", "html"}
 
 func newExplore() *cobra.Command {
 	var o exploreOptions
-	cmd := &cobra.Command{
-		Use:   "explore FILE...",
-		Short: "Find the outcomes that a scenario can have",
-		Long: `Find the outcomes that a scenario can have. FILE is a scenario file or a
+	help := fmt.Sprintf(exploreHelp, policyHelp(), invariantHelp())
+	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples, someFiles("explore requires a scenario file or directory"),
+		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *exploreOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "text", exploreOutputs)
+	flags.StringVar(&o.pattern, "run", "", patternUsage)
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36.3 or v1.34.. (default the newest of the scenario)")
+	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
+	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
+	flags.StringVar(&o.time, "time", "", "Maximum `time` for all scenarios together, for example 10m (default no limit)")
+	flags.IntVar(&o.deviations, "deviations", 2, "Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
+	flags.IntVar(&o.seeds, "seeds", 100, "`Number` of seeds of the policy seeds")
+	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
+	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
+	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
+	flags.StringVar(&o.witness, "witness", "witnesses", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
+	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
+	addParallel(cmd, &o.parallel, "runs")
+	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+const exploreHelp = `Find the outcomes that a scenario can have. FILE is a scenario file or a
 directory.
 
 A run of a scenario is one of many. The order of what happens at one instant,
@@ -59,12 +86,12 @@ each failure it writes a witness, from which replay repeats the run byte for
 byte.
 
 Policies, in this order:
-` + policyHelp() + `
+%s
 An expectation is judged in the runs of the scenario as it is written: with
 restarts, outages and moves only if --judge-all is set.
 
 Invariants:
-` + invariantHelp() + `
+%s
 A known bug of the kubelet that breaks an invariant is listed as known, and is
 no failure: docs/bugs.md describes it.
 
@@ -79,8 +106,9 @@ Exit codes:
   1    an expectation failed, or an invariant does not hold
   2    invalid usage or an invalid file
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted; what was found until then is printed`,
-		Example: `  # Find the outcomes of a scenario
+  130  interrupted; what was found until then is printed`
+
+const exploreExamples = `  # Find the outcomes of a scenario
   probesim explore web.yaml
 
   # Repeat the run of a witness, and draw its timeline
@@ -94,48 +122,13 @@ Exit codes:
 
   # Explore on three machines, and join what they found
   probesim explore web.yaml --shard 0/3 -o json > 0.json
-  probesim merge 0.json 1.json 2.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("explore requires a scenario file or directory")
-			}
-			if slices.Contains(args, "") {
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(exploreOutputs, ", ")+".")
-	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36.3 or v1.34.. (default the newest of the scenario)")
-	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
-	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
-	flags.StringVar(&o.time, "time", "", "Maximum `time` for all scenarios together, for example 10m (default no limit)")
-	flags.IntVar(&o.deviations, "deviations", 2, "Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
-	flags.IntVar(&o.seeds, "seeds", 100, "`Number` of seeds of the policy seeds")
-	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
-	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
-	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
-	flags.StringVar(&o.witness, "witness", "witnesses", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
-	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum `number` of runs at the same time")
-	flags.Lookup("parallel").DefValue = "number of CPUs"
-	cmd.RegisterFlagCompletionFunc("run", completeScenario)
-	for name, values := range map[string][]string{"output": exploreOutputs, "kubernetes": profile.Names(), "policy": outcomes.Policies(), "off": invariantNames()} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	return cmd
-}
+  probesim merge 0.json 1.json 2.json`
 
 // policyHelp lists the policies for the help text.
 func policyHelp() string {
 	var b strings.Builder
 	for _, name := range outcomes.Policies() {
-		writeItem(&b, 11, name, outcomes.Describe(name))
+		writeItem(&b, 13, name, outcomes.Describe(name))
 	}
 	return b.String()
 }
@@ -150,27 +143,11 @@ func invariantHelp() string {
 	return b.String()
 }
 
-// helpWidth is the width of help texts.
-const helpWidth = 80
-
-// writeItem writes a name and its description, wrapped.
+// writeItem writes a name and its description, wrapped in a column.
 func writeItem(b *strings.Builder, column int, name, text string) {
-	line := "  " + name + strings.Repeat(" ", max(0, column-len(name)-2)+2)
-	if name == "" {
-		line = strings.Repeat(" ", column)
-	}
-	margin := strings.Repeat(" ", len(line))
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i > 0 && len(line)+1+len(word) > helpWidth:
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = margin
-		case i > 0:
-			line += " "
-		}
-		line += word
-	}
-	b.WriteString(line + "\n")
+	var wrapped strings.Builder
+	report.WriteLine(&wrapped, column, text, report.Plain, report.Options{Width: 80})
+	b.WriteString("  " + name + wrapped.String()[2+len(name):])
 }
 
 func invariantNames() []string {
@@ -202,9 +179,39 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	results, err := o.exploreAll(ctx, cmd, list, options)
+	if err != nil {
+		return err
+	}
+	switch o.output {
+	case "json":
+		err = writeExplorations(cmd.OutOrStdout(), results)
+	case "html":
+		err = o.writePage(cmd, list, results)
+	}
+	if err != nil {
+		return err
+	}
+	bad, left := slices.ContainsFunc(results, (*outcomes.Result).Bad), len(list)-len(results)
+	over := fmt.Sprintf("%d of %d scenarios were not explored: --time %s is over", left, len(list), o.time)
+	switch {
+	case cmd.Context().Err() != nil:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
+	case bad:
+		if left > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", over)
+		}
+		return &exitError{code: exitFailed}
+	case left > 0:
+		return &exitError{exitBroken, errors.New(over)}
+	}
+	return nil
+}
+
+// exploreAll explores scenarios until the context is done, and writes the texts about them.
+func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration, options outcomes.Options) ([]*outcomes.Result, error) {
+	defer pool.CollectRarely()()
 	var results []*outcomes.Result
-	bad := false
 	for i, e := range list {
 		if ctx.Err() != nil {
 			break
@@ -214,7 +221,7 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 			if ctx.Err() != nil {
 				break
 			}
-			return &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
+			return nil, &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
 		}
 		switch {
 		case cmd.Context().Err() != nil:
@@ -222,51 +229,29 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		case ctx.Err() != nil:
 			r.Ended = "the maximum time"
 		}
-		results, bad = append(results, r), bad || r.Bad()
+		results = append(results, r)
 		if o.output == "text" {
 			if i > 0 {
 				fmt.Fprintln(cmd.OutOrStdout())
 			}
 			if err := o.writeText(cmd, &e, r); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	switch o.output {
-	case "json":
-		if err := writeExplorations(cmd.OutOrStdout(), results); err != nil {
-			return writeError(err)
-		}
-	case "html":
-		if err := o.writePage(cmd, list, results); err != nil {
-			return err
-		}
-	}
-	if left := len(list) - len(results); left > 0 && bad && cmd.Context().Err() == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %d of %d scenarios were not explored: --time %s is over\n", left, len(list), o.time)
-	}
-	switch {
-	case cmd.Context().Err() != nil:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
-	case bad:
-		return &exitError{code: exitFailed}
-	case len(results) < len(list):
-		return &exitError{exitBroken, fmt.Errorf("%d of %d scenarios were not explored: --time %s is over", len(list)-len(results), len(list), o.time)}
-	}
-	return nil
+	return results, nil
 }
 
 // parse returns the options of the explorations, and the maximum time. The error lists all invalid flags.
 func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration, err error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !slices.Contains(exploreOutputs, o.output) {
-		wrong("--output must be one of %s, not %q", strings.Join(exploreOutputs, ", "), o.output)
+	if err := checkOutput(o.output, exploreOutputs); err != nil {
+		errs = append(errs, err)
 	}
 	if o.parallel < 1 {
 		wrong("--parallel must be at least 1")
 	}
-	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.time != "" {
 		if limit, err = value.ParseDuration(o.time); err == nil && limit == 0 {
 			err = errors.New("must be greater than 0s")
@@ -306,24 +291,20 @@ func parseShard(text string) (shard, shards int, err error) {
 
 // explorations loads the scenarios and selects their versions.
 func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exploration, error) {
-	s := selection{}
-	var err error
-	if o.pattern != "" {
-		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
-			return nil, fmt.Errorf("--run: %s", printable.Text(err.Error()))
-		}
-	}
-	if s.versions, err = parseVersions(o.kubernetes); err != nil {
-		return nil, fmt.Errorf("--kubernetes: %w", err)
+	run := o.runOptions
+	run.output = ""
+	s, err := run.parse()
+	if err != nil {
+		return nil, err
 	}
 	all, _, err := o.load(cmd.InOrStdin(), paths...)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was explored\n%w", err)}
+		return nil, nothing("explored", err)
 	}
 	var list []exploration
 	files := map[string][]byte{}
 	for _, scenario := range all {
-		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
+		if !s.Matches(scenario) {
 			continue
 		}
 		if _, read := files[scenario.File]; !read && scenario.File != scenarios.Stdin {
@@ -331,9 +312,9 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 				return nil, &exitError{exitUsage, err}
 			}
 		}
-		versions := s.versions
+		versions := s.Versions
 		if versions == nil {
-			versions = withoutPreviews(planned(scenario), 1)
+			versions = runner.WithoutPreviews(runner.Planned(scenario), 1)
 			versions = versions[len(versions)-1:]
 		}
 		for _, version := range versions {
@@ -342,7 +323,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		}
 	}
 	if len(list) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no scenario name matches %q; the scenarios are: %s", o.pattern, few(names(all)))}
+		return nil, &exitError{exitUsage, s.NoMatch(all)}
 	}
 	return list, nil
 }
@@ -353,11 +334,17 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ou
 	if err != nil {
 		return nil, err
 	}
-	progress := newExploreProgress(stderr, e.subject.Plan.Scenario.Metadata.Name)
-	defer progress.stop()
-	p := pool{parallel: o.parallel, ahead: 64 * o.parallel}
-	err = inOrder(ctx, x.Tasks(), p, func(a *account) *outcomes.Part { return x.Do(ctx, a.number) }, func(_ int, part *outcomes.Part) error {
-		progress.add(part.Runs(), x.Add(part))
+	var runs, found atomic.Int64
+	start := time.Now()
+	progress := terminal.NewLine(stderr, false, func() string {
+		rate := float64(runs.Load()) / max(time.Since(start).Seconds(), 0.001)
+		return fmt.Sprintf("%s: %d runs, %.0f a second, %d outcomes", e.subject.Plan.Scenario.Metadata.Name, runs.Load(), rate, found.Load())
+	})
+	defer progress.Stop()
+	p := pool.Options{Parallel: o.parallel, Ahead: 64 * o.parallel}
+	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *outcomes.Part { return x.Do(ctx, a.Number) }, func(_ int, part *outcomes.Part) error {
+		runs.Add(int64(part.Runs()))
+		found.Add(int64(x.Add(part)))
 		return nil
 	})
 	return x.Result(), err
@@ -384,7 +371,7 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 		}
 	}
 	w := cmd.OutOrStdout()
-	err := outcomes.Text(safeText(w), r, outcomes.TextOptions{Options: textOptions(w), All: o.all, Replay: replay})
+	err := outcomes.Text(terminal.Safe(w), r, outcomes.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
 	if failed != nil {
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", failed)}
 	}
@@ -405,10 +392,10 @@ func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcom
 		return "", err
 	}
 	name := filepath.Join(o.witness, w.Scenario+"-"+outcome.ID+".json")
-	if err := writeFile(context.WithoutCancel(cmd.Context()), name, w.JSON(), true); err != nil {
+	if err := files.Write(context.WithoutCancel(cmd.Context()), name, w.JSON(), true); err != nil {
 		return "", err
 	}
-	return "probesim replay " + quote(filepath.ToSlash(name)), nil
+	return "probesim replay " + simulate.Quote(filepath.ToSlash(name)), nil
 }
 
 // explorationsFile is the JSON output of explore and of merge.
@@ -422,11 +409,8 @@ type explorationsFile struct {
 const explorationsKind = "ExplorationList"
 
 func writeExplorations(w io.Writer, results []*outcomes.Result) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
 	if results == nil {
 		results = []*outcomes.Result{}
 	}
-	return e.Encode(explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
+	return writeJSON(w, explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
 }

@@ -59,6 +59,7 @@ func TestExplorePage(t *testing.T) {
 
 // TestExplorePageOfHostileFile checks that the text of a file cannot inject anything.
 func TestExplorePageOfHostileFile(t *testing.T) {
+	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
 	b.open(explored(t, strings.Replace(racing, "NAME", `"<img src=x onerror=alert(1)><script>alert(2)</script>"`, 1)))
 	b.want("main", "expectation failed: <img src=x onerror=alert(1)>")

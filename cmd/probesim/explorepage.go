@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
-	"probesim.dev/report/diff"
+	"probesim.dev/internal/runner"
+	"probesim.dev/report"
 	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // maxOnPage is the number of outcomes of a scenario that a page shows, unless --all is set: those that fail come first.
@@ -17,7 +17,7 @@ const maxOnPage = 20
 
 // writePage writes a page with the first run of each outcome.
 func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, results []*outcomes.Result) error {
-	var jobs []*job
+	var jobs []*runner.Job
 	for i, r := range results {
 		more, err := o.pageJobs(cmd, &list[i], r)
 		if err != nil {
@@ -29,16 +29,16 @@ func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, resul
 		return nil
 	}
 	run := o.runOptions
-	run.output, run.allRuns, run.memory = "html", true, defaultMemory
-	err := runJobs(cmd, jobs, nil, run)
-	if code, ok := err.(*exitError); ok && code.code == exitFailed {
-		return nil // explore returns the exit code itself
+	run.output, run.allRuns, run.memory = "html", true, 0
+	outcome, err := runner.Write(cmd.Context(), jobs, run.options(cmd))
+	if outcome == report.Failed {
+		outcome = report.OK // explore returns the exit code itself
 	}
-	return err
+	return ended(outcome, err)
 }
 
 // pageJobs returns the runs of the outcomes of a scenario, each with notes about its outcome.
-func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcomes.Result) ([]*job, error) {
+func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcomes.Result) ([]*runner.Job, error) {
 	shown := r.Outcomes
 	if len(shown) > maxOnPage && !o.all {
 		shown = nil
@@ -51,7 +51,7 @@ func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcome
 			}
 		}
 	}
-	var jobs []*job
+	var jobs []*runner.Job
 	written := e.subject.Run(outcomes.Change{}, false)
 	for _, outcome := range shown {
 		plan, chooser, err := e.subject.Replay(outcome.Change)
@@ -62,45 +62,14 @@ func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcome
 		if err != nil {
 			return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
 		}
-		j := &job{plan: plan, until: virtual.At(plan.Duration), group: len(jobs), runs: 1, replay: replay, chooser: chooser}
-		j.title = r.Scenario + " " + outcome.ID
-		j.notes = append(j.notes, fmt.Sprintf("outcome %s: %d of %d runs; the first: %s", outcome.ID, outcome.Count, r.Runs, strings.Join(outcome.Change.Lines(), ", ")))
-		if parts := partsFrom(written, e.subject.Run(outcome.Change, false)); parts != "" {
-			j.notes = append(j.notes, parts)
+		j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Group: len(jobs), Runs: 1, Replay: replay, Chooser: chooser}
+		j.Title = r.Scenario + " " + outcome.ID
+		j.Notes = append(j.Notes, fmt.Sprintf("outcome %s: %d of %d runs; the first: %s", outcome.ID, outcome.Count, r.Runs, strings.Join(outcome.Change.Lines(), ", ")))
+		if parts := e.subject.Run(outcome.Change, false).PartsFrom(written); parts != "" {
+			j.Notes = append(j.Notes, parts)
 		}
-		j.notes = append(j.notes, outcome.History.Findings()...)
+		j.Notes = append(j.Notes, outcome.History.Findings()...)
 		jobs = append(jobs, j)
 	}
 	return jobs, nil
-}
-
-// partsFrom says where a run first differs from the run as written.
-func partsFrom(written, run *outcomes.Run) string {
-	end := virtual.At(0)
-	if n := len(written.Records); n > 0 {
-		end = written.Records[n-1].T
-	}
-	d := diff.Compare(diff.Run{Records: written.Records, End: end}, diff.Run{Records: run.Records, End: end})
-	if d.Same() {
-		return ""
-	}
-	text := "parts from the run as written at " + trace.FormatTime(d.First)
-	for _, side := range []struct {
-		of   diff.Side
-		word string
-	}{{diff.A, ", which has "}, {diff.B, "; this run has "}} {
-		for _, line := range d.Around {
-			if line.Side == side.of {
-				text += side.word + describeRecord(line.Record)
-				break
-			}
-		}
-	}
-	return text
-}
-
-// describeRecord describes a record in a few words.
-func describeRecord(r *trace.Record) string {
-	words := []string{string(r.Kind), r.Pod, r.Container, string(r.Probe), string(r.Result), r.Reason}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ") + " at " + trace.FormatTime(r.T)
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 )
@@ -24,63 +22,49 @@ func readManifest(path string) ([]byte, error) {
 		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
 			err = fmt.Errorf("%w: pass it through stdin as -", err)
 		}
-		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), err)
+		return nil, unreadable(path, err)
 	}
 	return data, nil
 }
 
 // readStdin reads stdin up to the maximum size of a scenario file.
 func readStdin(stdin io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(stdin, strict.MaxFileSize+1))
+	return readFile(stdin, "-", strict.MaxFileSize, ", the maximum size of a scenario file")
+}
+
+// readFile reads a file, or stdin if the path is -. It returns an error if there are more than most bytes, with a hint for people.
+func readFile(stdin io.Reader, path string, most int64, hint string) ([]byte, error) {
+	name, from := path, stdin
+	if path == "-" {
+		name = "stdin"
+	} else {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return nil, unreadable(path, err)
+		case info.IsDir():
+			return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a regular file: pass it through stdin as -", printable.Text(path))
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, unreadable(path, err)
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("stdin cannot be read: %w", err)
-	case len(data) > strict.MaxFileSize:
-		return nil, fmt.Errorf("stdin is larger than %d MiB, the maximum size of a scenario file", strict.MaxFileSize>>20)
+		return nil, unreadable(name, err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("%s is larger than %d MiB%s", printable.Text(name), most>>20, hint)
 	}
 	return data, nil
 }
 
-// writeFile writes a file completely or not at all. It replaces an existing file only if overwrite is set, and then keeps its
-// mode, its owner and symbolic links.
-func writeFile(ctx context.Context, path string, data []byte, overwrite bool) error {
-	if overwrite {
-		old, err := os.ReadFile(path)
-		if err == nil {
-			return replaceFiles(ctx, &replacement{path: path, old: old, new: data})
-		}
-	}
-	err := create(path, data) // fails if the file exists
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return exists(path)
-	case err != nil:
-		return fmt.Errorf("%s: cannot be written: %w", printable.Text(path), pathless(err))
-	}
-	return nil
-}
-
-// create writes a new file.
-func create(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer cleanUp.add(func() { os.Remove(path) })()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return err
-}
-
-// pathless strips the path from an error of the file system.
-func pathless(err error) error {
-	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathError.Err
-	}
-	if linkError, ok := errors.AsType[*os.LinkError](err); ok {
-		return linkError.Err
-	}
-	return err
+// unreadable adds the path to an error of a file system.
+func unreadable(path string, err error) error {
+	return fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
 }

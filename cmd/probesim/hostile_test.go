@@ -17,9 +17,10 @@ import (
 	"unicode"
 
 	"probesim.dev/internal/githubrunner"
+	"probesim.dev/internal/long"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/virtual"
 )
 
 // payloads are texts that a file can contain. Each is a command to GitHub's runner, or controls a terminal, if a program prints
@@ -93,6 +94,18 @@ var invalid = []string{
 	"\xff\u202e\x1b::error::forged: [\n  ::error::forged\n##[error]forged\n",
 }
 
+// some returns some of the payloads by default, and all of them with PROBESIM_LONG.
+func some(all []string) []string {
+	if long.Enabled() {
+		return all
+	}
+	var few []string
+	for i := 0; i < len(all); i += 6 {
+		few = append(few, all[i])
+	}
+	return few
+}
+
 // session runs commands on hostile files and checks what they print.
 type session struct {
 	t   *testing.T
@@ -156,8 +169,13 @@ func fileNames() []string {
 func TestHostileScenario(t *testing.T) {
 	s := &session{t, t.TempDir()}
 	file := s.write("hostile.yaml", hostileScenario())
-	for _, format := range outputs {
-		for _, flags := range [][]string{nil, {"--verbose"}, {"--seed", "1..3"}, {"--until", "40s"}} {
+	others := [][]string{{"--verbose"}, {"--seed", "1..3"}, {"--until", "40s"}}
+	for i, format := range runner.Formats {
+		flags := [][]string{nil, others[i%len(others)]}
+		if long.Enabled() {
+			flags = append([][]string{nil}, others...)
+		}
+		for _, flags := range flags {
 			out := s.run(append([]string{"run", file, "-o", format}, flags...)...)
 			if len(out) < 1000 {
 				t.Errorf("-o %s prints only %s", format, out)
@@ -238,24 +256,16 @@ func TestHostileValuesInJSON(t *testing.T) {
 
 // TestHostileColors checks that text from files cannot set colors where probesim does.
 func TestHostileColors(t *testing.T) {
-	all, err := scenarios.LoadBytes("hostile.yaml", []byte(hostileScenario()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &session{t, t.TempDir()}
+	file := s.write("hostile.yaml", hostileScenario())
 	for _, format := range []string{"timeline", "lines"} {
-		j := (&selection{}).job(all[0].Plan("v1.37.0", nil), 0)
-		var stdout, stderr bytes.Buffer
-		out := newOutput(newRoot(&stdout, &stderr), []*job{j}, runOptions{output: format})
-		out.text.Color, out.stdout = true, &printable.Writer{To: &stdout, Color: true}
-		if err := out.emit(0, out.render(j.simulate(newBudget(defaultMemory).account(context.Background(), 0), false, nil, func(virtual.Time) {}))); err != nil {
-			t.Fatal(err)
-		}
-		out.progress.stop()
+		var stdout bytes.Buffer
+		execute(t.Context(), []string{"run", file, "--kubernetes", "v1.37", "-o", format, "--color", "always"}, &stdout, io.Discard)
 		plain := regexp.MustCompile(`\x1b\[([0-2]|3[1-3])?m`).ReplaceAllString(stdout.String(), "")
 		if plain == stdout.String() {
 			t.Error("there are no colors")
 		}
-		(&session{t: t}).check([]string{"run with colors"}, "stdout", plain)
+		s.check([]string{"run with colors"}, "stdout", plain)
 		for _, color := range []string{"\x1b[31mforged", "\x1b[2J"} {
 			if strings.Contains(stdout.String(), color) {
 				t.Errorf("%q is in the output", color)
@@ -267,7 +277,7 @@ func TestHostileColors(t *testing.T) {
 func TestHostileErrors(t *testing.T) {
 	s := &session{t, t.TempDir()}
 	for i, text := range invalid {
-		for _, p := range append(payloads, strings.Join(payloads, " ")) {
+		for _, p := range append(some(payloads), strings.Join(payloads, " ")) {
 			file := s.write("x.yaml", strings.ReplaceAll(text, "PAYLOAD", strconv.Quote(p)))
 			if i == 0 {
 				s.run("init", "-f", file)
@@ -288,7 +298,7 @@ func TestHostileFilesAreListed(t *testing.T) {
 		all := strings.Join(payloads, " ")
 		s.write(strconv.Itoa(i)+"\n::error::x##[x]\u202e.yaml", strings.ReplaceAll(text, "PAYLOAD", strconv.Quote(all)))
 	}
-	for _, format := range outputs {
+	for _, format := range runner.Formats {
 		out := s.run("run", s.dir, "--keep-going", "--kubernetes", "v1.37", "-o", format)
 		if format == "junit" {
 			wellFormed(t, out)
@@ -304,11 +314,11 @@ func TestHostileFileNames(t *testing.T) {
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}}}]}}\n"
 	const scenario = "---\n{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: hostile}, spec: {duration: 1m, pods: [{name: web}], " +
 		"expect: [{never: .., becomes: {ready: true}}, {observed: true, first: 1s, becomes: {ready: true}}]}}\n"
-	for _, name := range fileNames() {
+	for _, name := range some(fileNames()) {
 		s := &session{t, t.TempDir()}
 		file := s.write(filepath.Join(name, name+".yaml"), pod+scenario)
 		manifest := s.write(name+".yml", pod)
-		for _, format := range outputs {
+		for _, format := range runner.Formats {
 			out := s.run("run", file, "-o", format)
 			if format == "junit" {
 				wellFormed(t, out)
@@ -347,7 +357,7 @@ func TestHostileFileNames(t *testing.T) {
 func TestHostileFlags(t *testing.T) {
 	s := &session{t, t.TempDir()}
 	file := s.write("x.yaml", hostileScenario())
-	for _, p := range payloads {
+	for _, p := range some(payloads) {
 		for _, args := range [][]string{
 			{p}, {"--" + p}, {"-" + p}, {"help", p}, {"explain", p}, {"explain", "spec." + p}, {"run", p}, {"run", file, p}, {"run", file, "--" + p},
 			{"run", file, "-o", p}, {"run", file, "--run", p}, {"run", file, "--run", "(" + p}, {"run", file, "--seed", p}, {"run", file, "--until", p},

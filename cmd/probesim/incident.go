@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +12,11 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
+	"probesim.dev/scenarios/simulate"
 )
 
 // incidentOptions are the flags of incident.
@@ -30,10 +32,17 @@ var incidentOutputs = []string{"text", "timeline", "scenario", "html", "json", "
 
 func newIncident() *cobra.Command {
 	var o incidentOptions
-	cmd := &cobra.Command{
-		Use:   "incident FILE...",
-		Short: "Show and explain what a cluster recorded about pods",
-		Long: `Show and explain what a cluster recorded about pods: as a timeline like that of a
+	cmd := newCommand("incident FILE...", "Show and explain what a cluster recorded about pods", incidentHelp, incidentExamples, someFiles("incident requires a file with events, pods or a log, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) })
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "text", incidentOutputs)
+	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`, NAMESPACE/NAME or UID.")
+	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
+	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
+	return cmd
+}
+
+const incidentHelp = `Show and explain what a cluster recorded about pods: as a timeline like that of a
 run, as a list of events, and as a scenario whose run yields the same. FILE is a
 file, or - for stdin. Files may contain any mixture of:
 
@@ -69,8 +78,9 @@ Exit codes:
   2    invalid usage, a file that cannot be read, no facts about pods, or
        no scenario to write
   3    probesim itself failed
-  130  interrupted`,
-		Example: `  # Show what the events and the pods tell
+  130  interrupted`
+
+const incidentExamples = `  # Show what the events and the pods tell
   kubectl get events,pods -o json | probesim incident -
 
   # Add the log of a kubelet
@@ -82,39 +92,17 @@ Exit codes:
   probesim run web-1.yaml
 
   # Write a page without names, addresses and messages
-  probesim incident cluster.json --redact -o html > incident.html`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return errors.New("incident requires a file with events, pods or a log, or - for stdin")
-			case slices.Contains(args, ""):
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(incidentOutputs, ", ")+".")
-	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`, NAMESPACE/NAME or UID.")
-	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
-	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
-	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(incidentOutputs, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
+  probesim incident cluster.json --redact -o html > incident.html`
 
 func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
-	if !slices.Contains(incidentOutputs, o.output) {
-		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(incidentOutputs, ", "), o.output)
+	if err := checkOutput(o.output, incidentOutputs); err != nil {
+		return err
 	}
-	files, err := readRecordings(cmd.InOrStdin(), paths)
+	recordings, err := readRecordings(cmd.InOrStdin(), paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	rec := incident.Read(files)
+	rec := incident.Read(recordings)
 	if o.redact {
 		rec.Redact()
 	}
@@ -129,7 +117,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	}
 	if o.output == "text" || o.output == "timeline" { // at once: the search takes a while
 		if err := o.writeRecording(cmd.OutOrStdout(), rec); err != nil {
-			return writeError(err)
+			return err
 		}
 	}
 	var found []*reconstruction
@@ -141,7 +129,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 		return interrupted
 	}
 	if err := o.write(cmd, rec, found); err != nil {
-		return writeError(err)
+		return err
 	}
 	if interrupted != nil || o.scenario == "" && o.output != "scenario" {
 		return interrupted
@@ -152,10 +140,10 @@ func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
 	if o.scenario == "" {
 		return nil
 	}
-	if err := writeFile(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
+	if err := files.Write(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	fmt.Fprintf(safeText(cmd.ErrOrStderr()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), quote(o.scenario))
+	fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))
 	return nil
 }
 
@@ -179,9 +167,9 @@ func noScenario(rec *incident.Recording, found []*reconstruction) error {
 
 // warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
 func warn(w io.Writer, text string) {
-	o := textOptions(w)
+	o := terminal.Options(w)
 	if o.Width == 0 {
-		fmt.Fprintf(safeText(w), "warning: %s\n", text)
+		fmt.Fprintf(terminal.Safe(w), "warning: %s\n", text)
 		return
 	}
 	report.WriteLine(w, 0, "warning: "+text, report.Plain, o)
@@ -213,7 +201,7 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := r.write(w, rec, textOptions(w)); err != nil {
+		if err := r.write(w, rec, terminal.Options(w)); err != nil {
 			return err
 		}
 	}
@@ -222,9 +210,9 @@ func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, fou
 
 // writeRecording writes the timeline and the events.
 func (o *incidentOptions) writeRecording(w io.Writer, rec *incident.Recording) error {
-	text := textOptions(w)
+	text := terminal.Options(w)
 	run := rec.RunOf(o.drawn(rec))
-	if _, err := fmt.Fprintf(safeText(w), "%s\n\n", rec.Title()); err != nil {
+	if _, err := fmt.Fprintf(terminal.Safe(w), "%s\n\n", rec.Title()); err != nil {
 		return err
 	}
 	if err := report.Timeline(w, run, text); err != nil {
@@ -237,7 +225,7 @@ func (o *incidentOptions) writeRecording(w io.Writer, rec *incident.Recording) e
 		}
 	}
 	if left := o.left(rec); left != "" {
-		fmt.Fprintf(safeText(w), "\n%s\n", left)
+		fmt.Fprintf(terminal.Safe(w), "\n%s\n", left)
 	}
 	return nil
 }
@@ -306,46 +294,18 @@ func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found [
 
 // readRecordings reads the files of a recording.
 func readRecordings(stdin io.Reader, paths []string) ([]incident.File, error) {
-	var files []incident.File
+	var list []incident.File
 	var errs []error
 	for _, path := range paths {
-		f, err := readRecording(stdin, path)
+		data, err := readFile(stdin, path, incident.MaxFile, ": leave out the pods and the time that you do not need")
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		files = append(files, f)
-	}
-	return files, errors.Join(errs...)
-}
-
-func readRecording(stdin io.Reader, path string) (incident.File, error) {
-	name, from := path, stdin
-	if path == "-" {
-		name = "stdin"
-	} else {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
-		case info.IsDir():
-			return incident.File{}, fmt.Errorf("%s is a directory: specify the files in it", printable.Text(path))
-		case !info.Mode().IsRegular():
-			return incident.File{}, fmt.Errorf("%s is not a regular file: pass it through stdin with -", printable.Text(path))
+		if path == "-" {
+			path = "stdin"
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
-		}
-		defer f.Close()
-		from = f
+		list = append(list, incident.File{Name: path, Data: data})
 	}
-	data, err := io.ReadAll(io.LimitReader(from, incident.MaxFile+1))
-	switch {
-	case err != nil:
-		return incident.File{}, fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
-	case len(data) > incident.MaxFile:
-		return incident.File{}, fmt.Errorf("%s is larger than %d MiB: leave out the pods and the time that you do not need", printable.Text(name), incident.MaxFile>>20)
-	}
-	return incident.File{Name: name, Data: data}, nil
+	return list, errors.Join(errs...)
 }

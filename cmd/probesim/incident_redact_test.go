@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"probesim.dev/internal/long"
 )
 
 // marked is a recording in all formats, in which each text that comes from a user, an image or a node has a mark: zq and a number.
@@ -129,7 +131,7 @@ var markedEvents = [][3]string{
 // TestIncidentRedacted writes a recording with marks in every text in all formats. None of them has a mark.
 func TestIncidentRedacted(t *testing.T) {
 	defer func(effort int) { reconstructEffort = effort }(reconstructEffort)
-	reconstructEffort /= 20 // no run explains this recording
+	reconstructEffort /= long.Sample(200, 20) // no run explains this recording
 	dir := t.TempDir()
 	var events []string
 	for i, e := range markedEvents {

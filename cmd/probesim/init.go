@@ -11,8 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/draft"
+	"probesim.dev/scenarios/simulate"
 )
 
 // initOptions are the flags of init.
@@ -24,10 +27,19 @@ type initOptions struct {
 
 func newInit() *cobra.Command {
 	var o initOptions
-	cmd := &cobra.Command{
-		Use:   "init -f MANIFEST",
-		Short: "Write a first scenario for a manifest",
-		Long: `Write a first scenario for a manifest. For each container the scenario says how
+	cmd := newCommand("init -f MANIFEST", "Write a first scenario for a manifest", initHelp, initExamples, o.checkArgs,
+		func(cmd *cobra.Command, _ []string) error { return initScenario(cmd, o) })
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
+	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
+	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
+	cmd.RegisterFlagCompletionFunc("output", completeFiles)
+	return cmd
+}
+
+const initHelp = `Write a first scenario for a manifest. For each container the scenario says how
 long it takes to start, how it answers its probes and how it exits. It contains
 expectations that hold, and comments with ideas for what to try next.
 
@@ -38,37 +50,28 @@ refers to the manifest by its path. A manifest from stdin is copied into the
 scenario.
 
 The scenario is written to stdout unless you specify a file with -o. An existing
-file is overwritten only with --force.`,
-		Example: `  # Write a scenario for a manifest, then run it
+file is overwritten only with --force.`
+
+const initExamples = `  # Write a scenario for a manifest, then run it
   probesim init -f pod.yaml -o scenario.yaml
   probesim run scenario.yaml
 
   # Write a scenario for a Deployment in a cluster
-  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 0 && len(o.manifests) == 0:
-				return fmt.Errorf("init requires -f before the manifest\nDid you mean 'probesim init -f %s'?", quote(args[0]))
-			case len(args) > 0:
-				return fmt.Errorf("init takes no arguments: unexpected %s", strict.Quote(args[0]))
-			case len(o.manifests) == 0 || o.manifests[0] == "":
-				return errors.New("init requires a manifest: -f pod.yaml, or -f - for stdin")
-			case len(o.manifests) > 1:
-				return errors.New("init takes only one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return initScenario(cmd, o) },
+  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`
+
+// checkArgs requires one manifest.
+func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 0 && len(o.manifests) == 0:
+		return fmt.Errorf("init requires -f before the manifest\nDid you mean 'probesim init -f %s'?", simulate.Quote(args[0]))
+	case len(args) > 0:
+		return fmt.Errorf("init takes no arguments: unexpected %s", strict.Quote(args[0]))
+	case len(o.manifests) == 0 || o.manifests[0] == "":
+		return errors.New("init requires a manifest: -f pod.yaml, or -f - for stdin")
+	case len(o.manifests) > 1:
+		return errors.New("init takes only one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
-	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
-	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
-	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
-	cmd.RegisterFlagCompletionFunc("output", completeFiles)
-	return cmd
+	return nil
 }
 
 func initScenario(cmd *cobra.Command, o initOptions) error {
@@ -87,16 +90,16 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		return &exitError{exitUsage, fmt.Errorf("no scenario was written\n%w", err)}
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "warning: %s\n", printable.Text(w))
+		fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "warning: %s\n", printable.Text(w))
 	}
 	if o.output == "" {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if err := writeFile(cmd.Context(), o.output, text, o.force); err != nil {
+	if err := files.Write(cmd.Context(), o.output, text, o.force); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	_, err = fmt.Fprintf(safeText(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), quote(o.output))
+	_, err = fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), simulate.Quote(o.output))
 	return err
 }
 
@@ -112,13 +115,9 @@ func (o *initOptions) checkTarget() error {
 	case err == nil && o.manifests[0] != "-" && sameFile(o.manifests[0], info):
 		return fmt.Errorf("%s is the manifest itself: specify another file", printable.Text(o.output))
 	case err == nil && !o.force:
-		return exists(o.output)
+		return files.Exists(o.output)
 	}
 	return nil
-}
-
-func exists(path string) error {
-	return fmt.Errorf("%s already exists: specify another file, or overwrite it with --force", printable.Text(path))
 }
 
 func sameFile(path string, other os.FileInfo) bool {
@@ -128,11 +127,11 @@ func sameFile(path string, other os.FileInfo) bool {
 
 // read reads the manifest, and determines the path by which the scenario refers to it.
 func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
-	words := []string{"probesim init -f", quote(o.manifests[0])}
+	words := []string{"probesim init -f", simulate.Quote(o.manifests[0])}
 	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
 	if o.output != "" {
-		words = append(words, "-o", quote(o.output))
-		d.Run = "probesim run " + quote(o.output)
+		words = append(words, "-o", simulate.Quote(o.output))
+		d.Run = "probesim run " + simulate.Quote(o.output)
 	}
 	d.Command = strings.Join(words, " ")
 	var err error

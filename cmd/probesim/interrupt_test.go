@@ -15,8 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"probesim.dev/scenarios"
-	"probesim.dev/sim/virtual"
+	"probesim.dev/internal/runner/cleanup"
 )
 
 const library = "../../scenarios/library/quickstart"
@@ -40,44 +39,15 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedRun checks that an interrupted run shows its records so far, and checks expectations that need no more.
-func TestInterruptedRun(t *testing.T) {
-	all, err := scenarios.Load(library)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := (&selection{until: 24 * time.Hour}).job(all[0].Plan("v1.37.0", nil), 0)
-	var stdout, stderr bytes.Buffer
-	cmd := newRoot(&stdout, &stderr)
-	out := newOutput(cmd, []*job{j}, runOptions{})
-	ctx, cancel := context.WithCancel(context.Background())
-	s := j.simulate(newBudget(defaultMemory).account(ctx, 0), false, nil, func(now virtual.Time) {
-		if now == virtual.At(time.Hour) {
-			cancel()
-		}
-	})
-	if err := out.emit(0, out.render(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.finish(true); err == nil || err.Error() != "interrupted at 1h of 24h" || err.(*exitError).code != exitInterrupted {
-		t.Errorf("got error %v", err)
-	}
-	for _, want := range []string{"exec-liveness  v1.37.0  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("no %q in\n%s", want, stdout.String())
-		}
-	}
-}
-
 // TestSecondSignalAndPatience checks that a command that does not end by itself is ended after the patience or at the second signal,
-// and that it leaves neither temporary files nor a progress line.
+// and that it leaves no temporary files.
 func TestSecondSignalAndPatience(t *testing.T) {
 	for name, test := range map[string]struct {
 		second bool
 		after  time.Duration
 	}{"patience": {false, patience}, "second signal": {true, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			cleanUp = newCleanUps()
+			cleanup.Process = cleanup.New()
 			dir, hang := t.TempDir(), make(chan struct{})
 			defer close(hang)
 			var stderr bytes.Buffer
@@ -88,11 +58,8 @@ func TestSecondSignalAndPatience(t *testing.T) {
 				if err := os.WriteFile(temporary, nil, 0o600); err != nil {
 					t.Error(err)
 				}
-				defer cleanUp.add(func() { os.Remove(temporary) })()
-				p := newProgress(&stderr, nil)
-				defer p.stop()
-				p.terminal = true
-				p.show()
+				defer cleanup.Process.Add(func() { os.Remove(temporary) })()
+				defer cleanup.Process.Add(func() { stderr.WriteString("clean ") })()
 				signals <- os.Interrupt
 				<-ctx.Done()
 				if test.second {
@@ -104,34 +71,14 @@ func TestSecondSignalAndPatience(t *testing.T) {
 			if code != exitInterrupted || time.Since(start) != test.after {
 				t.Errorf("%s: exit code %d after %s", name, code, time.Since(start))
 			}
-			if got := stderr.String(); !strings.HasSuffix(got, "\r\x1b[Kprobesim: interrupted\n") {
+			if got := stderr.String(); !strings.HasSuffix(got, "clean probesim: interrupted\n") {
 				t.Errorf("%s: stderr is %q", name, got)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("%s: files %v are left, %v", name, left, err)
 			}
 		})
-		cleanUp = newCleanUps() // outside of the bubble
-	}
-}
-
-// TestEndWaitsForRenames checks that an interrupted process does not end while it replaces files, unless that takes too long.
-func TestEndWaitsForRenames(t *testing.T) {
-	for work, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Hour: grace} {
-		synctest.Test(t, func(t *testing.T) {
-			c := newCleanUps()
-			go func() {
-				defer c.hold()()
-				time.Sleep(work)
-			}()
-			synctest.Wait()
-			start := time.Now()
-			c.run()
-			if got := time.Since(start); got != want {
-				t.Errorf("work of %s: the end waits for %s, want %s", work, got, want)
-			}
-			time.Sleep(work)
-		})
+		cleanup.Process = cleanup.New() // outside of the bubble
 	}
 }
 

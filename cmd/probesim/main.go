@@ -9,10 +9,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/cleanup"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/scenarios/simulate"
 )
 
 func main() {
@@ -23,15 +27,42 @@ func main() {
 	}))
 }
 
+// patience is how long an interrupted command may take to end by itself and to print what it has. Then the process ends.
+var patience = 700 * time.Millisecond
+
+// untilInterrupted executes a command. After the first signal, the context of the command is done. If the command has not ended
+// after the patience, or at the second signal, untilInterrupted ends it: it cleans up and returns exitInterrupted, and the caller must
+// exit the process.
+func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(context.Context) int) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan int, 1)
+	go func() { ended <- execute(ctx) }()
+	select {
+	case code := <-ended:
+		return code
+	case <-signals:
+		cancel()
+	}
+	select {
+	case code := <-ended:
+		return code
+	case <-signals:
+	case <-time.After(patience):
+	}
+	cleanup.Process.Run()
+	fmt.Fprintln(stderr, "probesim: interrupted")
+	return exitInterrupted
+}
+
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	out := &checkedWriter{Writer: stdout}
 	stderr = &printable.Writer{To: stderr}
-	root := newRoot(out, stderr)
+	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	if out.err != nil {
-		err = writeError(out.err)
+	if out := root.OutOrStdout().(*terminal.Output); out.Err != nil {
+		err = writeError(out.Err)
 	}
 	if err == nil {
 		return exitOK
@@ -50,21 +81,13 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func hint(command *cobra.Command, args []string) string {
 	if !command.HasParent() && len(args) > 0 {
 		if _, err := os.Stat(args[0]); err == nil {
-			return "Did you mean 'probesim run " + quote(args[0]) + "'?"
+			return "Did you mean 'probesim run " + simulate.Quote(args[0]) + "'?"
 		}
 	}
 	return "See '" + command.CommandPath() + " --help' for usage"
 }
 
-func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	out, ok := stdout.(*checkedWriter)
-	if !ok {
-		out = &checkedWriter{Writer: stdout}
-	}
-	root := &cobra.Command{
-		Use:   "probesim",
-		Short: "Simulate how the kubelet reacts to your probes",
-		Long: `probesim shows how the kubelet reacts to the liveness, readiness and startup
+const rootHelp = `probesim shows how the kubelet reacts to the liveness, readiness and startup
 probes of your Pods, without a cluster.
 
 You write a scenario: your manifest, and how its containers behave, such as slow
@@ -73,26 +96,29 @@ a virtual clock and shows when each probe runs, when the Pod becomes Ready, and
 when the kubelet kills, restarts or backs off a container.
 
 An hour of node time takes milliseconds. The same input gives the same trace,
-byte for byte, on every machine.`,
-		Example: `  # Write a first scenario for a manifest
+byte for byte, on every machine.`
+
+const rootExamples = `  # Write a first scenario for a manifest
   probesim init -f pod.yaml -o scenario.yaml
 
   # Run the scenario and draw its timeline
   probesim run scenario.yaml
 
   # Explain the first restart of a container
-  probesim why scenario.yaml --restart 1`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
+  probesim why scenario.yaml --restart 1`
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	out := &terminal.Output{Writer: stdout}
+	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp, Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(newCheck(), newCompare(), newTune(), newIncident(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
-	root.PersistentFlags().Var(&out.color, "color", "Color the output: always, never or auto (default auto)")
-	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorChoices, cobra.ShellCompDirectiveNoFileComp))
+	root.PersistentFlags().Var(&out.Color, "color", "Color the output: always, never or auto (default auto)")
+	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(terminal.Colors, cobra.ShellCompDirectiveNoFileComp))
 	root.SetOut(out)
 	root.SetErr(stderr)
 	improveUsage(root)
+	completeFlags(root)
 	return root
 }

@@ -16,6 +16,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/simulate"
 )
 
 // manifestReader reads the manifests that a command line names.
@@ -24,90 +25,74 @@ type manifestReader struct {
 	stderr     io.Writer // for the names of files that it passes over
 	onStdin    string    // the command line that reads a manifest from stdin
 	allowEmpty bool      // a file without an object or a directory without manifests is no error
+
+	files  []check.File
+	others []string // files without an object of Kubernetes
+	errs   []error
 }
 
 func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
-	return manifestReader{cmd.InOrStdin(), cmd.ErrOrStderr(), onStdin[cmd.Name()], allowEmpty}
+	return manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr(), onStdin: onStdin[cmd.Name()], allowEmpty: allowEmpty}
 }
 
-// read reads files, the manifests in directories, and stdin. With allowEmpty, it passes over the same named files as in a directory: a tool that names the
-// changed files of a directory gets the result of the directory.
+// read reads files, the manifests in directories, and stdin. It names the files that it passes over. With allowEmpty, it passes over the same
+// named files as in a directory: a tool that names the changed files of a directory gets the result of the directory.
 func (r manifestReader) read(paths []string) ([]check.File, error) {
-	var files []check.File
-	var others []string
-	var errs []error
-	add := func(name string, data []byte, err error) {
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
-	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
 			data, err := readStdin(r.stdin)
-			add("stdin", data, err)
+			r.add("stdin", data, err)
 		case err == nil && info.IsDir():
-			found, err := r.readDirectory(path)
-			files = append(files, found...)
-			if err != nil {
-				errs = append(errs, err)
-			}
+			r.readDirectory(path)
 		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty: // for example what a template renders
 		case err == nil && r.allowEmpty && isKustomization(path):
-		case r.allowEmpty && isLargeOther(path):
-			others = append(others, printable.Text(path))
 		default:
-			data, err := readManifest(path)
-			if err == nil && r.allowEmpty && !hasObject(data) {
-				others = append(others, printable.Text(path))
-				continue
-			}
-			add(path, data, err)
+			r.readFile(path, r.allowEmpty)
 		}
 	}
-	r.passOver(others)
-	return files, errors.Join(errs...)
+	if len(r.others) > 0 {
+		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", printable.Few(r.others))
+	}
+	return r.files, errors.Join(r.errs...)
 }
 
-// readDirectory reads the manifests in a directory and below it. It passes over files without any object of Kubernetes, such as the values of
-// a chart, and names them.
-func (r manifestReader) readDirectory(dir string) ([]check.File, error) {
+func (r *manifestReader) add(name string, data []byte, err error) {
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	r.files = append(r.files, check.File{Name: filepath.ToSlash(name), Data: data})
+}
+
+// readFile reads a file. It may pass over one without an object of Kubernetes, such as the values of a chart.
+func (r *manifestReader) readFile(path string, mayPass bool) {
+	if mayPass && isLargeOther(path) {
+		r.others = append(r.others, printable.Text(path))
+		return
+	}
+	data, err := readManifest(path)
+	if err == nil && mayPass && !hasObject(data) {
+		r.others = append(r.others, printable.Text(path))
+		return
+	}
+	r.add(path, data, err)
+}
+
+// readDirectory reads the manifests in a directory and below it.
+func (r *manifestReader) readDirectory(dir string) {
 	names, err := r.manifestsIn(dir)
 	if err != nil {
-		return nil, err
+		r.errs = append(r.errs, err)
+		return
 	}
-	var files []check.File
-	var errs []error
-	var others []string
+	before := len(r.files) + len(r.errs)
 	for _, name := range names {
-		if isLargeOther(name) {
-			others = append(others, printable.Text(name))
-			continue
-		}
-		data, err := readManifest(name)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case hasObject(data):
-			files = append(files, check.File{Name: filepath.ToSlash(name), Data: data})
-		default:
-			others = append(others, printable.Text(name))
-		}
+		r.readFile(name, true)
 	}
-	if len(files)+len(errs) == 0 && !r.allowEmpty {
-		return nil, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir))
-	}
-	r.passOver(others)
-	return files, errors.Join(errs...)
-}
-
-// passOver names files without an object of Kubernetes.
-func (r manifestReader) passOver(names []string) {
-	if len(names) > 0 {
-		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", few(names))
+	if len(r.files)+len(r.errs) == before && !r.allowEmpty {
+		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir)))
 	}
 }
 
@@ -134,17 +119,17 @@ func isLargeOther(name string) bool {
 
 // manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
 // kustomize combines the others. A Helm chart is an error: its templates are no manifests.
-func (r manifestReader) manifestsIn(dir string) ([]string, error) {
+func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 	var names []string
 	var charts []error
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: cannot be read: %w", printable.Text(name), pathless(err))
+			return unreadable(name, err)
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir() && isChart(name):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), quote(name), r.onStdin))
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), simulate.Quote(name), r.onStdin))
 			return filepath.SkipDir
 		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):

@@ -5,59 +5,49 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios"
 )
 
 var mergeOutputs = []string{"text", "json"}
 
 func newMerge() *cobra.Command {
-	o := exploreOptions{}
-	cmd := &cobra.Command{
-		Use:   "merge RESULT...",
-		Short: "Join the results of the parts of an exploration",
-		Long: `Join the results of the parts of an exploration. RESULT is the JSON output of
+	var o exploreOptions
+	cmd := newCommand("merge RESULT...", "Join the results of the parts of an exploration", mergeHelp, mergeExamples, someFiles("merge requires the JSON outputs of 'probesim explore --shard'"), func(cmd *cobra.Command, args []string) error { return mergeFiles(cmd, args, o) })
+	cmd.ValidArgsFunction = completeJSON
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "text", mergeOutputs)
+	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
+	flags.StringVar(&o.file, "file", "", "The scenario `file`, for --witness.")
+	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
+	return cmd
+}
+
+const mergeHelp = `Join the results of the parts of an exploration. RESULT is the JSON output of
 'probesim explore --shard I/N -o json'; all N parts are required. The result is
 the same as without --shard.
 
 merge needs no scenario file, unless --witness is set: it then writes the
 witnesses of failures, as explore does. Run it where you ran explore.
 
-Output formats: text and json. The exit codes are those of explore.`,
-		Example: `  # Explore on two machines
+Output formats: text and json. The exit codes are those of explore.`
+
+const mergeExamples = `  # Explore on two machines
   probesim explore web.yaml --shard 0/2 -o json > 0.json
   probesim explore web.yaml --shard 1/2 -o json > 1.json
-  probesim merge 0.json 1.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || slices.Contains(args, "") {
-				return errors.New("merge requires the JSON outputs of 'probesim explore --shard'")
-			}
-			return nil
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE:    func(cmd *cobra.Command, args []string) error { return mergeFiles(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "Output `format`: "+strings.Join(mergeOutputs, ", ")+".")
-	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
-	flags.StringVar(&o.from, "file", "", "The scenario `file`, for --witness.")
-	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(mergeOutputs, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
+  probesim merge 0.json 1.json`
 
 func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
-	if !slices.Contains(mergeOutputs, o.output) {
-		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(mergeOutputs, ", "), o.output)
+	if err := checkOutput(o.output, mergeOutputs); err != nil {
+		return err
 	}
-	if (o.witness != "none") != (o.from != "") {
+	if (o.witness != "none") != (o.file != "") {
 		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
 	}
 	parts, engine, err := readExplorations(paths)
@@ -93,12 +83,12 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Result) error {
 	var all []*scenarios.Scenario
 	var data []byte
-	if o.from != "" {
+	if o.file != "" {
 		var err error
-		if data, err = readManifest(o.from); err != nil {
+		if data, err = readManifest(o.file); err != nil {
 			return &exitError{exitUsage, err}
 		}
-		if all, _, err = o.load(nil, o.from); err != nil {
+		if all, _, err = o.load(nil, o.file); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
@@ -108,14 +98,14 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 		}
 		if data == nil {
 			w := cmd.OutOrStdout()
-			if err := outcomes.Text(safeText(w), r, outcomes.TextOptions{Options: textOptions(w), All: o.all}); err != nil {
+			if err := outcomes.Text(terminal.Safe(w), r, outcomes.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
 				return err
 			}
 			continue
 		}
 		k := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == r.Scenario })
 		if k < 0 {
-			return &exitError{exitUsage, fmt.Errorf("%s has no scenario %q", printable.Text(o.from), r.Scenario)}
+			return &exitError{exitUsage, fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)}
 		}
 		e := exploration{outcomes.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
 		if err := o.writeText(cmd, &e, r); err != nil {
@@ -129,7 +119,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
-		data, err := readResult(path)
+		data, err := readFile(nil, path, maxResult, "")
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -162,24 +152,6 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 
 // maxResult is the maximum size of a result of explore, in bytes.
 const maxResult = 256 << 20
-
-// readResult reads a result of explore.
-func readResult(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
-	case info.Size() > maxResult:
-		return nil, fmt.Errorf("%s: is larger than %d MiB", printable.Text(path), maxResult>>20)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", printable.Text(path), pathless(err))
-	}
-	return data, nil
-}
 
 // orOther returns the error of a file that does not decode, or that of a file of another kind.
 func orOther(err error) error {

@@ -110,6 +110,7 @@ func TestPageShowsTheRun(t *testing.T) {
 }
 
 func TestPageHover(t *testing.T) {
+	onlyLong(t)
 	b := run(t)
 	b.hover(markAt("failure", "45.020"))
 	b.want(".tip", "45.020s liveness probe: failure")
@@ -166,6 +167,7 @@ func (b *browser) wantSelected(mark string) {
 }
 
 func TestPageZooms(t *testing.T) {
+	onlyLong(t)
 	b := run(t)
 	x, y := b.place("figure svg.lanes")
 	b.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": 100})
@@ -192,6 +194,7 @@ func TestPageZooms(t *testing.T) {
 }
 
 func TestPageKeys(t *testing.T) {
+	onlyLong(t)
 	b := run(t)
 	b.eval(`document.querySelector('.plot').focus()`, nil)
 	b.key("ArrowRight", 0)
@@ -222,6 +225,7 @@ func TestPageKeys(t *testing.T) {
 // TestPageOfLibrary checks that the page of the library has no errors, loads nothing and shows the timelines. Outside
 // CI, it checks only a part of the library, because the whole page has 7 MB.
 func TestPageOfLibrary(t *testing.T) {
+	onlyLong(t)
 	part, least := ofLibrary+"lifecycle", 20
 	if os.Getenv("CI") != "" {
 		part, least = ofLibrary, 150
@@ -282,6 +286,7 @@ spec:
 
 // TestPagePrints checks that the page prints, and looks the same afterwards.
 func TestPagePrints(t *testing.T) {
+	onlyLong(t)
 	b := run(t)
 	var pdf struct{ Data []byte }
 	b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &pdf)
@@ -339,6 +344,7 @@ func manyRuns(t *testing.T) string {
 
 // TestPageOfManyRuns checks the summary of many runs, and the list of runs, which starts with the worst and can be sorted.
 func TestPageOfManyRuns(t *testing.T) {
+	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
 	b.open(page(t, 1, manyRuns(t)))
 	b.want(".summary", "web (3 pods)")

@@ -6,18 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/check"
 	"probesim.dev/incident"
 	"probesim.dev/incident/reconstruct"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
@@ -50,23 +51,23 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		}
 	}
 	if len(pods) > mostReconstructed && o.pod == "" {
-		fmt.Fprintf(safeText(cmd.ErrOrStderr()), "probesim: reconstructing %d of %d pods in trouble; choose another one with --pod\n", mostReconstructed, len(pods))
+		fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "probesim: reconstructing %d of %d pods in trouble; choose another one with --pod\n", mostReconstructed, len(pods))
 		pods = pods[:mostReconstructed]
 	}
 	command := "probesim incident"
 	for _, p := range paths {
-		command += " " + quote(p)
+		command += " " + simulate.Quote(p)
 	}
 	var all []*reconstruction
-	progress := newCounter(cmd.ErrOrStderr(), len(pods), "pods")
-	defer progress.stop()
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAfter))
+	progress := terminal.NewCounter(cmd.ErrOrStderr(), len(pods), "pods")
+	defer progress.Stop()
+	defer pool.CollectRarely()()
 	left := reconstructEffort // which the pods share
 	for i, p := range reconstruct.Simplest(pods) {
 		r := &reconstruction{pod: p}
 		all = append(all, r)
 		err := r.find(cmd, rec, reconstruct.Options{Command: command, Effort: max(left/(len(pods)-i), 1), Progress: func(percent int) {
-			progress.note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
+			progress.Note(fmt.Sprintf("; searched %d%% of what may explain %s", percent, printable.Text(p.Name)))
 		}})
 		if r.result != nil {
 			left -= r.result.Effort
@@ -79,7 +80,7 @@ func (o *incidentOptions) reconstruct(cmd *cobra.Command, rec *incident.Recordin
 		case err != nil:
 			r.problem = "no scenario of it can be run: " + strings.Split(err.Error(), "\n")[0]
 		}
-		progress.step()
+		progress.Step()
 	}
 	return inPodOrder(all, pods), nil
 }
@@ -149,20 +150,7 @@ func (r *reconstruction) explanation() why.Explanation {
 	return run.At(key, "", r.result.Run.End)
 }
 
-func (r *reconstruction) why() *why.Run {
-	var pods []*v1.Pod
-	for _, p := range r.result.Plan.Pods() {
-		pods = append(pods, p.Pod)
-	}
-	run := why.New(r.result.Run.Records, pods, r.result.Run.End)
-	run.Says = func(pod, container string, number int) string {
-		if rule := r.result.Plan.Rule(pod, container, number); rule != nil {
-			return rule.Says()
-		}
-		return ""
-	}
-	return run
-}
+func (r *reconstruction) why() *why.Run { return (&runner.Run{Result: *r.result.Run}).Why() }
 
 // maxUnexplained limits the list of facts that the run does not explain.
 const maxUnexplained = 12
@@ -217,25 +205,14 @@ func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Op
 	for _, text := range r.result.Assumed {
 		line(2, report.Dim, "assumed: %s", text)
 	}
-	shown := 0
-	for _, c := range r.result.Claims {
-		if c.Beyond || c.Holds {
-			continue
-		}
-		if shown++; shown <= maxUnexplained {
-			line(2, report.Warn, "not explained, %s: %s; the run has %s", c.Fact.Place, c.Says, c.Reason)
-		}
+	unexplained := slices.DeleteFunc(slices.Clone(r.result.Claims), func(c reconstruct.Claim) bool { return c.Beyond || c.Holds })
+	for _, c := range unexplained[:min(len(unexplained), maxUnexplained)] {
+		line(2, report.Warn, "not explained, %s: %s; the run has %s", c.Fact.Place, c.Says, c.Reason)
 	}
-	if shown > maxUnexplained {
-		line(2, report.Warn, "and %d more", shown-maxUnexplained)
+	if more := len(unexplained) - maxUnexplained; more > 0 {
+		line(2, report.Warn, "and %d more", more)
 	}
-	var beyond []string
-	for _, c := range r.result.Claims {
-		if text := fmt.Sprintf("%s (%s)", strings.Split(c.Says, ":")[0], c.Reason); c.Beyond && !slices.Contains(beyond, text) {
-			beyond = append(beyond, text)
-		}
-	}
-	for _, text := range beyond {
+	for _, text := range r.beyond() {
 		line(2, report.Dim, "outside of a run: %s", text)
 	}
 	fmt.Fprintln(w)
@@ -253,6 +230,17 @@ func (r *reconstruction) write(w io.Writer, rec *incident.Recording, o report.Op
 		line(0, report.Plain, "%s", r.prevent.Says)
 	}
 	return nil
+}
+
+// beyond returns the facts that no run can explain.
+func (r *reconstruction) beyond() []string {
+	var list []string
+	for _, c := range r.result.Claims {
+		if text := fmt.Sprintf("%s (%s)", strings.Split(c.Says, ":")[0], c.Reason); c.Beyond && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // page returns the run of the reconstruction for a page.

@@ -1,20 +1,19 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 	"probesim.dev/report/diff"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -23,10 +22,20 @@ var replayOutputs = []string{"timeline", "jsonl", "json", "html", "perfetto"}
 
 func newReplay() *cobra.Command {
 	var o runOptions
-	cmd := &cobra.Command{
-		Use:   "replay WITNESS [WITNESS]",
-		Short: "Repeat the run of a witness of explore",
-		Long: `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
+	cmd := newCommand("replay WITNESS [WITNESS]", "Repeat the run of a witness of explore", replayHelp, replayExamples, paths(1, 2, "replay requires a witness, or two to compare: files that 'probesim explore' wrote"), func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return compareWitnesses(cmd, args, o)
+		}
+		return replayWitness(cmd, args[0], o)
+	})
+	cmd.ValidArgsFunction = completeJSON
+	addOutput(cmd, &o.output, "timeline", replayOutputs)
+	cmd.Flags().StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl.")
+	return cmd
+}
+
+const replayHelp = `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
 file. replay first checks that the trace has the hash of the witness.
 
 The witness names the scenario file by its path from the directory in which you
@@ -42,43 +51,20 @@ Exit codes:
   1    the trace differs from that of the witness
   2    invalid usage, or an invalid witness or scenario file
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Draw the timeline of a witness
+  130  interrupted`
+
+const replayExamples = `  # Draw the timeline of a witness
   probesim replay witnesses/web-5d194352082d.json
 
   # Compare two outcomes
   probesim replay web-5d194352082d.json web-a06d459d67c1.json
 
   # Print the trace, with internal records
-  probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 || slices.Contains(args, "") {
-				return errors.New("replay requires a witness, or two to compare: files that 'probesim explore' wrote")
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		PreRunE: rejectEmptyFlags,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return compareWitnesses(cmd, args, o)
-			}
-			return replayWitness(cmd, args[0], o)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "timeline", "Output `format`: "+strings.Join(replayOutputs, ", ")+".")
-	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl.")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(replayOutputs, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
+  probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`
 
 func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
-	if !slices.Contains(replayOutputs, o.output) {
-		return fmt.Errorf("--output must be one of %s, not %q", strings.Join(replayOutputs, ", "), o.output)
+	if err := checkOutput(o.output, replayOutputs); err != nil {
+		return err
 	}
 	w, s, changed, err := loadWitness(path, o.file, o)
 	if err != nil {
@@ -88,7 +74,6 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("%s: %w", printable.Text(path), err)}
 	}
-	o.parallel, o.memory = runtime.GOMAXPROCS(0), defaultMemory
 	if _, err := repeated(path, w, s, changed); err != nil {
 		return err
 	}
@@ -98,12 +83,12 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	for _, f := range w.Findings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", f)
 	}
-	j := &job{plan: plan, until: virtual.At(plan.Duration), runs: 1, replay: "probesim replay " + quote(filepath.ToSlash(path)), chooser: chooser}
-	err = runJobs(cmd, []*job{j}, nil, o)
-	if coded := (*exitError)(nil); errors.As(err, &coded) && coded.code == exitFailed {
-		return nil // the witness may show that an expectation fails
+	j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Runs: 1, Replay: "probesim replay " + simulate.Quote(filepath.ToSlash(path)), Chooser: chooser}
+	outcome, err := runner.Write(cmd.Context(), []*runner.Job{j}, o.options(cmd))
+	if outcome == report.Failed {
+		outcome = report.OK // the witness may show that an expectation fails
 	}
-	return err
+	return ended(outcome, err)
 }
 
 // repeated repeats the run of a witness, and returns an error if the trace is another one.
@@ -141,9 +126,9 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}), append(d.Names, w.Outcome)
 	}
 	d.Pairs, d.Changed = []*diff.Difference{diff.Compare(runs[0], runs[1])}, diff.Changed(runs...)
-	d.Replay = "probesim replay " + quote(filepath.ToSlash(paths[0])) + " " + quote(filepath.ToSlash(paths[1]))
+	d.Replay = "probesim replay " + simulate.Quote(filepath.ToSlash(paths[0])) + " " + simulate.Quote(filepath.ToSlash(paths[1]))
 	w := cmd.OutOrStdout()
-	return report.DiffText(safeText(w), d, textOptions(w))
+	return report.DiffText(terminal.Safe(w), d, terminal.Options(w))
 }
 
 // short returns the first digits of a hash.

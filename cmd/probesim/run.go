@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -39,7 +39,7 @@ type runOptions struct {
 	kubernetes []string
 	delays     string
 	parallel   int
-	memory     memory
+	memory     pool.Memory
 	verbose    bool
 	update     bool
 	keepGoing  bool
@@ -50,23 +50,32 @@ type runOptions struct {
 	printScenario bool
 }
 
-// selection holds the parsed flags.
-type selection struct {
-	seeds    *value.IntRange // nil: the seeds of the scenario
-	from     time.Duration   // start of the timeline
-	until    time.Duration   // 0: the duration of the scenario
-	pattern  *regexp.Regexp
-	versions []string           // nil: the versions of the scenario
-	set      string             // name of the delays
-	delays   fakeruntime.Delays // where the scenario sets none
-}
-
 func newRun() *cobra.Command {
 	var o runOptions
-	cmd := &cobra.Command{
-		Use:   "run PATH...",
-		Short: "Run scenarios and check their expectations",
-		Long: `Run scenarios and check their expectations. PATH is a scenario file, a directory
+	cmd := newCommand("run PATH...", "Run scenarios and check their expectations", runHelp, runExamples, someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) })
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *runOptions) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "", runner.Formats)
+	flags.StringVar(&o.seed, "seed", "", seedUsage)
+	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
+	flags.StringVar(&o.until, "until", "", untilUsage)
+	flags.StringVar(&o.pattern, "run", "", patternUsage)
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
+	flags.StringVar(&o.delays, "delays", "", delaysUsage)
+	o.addLimits(cmd, "runs")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", runner.MaxShown))
+	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
+	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	o.addApp(cmd)
+	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
+}
+
+const runHelp = `Run scenarios and check their expectations. PATH is a scenario file, a directory
 to search for scenario files, or - for stdin.
 
 A single PATH can also be a manifest without a Scenario. All its programs are
@@ -105,8 +114,9 @@ Exit codes:
   1    an expectation failed
   2    invalid usage or an invalid file
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Draw the timeline of a scenario
+  130  interrupted`
+
+const runExamples = `  # Draw the timeline of a scenario
   probesim run web.yaml
 
   # Draw ten seconds of it
@@ -143,70 +153,17 @@ Exit codes:
   probesim run web.yaml -o jsonl --verbose
 
   # Write the observed values into the expectations
-  probesim run web.yaml --update`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("run requires a scenario file or directory")
-			}
-			if slices.Contains(args, "") {
-				return errors.New("a path is empty; is a shell variable unset?")
-			}
-			return nil
-		},
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "", "Output `format`: timeline, summary, lines, jsonl, json, junit, html, perfetto or github.")
-	flags.StringVar(&o.seed, "seed", "", seedUsage)
-	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
-	flags.StringVar(&o.until, "until", "", untilUsage)
-	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
-	flags.StringVar(&o.delays, "delays", "", delaysUsage)
-	o.addLimits(cmd, "runs")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
-	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", maxShown))
-	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
-	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
-	o.addApp(cmd)
-	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
-	cmd.RegisterFlagCompletionFunc("run", completeScenario)
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("delays", cobra.FixedCompletions(fakeruntime.DelaySets(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("kubernetes", cobra.FixedCompletions(profile.NamesWithPreviews(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
-
-// perCPU is the maximum of --parallel for each CPU. More runs at the same time are not faster, and each run takes memory.
-const perCPU = 4
+  probesim run web.yaml --update`
 
 // addLimits adds the flags that limit how much is done at the same time.
 func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
-	flags := cmd.Flags()
-	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, perCPU))
-	flags.Lookup("parallel").DefValue = "number of CPUs"
-	o.memory.addFlag(cmd)
+	addParallel(cmd, &o.parallel, what)
+	addMemory(cmd, &o.memory)
 }
 
 // addApp adds the flag for what happens to the programs of a manifest.
 func (o *runOptions) addApp(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.app, "app", nil, "What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
-}
-
-// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
-func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color", "require", "start", "fail-on", "witness"} {
-		f := cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
-			continue
-		}
-		if text := f.Value.String(); text == "" || text == "[]" {
-			return fmt.Errorf("--%s has no value", name)
-		}
-	}
-	return nil
 }
 
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
@@ -217,22 +174,22 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if o.update && slices.Contains(paths, "-") {
 		return errors.New("--update cannot write to stdin: specify files")
 	}
-	defer o.memory.apply()()
+	defer o.memory.Apply()()
 	all, invalid, run, err := o.loadAny(cmd, paths)
 	if err == nil && !run {
 		return nil
 	}
 	if err != nil {
 		if o.output == "github" {
-			annotate(cmd.OutOrStdout(), "invalid scenario file", "nothing was run", err)
+			actions.Annotate(cmd.OutOrStdout(), "invalid scenario file", "nothing was run", err)
 		}
-		return &exitError{exitUsage, fmt.Errorf("nothing was run\n%w", err)}
+		return nothing("run", err)
 	}
-	jobs, err := s.jobs(all)
-	if err == nil {
-		err = s.checkFrom(jobs)
-	}
+	jobs, err := s.Jobs(all)
 	if err != nil {
+		return withInvalid(&exitError{exitUsage, err}, invalid)
+	}
+	if err := s.CheckFrom(jobs); err != nil {
 		return withInvalid(err, invalid)
 	}
 	if o.update {
@@ -242,46 +199,64 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		o.update = false
 		return runFiles(cmd, paths, o) // with the updated files
 	}
-	return withInvalid(runJobs(cmd, jobs, invalid, o), invalid)
+	options := o.options(cmd)
+	options.Invalid = invalid
+	return withInvalid(ended(runner.Write(cmd.Context(), jobs, options)), invalid)
 }
 
-func (o *runOptions) parse() (s selection, err error) {
-	if err := cmp.Or(o.checkOutput(), o.checkUpdate()); err != nil {
+// options returns the options of the engine.
+func (o *runOptions) options(cmd *cobra.Command) runner.Options {
+	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
+}
+
+func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel, Memory: o.memory} }
+
+func (o *runOptions) parse() (s runner.Selection, err error) {
+	if err := o.checkFormat(); err != nil {
 		return s, err
 	}
 	if o.parallel < 1 {
 		return s, errors.New("--parallel must be at least 1")
 	}
-	o.parallel = min(o.parallel, perCPU*runtime.GOMAXPROCS(0))
 	if o.pattern != "" {
-		if s.pattern, err = regexp.Compile(o.pattern); err != nil {
+		if s.Pattern, err = regexp.Compile(o.pattern); err != nil {
 			return s, fmt.Errorf("--run: %s", printable.Text(err.Error()))
 		}
 	}
 	if o.until != "" {
-		if s.until, err = value.ParseDuration(o.until); err == nil && s.until == 0 {
+		if s.Until, err = value.ParseDuration(o.until); err == nil && s.Until == 0 {
 			err = errors.New("must be greater than 0s")
 		}
 		if err != nil {
 			return s, fmt.Errorf("--until: %w", err)
 		}
 	}
-	if s.from, err = o.parseFrom(); err != nil {
+	if s.From, err = o.parseFrom(); err != nil {
 		return s, fmt.Errorf("--from: %w", err)
 	}
-	if s.seeds, err = parseSeeds(o.seed); err != nil {
+	if s.Seeds, err = parseSeeds(o.seed); err != nil {
 		return s, fmt.Errorf("--seed: %w", err)
 	}
-	if s.versions, err = parseVersions(o.kubernetes); err != nil {
+	if s.Versions, err = parseVersions(o.kubernetes); err != nil {
 		return s, fmt.Errorf("--kubernetes: %w", err)
 	}
 	if o.delays != "" {
-		if s.delays, err = scenarios.DelaySet(o.delays); err != nil {
+		if s.Delays, err = scenarios.DelaySet(o.delays); err != nil {
 			return s, fmt.Errorf("--delays: %w", err)
 		}
-		s.set = o.delays
+		s.Set = o.delays
 	}
 	return s, nil
+}
+
+// checkFormat rejects formats that do not exist, or that do not go with other flags.
+func (o *runOptions) checkFormat() error {
+	if o.output != "" {
+		if err := checkOutput(o.output, runner.Formats); err != nil {
+			return err
+		}
+	}
+	return o.checkUpdate()
 }
 
 // parseFrom returns the start of the timeline. The flag is about timelines, so these are then the default format.

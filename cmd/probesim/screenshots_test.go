@@ -20,6 +20,8 @@ func TestPageScreenshots(t *testing.T) {
 	dir := t.TempDir()
 	if *screenshots {
 		dir = "../../docs"
+	} else {
+		onlyLong(t)
 	}
 	b := openBrowser(t, 1120, 800)
 

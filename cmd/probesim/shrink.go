@@ -6,12 +6,16 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
 )
 
 // shrinkOptions are the flags of shrink.
@@ -24,10 +28,17 @@ type shrinkOptions struct {
 
 func newShrink() *cobra.Command {
 	var o shrinkOptions
-	cmd := &cobra.Command{
-		Use:   "shrink WITNESS",
-		Short: "Find the smallest scenario that fails as a witness does",
-		Long: `Find the smallest scenario file that fails as the run of a witness does. WITNESS
+	cmd := newCommand("shrink WITNESS", "Find the smallest scenario that fails as a witness does", shrinkHelp, shrinkExamples, paths(1, 1, "shrink requires one witness, a file that 'probesim explore' wrote"), func(cmd *cobra.Command, args []string) error { return shrinkWitness(cmd, args[0], o) })
+	cmd.ValidArgsFunction = completeJSON
+	flags := cmd.Flags()
+	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
+	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
+	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
+	flags.IntVar(&o.trials, "trials", 2000, "Maximum `number` of smaller files to try")
+	return cmd
+}
+
+const shrinkHelp = `Find the smallest scenario file that fails as the run of a witness does. WITNESS
 is a file that explore wrote.
 
 Restarts, outages, moved times, the age of the kubelet and a seed become part of
@@ -42,30 +53,13 @@ Exit codes:
   0    the file was written
   2    invalid usage, an invalid witness, or a run that does not fail
   3    probesim itself failed
-  130  interrupted`,
-		Example: `  # Write the smallest scenario to a file
+  130  interrupted`
+
+const shrinkExamples = `  # Write the smallest scenario to a file
   probesim shrink witnesses/web-5d194352082d.json --out small.yaml
 
   # Keep one of several findings
-  probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return errors.New("shrink requires one witness, a file that 'probesim explore' wrote")
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return shrinkWitness(cmd, args[0], o) },
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
-	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
-	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
-	flags.IntVar(&o.trials, "trials", 2000, "Maximum `number` of smaller files to try")
-	return cmd
-}
+  probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
 func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	if o.trials < 1 {
@@ -89,15 +83,13 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	readFile := func(name string) ([]byte, error) {
 		return scenarios.ReadFile(path.Join(path.Dir(filepath.ToSlash(file)), name))
 	}
-	lines := strings.Count(string(data), "\n")
-	progress := newCounterOf(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%d lines", lines) })
-	defer progress.stop()
-	small, err := s.Shrink(cmd.Context(), w.Change, data, outcomes.ShrinkOptions{Finding: o.finding, Trials: o.trials, ReadFile: readFile, Progress: func(n int) {
-		progress.mu.Lock()
-		defer progress.mu.Unlock()
-		lines = n
-	}})
-	progress.stop()
+	var lines atomic.Int64
+	lines.Store(int64(strings.Count(string(data), "\n")))
+	progress := terminal.NewLine(cmd.ErrOrStderr(), false, func() string { return fmt.Sprintf("%d lines", lines.Load()) })
+	defer progress.Stop()
+	small, err := s.Shrink(cmd.Context(), w.Change, data, outcomes.ShrinkOptions{Finding: o.finding, Trials: o.trials, ReadFile: readFile,
+		Progress: func(n int) { lines.Store(int64(n)) }})
+	progress.Stop()
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
@@ -109,17 +101,17 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err
 	}
-	if err := writeFile(cmd.Context(), o.out, small.File, true); err != nil {
+	if err := files.Write(cmd.Context(), o.out, small.File, true); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", small.Finding)
-	next := "probesim run " + quote(filepath.ToSlash(o.out))
+	next := "probesim run " + simulate.Quote(filepath.ToSlash(o.out))
 	if len(small.Change.Choices) > 0 {
 		beside := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
 		if err := writeShrunkWitness(cmd, o.out, beside, small, w); err != nil {
 			return &exitError{exitUsage, err}
 		}
-		next = "probesim replay " + quote(filepath.ToSlash(beside))
+		next = "probesim replay " + simulate.Quote(filepath.ToSlash(beside))
 	}
 	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "probesim: wrote %d lines. Next: %s\n", strings.Count(string(small.File), "\n"), next)
 	return err
@@ -137,5 +129,5 @@ func writeShrunkWitness(cmd *cobra.Command, file, name string, small *outcomes.S
 		return err
 	}
 	w.Engine = version()
-	return writeFile(cmd.Context(), name, w.JSON(), true)
+	return files.Write(cmd.Context(), name, w.JSON(), true)
 }

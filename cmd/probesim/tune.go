@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"probesim.dev/check/tune"
 	"probesim.dev/check/tune/html"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 )
 
@@ -22,10 +23,14 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "tune MANIFEST... --require REQUIREMENTS",
-		Short: "Find probe settings that meet requirements",
-		Long: `Find probe settings that meet requirements, such as a start of up to 70s and a
+	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
+		func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) })
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
+	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
+	return cmd
+}
+
+const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
 stdin. The requirements are those of check: see 'probesim check --help'. The
 annotation probesim.dev/require of a workload or of its pod template replaces
@@ -54,8 +59,9 @@ Exit codes:
   1    no setting meets the requirements of a workload
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Find settings for a program that takes up to 70 s to start
+  130  interrupted`
+
+const tuneExamples = `  # Find settings for a program that takes up to 70 s to start
   probesim tune deployment.yaml --require 'start>=70s'
 
   # Kill a hung container within 45 s, and none that stalls for up to 15 s
@@ -66,16 +72,7 @@ Exit codes:
   kubectl patch deployment orders --patch-file patch.yaml
 
   # Change the manifest
-  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`,
-		Args:              requireManifests,
-		ValidArgsFunction: completeFiles,
-		PreRunE:           rejectEmptyFlags,
-		RunE:              func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) },
-	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
-	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
-	return cmd
-}
+  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
 func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	options, err := o.parse(tuneOutputs...)
@@ -114,12 +111,12 @@ func runTune(ctx context.Context, files []check.File, o check.Options, parallel 
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
-	defer collectRarely()()
-	progress := newCounter(stderr, t.Tasks(), "containers")
-	defer progress.stop()
-	err = inOrder(ctx, t.Tasks(), pool{parallel: parallel, ahead: max(1, t.Tasks())}, func(a *account) error { return t.Do(a.ctx, a.number) }, func(_ int, err error) error {
+	defer pool.CollectRarely()()
+	progress := terminal.NewCounter(stderr, t.Tasks(), "containers")
+	defer progress.Stop()
+	err = pool.InOrder(ctx, t.Tasks(), pool.Options{Parallel: parallel, Ahead: max(1, t.Tasks())}, func(a *pool.Account) error { return t.Do(a.Context(), a.Number) }, func(_ int, err error) error {
 		if err == nil {
-			progress.step()
+			progress.Step()
 		}
 		return err
 	})
@@ -136,13 +133,10 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return writeJSON(w, r)
 	case "patch":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return r.Patch(safeText(w), files)
+		return r.Patch(terminal.Safe(w), files)
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
 		return editManifests(w, cmd.ErrOrStderr(), files, r)
@@ -154,7 +148,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		}
 		return html.Write(w, r, comparison.String())
 	}
-	if err := tune.Text(w, r, textOptions(w)); err != nil || !r.Changed() {
+	if err := tune.Text(w, r, terminal.Options(w)); err != nil || !r.Changed() {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -175,7 +169,7 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 	if err != nil {
 		return err
 	}
-	return compare.Text(w, compare.Compare(before, after), textOptions(w))
+	return compare.Text(w, compare.Compare(before, after), terminal.Options(w))
 }
 
 // tellNotes says which workloads stay as they are, and what the changes of the others cost.
@@ -200,7 +194,7 @@ func tellNotes(stderr io.Writer, r *tune.Report) {
 
 // tell writes a wrapped line to standard error.
 func tell(stderr io.Writer, format string, args ...any) {
-	report.WriteLine(stderr, 0, "probesim: "+fmt.Sprintf(format, args...), report.Plain, textOptions(stderr))
+	report.WriteLine(stderr, 0, "probesim: "+fmt.Sprintf(format, args...), report.Plain, terminal.Options(stderr))
 }
 
 // editManifests writes the manifests with their changes, as one stream. It says which comments stand beside a changed number.

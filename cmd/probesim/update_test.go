@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"probesim.dev/internal/runner"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 )
@@ -43,10 +44,10 @@ func TestUpdateOfBrokenRuns(t *testing.T) {
 		{done, "v1.37.0", exitInterrupted},
 		{context.Background(), "v1.37.0", exitOK},
 	} {
-		jobs := []*job{}
+		jobs := []*runner.Job{}
 		for _, version := range []string{"v1.37.0", test.version} {
 			plan := all[0].Plan(version, nil)
-			jobs = append(jobs, &job{plan: plan, until: virtual.At(plan.Duration)})
+			jobs = append(jobs, &runner.Job{Plan: plan, Until: virtual.At(plan.Duration)})
 		}
 		cmd := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
 		cmd.SetContext(test.ctx)

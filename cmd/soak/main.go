@@ -14,13 +14,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/random"
+	"probesim.dev/internal/runner/pool"
 	"probesim.dev/kube/profile"
 )
 
@@ -132,17 +132,20 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 	}
 	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	began := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	results := work(ctx, o)
 	report := &summary{out: out, versions: o.versions, began: began, next: began.Add(time.Minute)}
-	for r := range results {
-		report.add(r)
-		if report.found >= maxFindings {
-			cancel(errFound)
+	random := random.Options{Seeds: seedsOfScenario, Short: !o.long, WithProbeChanges: o.changes}
+	perScenario := int64(2 * seedsOfScenario)
+	scenarios := int((o.runs + perScenario - 1) / perScenario)
+	err := pool.InOrder(ctx, scenarios, pool.Options{Parallel: o.parallel}, func(a *pool.Account) result {
+		t, found := checkScenario(a.Context(), random, o.first+uint64(a.Number), o.versions)
+		return result{t, found}
+	}, func(_ int, r result) error {
+		if report.add(r); report.found >= maxFindings {
+			return errFound
 		}
-	}
-	interrupted := context.Cause(ctx) != nil && !errors.Is(context.Cause(ctx), errFound)
+		return nil
+	})
+	interrupted := err == nil && ctx.Err() != nil
 	report.write(interrupted)
 	switch {
 	case report.found > 0:
@@ -157,36 +160,4 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 type result struct {
 	tally
 	found *finding
-}
-
-// work checks the scenarios in parallel. It closes the channel after the last one.
-func work(ctx context.Context, o options) <-chan result {
-	options := random.Options{Seeds: seedsOfScenario, Short: !o.long, WithProbeChanges: o.changes}
-	perScenario := int64(2 * seedsOfScenario)
-	last := o.first + uint64((o.runs+perScenario-1)/perScenario) - 1
-	seeds, results := make(chan uint64), make(chan result)
-	go func() {
-		defer close(seeds)
-		for seed := o.first; seed <= last; seed++ {
-			select {
-			case seeds <- seed:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	var workers sync.WaitGroup
-	for range o.parallel {
-		workers.Go(func() {
-			for seed := range seeds {
-				t, found := checkScenario(ctx, options, seed, o.versions)
-				results <- result{t, found}
-			}
-		})
-	}
-	go func() {
-		workers.Wait()
-		close(results)
-	}()
-	return results
 }

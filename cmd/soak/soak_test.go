@@ -3,16 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
+	"probesim.dev/internal/long"
 	"probesim.dev/sim/choose"
 )
 
 func TestSoakFindsNothing(t *testing.T) {
-	for _, args := range [][]string{{"--runs", "200"}, {"--runs", "40", "--long", "--first", "77"},
-		{"--runs", "200", "--kubernetes", "v1.38-preview"},
-		{"--runs", "400", "--change-probes"},
+	runs, more := strconv.Itoa(long.Sample(80, 200)), strconv.Itoa(long.Sample(80, 400))
+	for _, args := range [][]string{{"--runs", runs}, {"--runs", "40", "--long", "--first", "77"},
+		{"--runs", runs, "--kubernetes", "v1.38-preview"},
+		{"--runs", more, "--change-probes"},
 		{"--runs", "40", "--first", "487"}, // it evicts a pod again while the first eviction waits
 	} {
 		var out bytes.Buffer

@@ -10,7 +10,7 @@ import (
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
-	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long"},
+	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"probetest"},
 	{"explore/coverage", "explore/invariants", "explore/shrink"},
 	{"explore"},
+	{"internal/runner"},
 	{"cmd", "ginkgokit", "internal/repotest", "."},
 }
 

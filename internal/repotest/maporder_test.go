@@ -20,7 +20,7 @@ var orderless = map[string]string{
 	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
 	"scenarios.(*Driver).Branch":              "copies each pod into a map",
 
-	"sim/limit.(*Meter).check":                "takes the largest value, and the first name among equals",
+	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions": "only deletes",
 
 	"prober/preview138.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/runner/pool"
+)
+
+// newCommand returns a command for files, with its help texts.
+func newCommand(use, short, long, examples string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: examples,
+		Args: args, ValidArgsFunction: completeFiles, PreRunE: rejectEmptyFlags, RunE: run,
+	}
+}
+
+// someFiles accepts one or more paths. required says what the command requires.
+func someFiles(required string) cobra.PositionalArgs { return paths(1, 1<<30, required) }
+
+// paths accepts from least to most paths.
+func paths(least, most int, required string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least || len(args) > most:
+			return errors.New(required)
+		case slices.Contains(args, ""):
+			return errors.New("a path is empty; is a shell variable unset?")
+		}
+		return nil
+	}
+}
+
+// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
+func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color", "require", "start", "fail-on", "witness"} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		if text := f.Value.String(); text == "" || text == "[]" {
+			return fmt.Errorf("--%s has no value", name)
+		}
+	}
+	return nil
+}
+
+// addOutput adds the flag --output. Without a default, the command chooses the format.
+func addOutput(cmd *cobra.Command, output *string, byDefault string, formats []string) {
+	usage := "Output `format`: " + either(formats)
+	if byDefault == "" {
+		usage += "."
+	}
+	cmd.Flags().StringVarP(output, "output", "o", byDefault, usage)
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkOutput rejects a format that a command does not have.
+func checkOutput(output string, formats []string) error {
+	if !slices.Contains(formats, output) {
+		return fmt.Errorf("--output must be %s, not %q", either(formats), output)
+	}
+	return nil
+}
+
+// either lists words, with "or" before the last one.
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// addParallel adds the flag --parallel.
+func addParallel(cmd *cobra.Command, parallel *int, what string) {
+	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
+	cmd.Flags().Lookup("parallel").DefValue = "number of CPUs"
+}
+
+// addMemory adds the flag --max-memory.
+func addMemory(cmd *cobra.Command, m *pool.Memory) {
+	*m = pool.DefaultMemory
+	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it.")
+	cmd.Flags().Lookup("max-memory").DefValue = "4GB"
+}
+
+// writeJSON writes an indented object.
+func writeJSON(w io.Writer, object any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(object)
+}

@@ -1,9 +1,0 @@
-//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
-
-package main
-
-import "os"
-
-func hasWindow(*os.File) bool { return true }
-
-func columns(*os.File) int { return 0 }

@@ -1,0 +1,15 @@
+package printable
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Few lists up to 20 names, and says how many more there are. It does not change the names.
+func Few(names []string) string {
+	const limit = 20
+	if more := len(names) - limit; more > 1 {
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}

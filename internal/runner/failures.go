@@ -1,0 +1,72 @@
+package runner
+
+import (
+	"slices"
+
+	"probesim.dev/report"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+)
+
+// failures limits the memory of the failures that are kept until the end of the command.
+type failures struct {
+	room      int64                      // bytes left
+	described map[*scenarios.Expect]bool // expectations of the last case whose failures in a run are kept
+	explained map[position]bool          // expectations and steps of the last case whose first failure is kept for its summary
+}
+
+// position identifies an expectation or step of a scenario.
+type position struct{ line, column int }
+
+// keepFailures drops the failures of a run from memory unless a report at the end shows them. If there is no room left, the report
+// says only how many there are.
+func (out *output) keepFailures(run *report.Run) {
+	if slices.Contains([]string{"json", "junit", "github"}, out.format) {
+		size := sizeOfFailures(run.Expectations)
+		if out.kept.room >= size {
+			out.kept.room -= size
+			return
+		}
+	}
+	for i := range run.Expectations {
+		e := &run.Expectations[i]
+		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.summarize > 0 && !out.kept.explained[at] {
+			out.kept.explained[at] = true
+			for j := range e.Failures {
+				e.Failures[j].Around = nil
+			}
+			continue
+		}
+		e.More, e.Failures = e.More+len(e.Failures), nil
+	}
+}
+
+// some drops the failures that endCase does not need: those of expectations that must hold in each run, and those of all but one run.
+func (f *failures) some(results []expect.Result) []expect.Result {
+	for i := range results {
+		r := &results[i]
+		if r.Expect.Runs != scenarios.SomeRun || f.described[r.Expect] {
+			r.Failures = nil
+		} else if len(r.Failures) > 0 {
+			f.described[r.Expect] = true
+		}
+	}
+	return results
+}
+
+// sizeOfFailures estimates the memory of failures and of their text, in bytes.
+func sizeOfFailures(all []report.Expectation) int64 {
+	n := 0
+	for i := range all {
+		for _, f := range all[i].Failures {
+			n += len(f.Expected) + len(f.Got) + 64
+			for _, l := range f.Around {
+				n += len(l.Record.Message) + 512
+				if l.Record.Status != nil {
+					n += 256 * len(l.Record.Status.Containers)
+				}
+			}
+		}
+	}
+	return int64(n)
+}

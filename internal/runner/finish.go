@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/value"
+	"probesim.dev/report"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+)
+
+// finish writes reports over all runs, and returns the worst outcome.
+func (out *output) finish(interrupted bool) (report.Outcome, error) {
+	out.progress.Stop()
+	interrupted = interrupted && out.completed() < len(out.jobs)
+	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
+		out.addSkipped()
+	}
+	worst := report.Worst(out.cases)
+	err := out.summarizeRest()
+	out.cases = append(out.cases, invalidCases(out.invalid)...)
+	if err == nil {
+		err = out.writeReport()
+	}
+	if err != nil {
+		return worst, err
+	}
+	out.noteSize()
+	if interrupted {
+		return worst, out.interruption()
+	}
+	return worst, nil
+}
+
+// writeReport writes the report over all cases.
+func (out *output) writeReport() error {
+	switch out.format {
+	case "json":
+		return report.JSON(out.stdout, out.cases)
+	case "junit":
+		return report.JUnit(out.stdout, out.cases)
+	case "html":
+		return out.page.Write(out.stdout, out.cases)
+	case "perfetto":
+		return out.perfetto.Close()
+	case "github":
+		return out.writeGitHub()
+	case "timeline", "summary", "lines":
+		if out.emitted == 0 || len(out.jobs) == 1 && len(out.invalid) == 0 {
+			return nil
+		}
+		if len(out.jobs) == 1 && out.format == "timeline" {
+			fmt.Fprintln(out.stdout)
+		}
+		return report.Summary(out.stdout, out.cases, out.text)
+	}
+	return nil
+}
+
+// writeGitHub writes the summary of the log, the annotations, and the summary of the job.
+func (out *output) writeGitHub() error {
+	err := report.Summary(out.stdout, out.cases, out.text)
+	if err == nil {
+		err = report.GitHub(out.commands, out.cases, actions.Path)
+	}
+	if err == nil {
+		err = actions.Summary(func(w io.Writer) error { return report.Markdown(w, out.cases) })
+	}
+	if len(out.invalid) > 0 {
+		actions.Annotate(out.commands, "invalid scenario file", "nothing was run", out.invalid)
+	}
+	return err
+}
+
+// summarizeRest writes the summary of a case that was interrupted. It is about the completed runs.
+func (out *output) summarizeRest() error {
+	n := len(out.cases)
+	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format == "github" {
+		return nil
+	}
+	j, c := out.jobs[out.emitted-1], &out.cases[n-1]
+	if !out.summarizes(j) || len(c.Runs) == j.Runs {
+		return nil
+	}
+	return report.CaseSummary(out.stdout, c, out.pad, out.text)
+}
+
+// interruption says how many runs completed.
+func (out *output) interruption() error {
+	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
+		return Interrupted(fmt.Sprintf(" at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()), value.Format(j.Until.Offset())))
+	}
+	return Interrupted(fmt.Sprintf(": %d of %d runs completed", out.completed(), len(out.jobs)))
+}
+
+func (out *output) completed() int {
+	n := 0
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != simulate.ErrInterrupted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// invalidCases returns a case for each invalid file.
+func invalidCases(invalid scenarios.Errors) []report.Case {
+	var cases []report.Case
+	for i := 0; i < len(invalid); {
+		end := i + 1
+		for end < len(invalid) && invalid[end].File == invalid[i].File {
+			end++
+		}
+		cases = append(cases, report.Case{File: invalid[i].File, Err: invalid[i:end]})
+		i = end
+	}
+	return cases
+}

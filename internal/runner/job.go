@@ -1,0 +1,105 @@
+// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and writes what they show in order. It is
+// the engine of the commands run, diff, why and others.
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/report"
+	"probesim.dev/report/why"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Job is one run to simulate.
+type Job struct {
+	Plan   *scenarios.Plan
+	Until  virtual.Time
+	Group  int    // the same for all runs of one scenario and version
+	Runs   int    // number of runs of its group
+	Replay string // command that repeats this run
+
+	Title   string         // instead of the name of the scenario; empty: that name
+	Notes   []string       // about the run, for its report
+	Chooser choose.Chooser // makes the choices of the run; nil: the seed of the plan does
+
+	from     virtual.Time // start of the timeline
+	surveyed *finished    // results of an earlier run of this job; see output.survey
+	chosen   bool         // the report shows this run, although it does not show all runs of its case
+}
+
+// Name describes the version and seed of the run.
+func (j *Job) Name() string {
+	if j.Plan.Seed == nil {
+		return "the run of " + j.Plan.Version
+	}
+	return fmt.Sprintf("the run of %s with seed %d", j.Plan.Version, *j.Plan.Seed)
+}
+
+// failed returns the error of a run that did not complete.
+func (j *Job) failed(err error) error {
+	return fmt.Errorf("%s: %s %s: %w", j.Plan.Scenario.Pos, j.Plan.Scenario.Metadata.Name, j.Plan.Version, err)
+}
+
+// Run is a completed or interrupted run of a job.
+type Run struct {
+	simulate.Result
+	Job *Job
+}
+
+// Simulate runs a job with the memory of an account. It passes each new record to sink unless sink is nil, and periodically the
+// virtual time to progress. A panic becomes the error of the run.
+func (j *Job) Simulate(a *pool.Account, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
+	r := simulate.Run(a.Context(), j.Plan, simulate.Options{
+		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.Left(), Reserve: a.Reserve,
+		Chooser: j.Chooser,
+	})
+	r.Err = a.Explain(r.Err)
+	if j.Runs == 1 {
+		r.Alone()
+	}
+	return &Run{*r, j}
+}
+
+// Report returns the report of a run.
+func (r *Run) Report() *report.Run {
+	run := r.Result.Report(r.Job.Replay)
+	if r.Job.Title != "" {
+		run.Scenario = r.Job.Title
+	}
+	run.Notes = append(slices.Clip(run.Notes), r.Job.Notes...)
+	return run
+}
+
+// Why returns the causes of what happened. It names the rules of the scenario.
+func (r *Run) Why() *why.Run {
+	run := why.New(r.Records, Pods(r.Plan), r.End)
+	run.Says = func(pod, container string, number int) string {
+		if rule := r.Plan.Rule(pod, container, number); rule != nil {
+			return rule.Says()
+		}
+		return ""
+	}
+	return run
+}
+
+// Pods returns the pods of a run.
+func Pods(plan *scenarios.Plan) []*v1.Pod {
+	var list []*v1.Pod
+	for _, p := range plan.Pods() {
+		list = append(list, p.Pod)
+	}
+	return list
+}
+
+// Interrupted is the error of work that ended early because its context was done. It says how much was done.
+type Interrupted string
+
+func (e Interrupted) Error() string { return "interrupted" + string(e) }

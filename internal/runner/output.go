@@ -1,0 +1,340 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
+	"probesim.dev/report/html"
+	"probesim.dev/report/perfetto"
+	"probesim.dev/report/summary"
+	"probesim.dev/report/why"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/simulate"
+)
+
+// Formats are the values of Options.Format.
+var Formats = []string{"timeline", "summary", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
+
+// maxTimelines is the largest number of runs for which timeline is the default format. Cases with more runs get a summary instead
+// of a line for each run.
+const maxTimelines = 4
+
+// Options say what to write about runs, and where. With the zero value, the formats are those of people, and nothing is written.
+type Options struct {
+	Format         string    // one of Formats; empty: timeline, or summary if there are many runs
+	Verbose        bool      // include internal records in traces
+	AllRuns        bool      // include all runs in a page or a Perfetto file
+	Stdout, Stderr io.Writer // nil: io.Discard
+
+	Pool    pool.Options
+	Invalid scenarios.Errors // of files that do not run, for the reports
+}
+
+// perfettoFactor is the memory that the events of a Perfetto file take for each byte of the trace, with the trace itself.
+const perfettoFactor = 1.6
+
+// output writes the results of runs.
+type output struct {
+	format   string
+	verbose  bool
+	stdout   io.Writer
+	commands io.Writer // stdout for commands to GitHub
+	stderr   io.Writer
+	text     report.Options
+	jobs     []*Job
+	pad      int // width of the name column in lines
+	progress *Progress
+	// summarize is the number of runs from which a case gets a summary instead of a line for each run; 0 means never.
+	summarize int
+	room      int64 // memory left for the statistics of cases, in bytes
+
+	invalid     scenarios.Errors // of files that did not run
+	emitted     int              // number of jobs in cases
+	done        int              // number of them that the report shows
+	interrupted bool             // ignore the remaining jobs
+
+	cases    []report.Case
+	page     html.Page
+	perfetto *perfetto.Writer
+	size     *sizeWriter // of the page or Perfetto file; nil for other formats
+	kept     failures
+	drawn    *report.Run       // the run of the last case that the JUnit report shows
+	group    [][]expect.Result // results of the runs of the last case
+	shown    map[string]*int64 // failure details of the last case that were written, with the first seed of each
+}
+
+// finished is a completed run and its output.
+type finished struct {
+	run     *report.Run
+	results []expect.Result
+	text    []byte
+	detail  []byte // why the run failed, for lines
+	err     error  // write error
+}
+
+// Write simulates jobs and writes what they show. It returns the worst outcome. The error is an Interrupted if the context is done before
+// all runs are complete, and otherwise about writing.
+func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) {
+	out := newOutput(jobs, o)
+	defer func() { out.progress.Stop() }()
+	if out.format == "perfetto" {
+		o.Pool.Factor = perfettoFactor
+	}
+	err := out.survey(ctx, o.Pool, o.AllRuns)
+	if err == nil {
+		out.startProgress()
+		err = pool.InOrder(ctx, len(jobs), o.Pool, func(a *pool.Account) finished { return out.run(a, jobs[a.Number]) }, out.emit)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = out.emitSurveyed()
+	}
+	if err != nil {
+		return report.OK, err
+	}
+	return out.finish(ctx.Err() != nil)
+}
+
+func newOutput(jobs []*Job, o Options) *output {
+	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
+	out := &output{format: o.Format, verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout, stderr: o.Stderr, jobs: jobs, invalid: o.Invalid}
+	if out.format == "" {
+		out.format = "timeline"
+		if len(jobs) > maxTimelines {
+			out.format, out.summarize = "summary", maxTimelines+1
+		}
+	}
+	switch o.Format {
+	case "summary":
+		out.summarize = 2
+	case "github", "jsonl":
+		out.summarize = maxTimelines + 1
+	}
+	out.text = terminal.Options(out.stdout)
+	out.kept.room, out.room = o.Pool.Memory.Results(), o.Pool.Memory.Results()
+	switch out.format {
+	case "timeline", "summary", "lines", "github":
+		out.stdout = terminal.Safe(out.stdout)
+	case "html", "perfetto":
+		out.size = &sizeWriter{Writer: out.stdout}
+		out.stdout = out.size
+	}
+	out.perfetto = perfetto.NewWriter(out.stdout)
+	out.pad = pad(jobs)
+	out.progress = newProgress(out.stderr, nil, false)
+	return out
+}
+
+// pad returns the width of the column with the names of scenarios.
+func pad(jobs []*Job) int {
+	width := 0
+	for _, j := range jobs {
+		width = max(width, min(utf8.RuneCountInString(j.Plan.Scenario.Metadata.Name), 48))
+	}
+	return width
+}
+
+// startProgress shows the progress of the jobs.
+func (out *output) startProgress() {
+	out.progress.Stop()
+	jobs := slices.DeleteFunc(slices.Clone(out.jobs), func(j *Job) bool { return !j.shown() })
+	out.progress = newProgress(out.stderr, jobs, out.format != "jsonl") // scripts expect only failures on stderr
+}
+
+// run runs a job and renders its output. Several goroutines call it.
+func (out *output) run(a *pool.Account, j *Job) finished {
+	switch {
+	case out.format == "jsonl" && len(out.jobs) == 1:
+		return out.stream(a, j)
+	case !j.shown():
+		return *j.surveyed
+	}
+	m := out.render(j.Simulate(a, out.verbose, nil, out.progress.Virtual()))
+	if m.run.Records == nil {
+		a.Shrink(m.size())
+	}
+	return m
+}
+
+// size returns the memory of a result that waits to be written, in bytes.
+func (m *finished) size() int64 {
+	return int64(len(m.text)+len(m.detail)+len(m.run.Output)) + sizeOfFailures(m.run.Expectations)
+}
+
+// render renders the output of a run.
+func (out *output) render(s *Run) finished {
+	m := finished{run: s.Report(), results: s.Results}
+	var b bytes.Buffer
+	switch out.format {
+	case "timeline":
+		out.timeline(&b, m.run, s)
+	case "summary", "lines", "github":
+		if !out.summarizes(s.Job) {
+			report.RunLine(&b, m.run, out.pad, out.text)
+			m.detail = out.detail(m.run)
+		}
+	case "junit":
+		report.Timeline(&b, m.run, report.Options{Width: 120})
+		m.run.Output = b.String()
+		b.Reset()
+	case "html":
+		m.run.Why = why.New(s.Records, Pods(s.Plan), s.End)
+		m.err = html.Section(&b, m.run)
+		m.run.Output = b.String()
+		b.Reset()
+	}
+	if out.format != "perfetto" && out.format != "jsonl" { // emit writes these, because they are larger than the trace
+		m.run.Records, m.run.Why = nil, nil
+	}
+	m.text = b.Bytes()
+	return m
+}
+
+// emit writes the output of the next run, in the order of the jobs.
+func (out *output) emit(i int, m finished) error {
+	if m.err != nil {
+		return m.err
+	}
+	if out.interrupted || m.run.Err == simulate.ErrInterrupted && len(out.jobs) > 1 {
+		out.interrupted = true
+		return nil
+	}
+	out.emitted = i + 1
+	j, c := out.jobs[i], out.caseOf(i)
+	if j.shown() {
+		out.done++
+	}
+	out.progress.Done(out.done)
+	defer out.progress.Resume()
+	if _, err := out.stdout.Write(m.text); err != nil {
+		return err
+	}
+	if err := out.writeNotes(m.run, len(c.Runs) == 0 && !out.summarizes(j)); err != nil {
+		return err
+	}
+	if err := out.writeDetail(m); err != nil {
+		return err
+	}
+	c.Runs = append(c.Runs, m.run)
+	if c.Statistics != nil && m.run.Err == nil {
+		c.Statistics.Add(m.run.SeedOrZero(), m.run.Pods)
+	}
+	m.run.Pods = nil
+	if err := out.add(j, m.run); err != nil {
+		return err
+	}
+	out.keepFailures(m.run)
+	if j.Runs == 1 {
+		return nil
+	}
+	out.group = append(out.group, out.kept.some(m.results))
+	if len(c.Runs) == j.Runs {
+		return out.endCase(c)
+	}
+	return nil
+}
+
+// add adds a run to the report of its format.
+func (out *output) add(j *Job, run *report.Run) (err error) {
+	switch out.format {
+	case "junit":
+		out.keepShown(run)
+	case "html":
+		out.page.Add(run)
+	case "perfetto":
+		if j.shown() {
+			err = out.perfetto.Add(run, len(out.jobs) > 1)
+		}
+	case "jsonl":
+		if run.Records != nil {
+			err = writeTrace(out.stdout, j.Plan, run.Records)
+		}
+		if err == nil && !out.summarizes(j) {
+			err = out.writeFailures(run.Expectations, run.Err, run.Replay)
+		}
+	}
+	run.Records = nil
+	return err
+}
+
+// emitSurveyed emits the results of a survey after an interrupt.
+func (out *output) emitSurveyed() error {
+	for i := out.emitted; i < len(out.jobs) && out.jobs[i].surveyed != nil && !out.interrupted; i++ {
+		if err := out.emit(i, *out.jobs[i].surveyed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summarizes reports whether the case of a job gets a summary.
+func (out *output) summarizes(j *Job) bool { return out.summarize > 0 && j.Runs >= out.summarize }
+
+// keepShown drops the text of runs that the JUnit report does not show: it shows the first unsuccessful run of a case, or the first
+// run.
+func (out *output) keepShown(run *report.Run) {
+	switch {
+	case out.drawn == nil:
+		out.drawn = run
+	case out.drawn.Outcome() == report.OK && run.Outcome() != report.OK:
+		out.drawn.Output = ""
+		out.drawn = run
+	default:
+		run.Output = ""
+	}
+}
+
+// caseOf returns the case of a job. It adds a case if the previous job belongs to another one.
+func (out *output) caseOf(i int) *report.Case {
+	if i == 0 || out.jobs[i-1].Group != out.jobs[i].Group {
+		out.cases = append(out.cases, out.newCase(out.jobs[i]))
+		out.group, out.shown = nil, map[string]*int64{}
+		out.drawn = nil
+		out.kept.described, out.kept.explained = map[*scenarios.Expect]bool{}, map[position]bool{}
+	}
+	return &out.cases[len(out.cases)-1]
+}
+
+// addSkipped adds the runs that did not complete as interrupted. A report without them would read as a success.
+func (out *output) addSkipped() {
+	for i := out.emitted; i < len(out.jobs); i++ {
+		j, c := out.jobs[i], out.caseOf(i)
+		c.Runs = append(c.Runs, (&Run{simulate.Result{Plan: j.Plan, Err: simulate.ErrInterrupted}, j}).Report())
+	}
+}
+
+// endCase checks the expectations that need to hold in only some runs of the case.
+func (out *output) endCase(c *report.Case) error {
+	c.Expectations = simulate.Expectations(expect.Some(out.group))
+	switch out.format {
+	case "timeline", "summary", "lines", "github":
+		if out.summarizes(out.jobs[out.emitted-1]) {
+			return report.CaseSummary(out.stdout, c, out.pad, out.text)
+		}
+		return report.CaseLine(out.stdout, c, out.pad, out.text)
+	case "jsonl":
+		switch {
+		case !out.summarizes(out.jobs[out.emitted-1]):
+			return out.writeFailures(c.Expectations, nil, "")
+		case c.Outcome() != report.OK:
+			return report.CaseSummary(out.stderr, c, 0, report.Options{})
+		}
+	}
+	return nil
+}
+
+func (out *output) newCase(j *Job) report.Case {
+	s := j.Plan.Scenario
+	c := report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line, Kubernetes: j.Plan.Version}
+	if j.Runs > 1 {
+		c.Statistics = summary.New(simulate.Groups(j.Plan), &out.room)
+	}
+	return c
+}

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+)
+
+// Selection says which runs of scenarios to make. The zero value selects those that the scenarios have.
+type Selection struct {
+	Pattern  *regexp.Regexp     // of the names of scenarios; nil: all
+	Versions []string           // nil: the versions of the scenario
+	Seeds    *value.IntRange    // nil: the seeds of the scenario
+	From     time.Duration      // start of the timeline
+	Until    time.Duration      // 0: the duration of the scenario
+	Set      string             // name of Delays; empty: none
+	Delays   fakeruntime.Delays // where the scenario sets none
+}
+
+// Matches reports whether a scenario is selected.
+func (s *Selection) Matches(scenario *scenarios.Scenario) bool {
+	return s.Pattern == nil || s.Pattern.MatchString(scenario.Metadata.Name)
+}
+
+// NoMatch returns the error of a selection that selects none of the scenarios.
+func (s *Selection) NoMatch(all []*scenarios.Scenario) error {
+	return fmt.Errorf("no scenario name matches %s; the scenarios are: %s", strconv.Quote(s.Pattern.String()), printable.Few(Names(all)))
+}
+
+// sameDelays is the note about several runs of a manifest without --delays.
+const sameDelays = "the node has the same fixed delays with each seed, so probes meet each start in the same phase; --delays typical draws the delays of each run"
+
+// Jobs returns the selected runs, in the order of the files. It returns an error if there is none.
+func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
+	var jobs []*Job
+	group := 0
+	for _, scenario := range all {
+		if !s.Matches(scenario) {
+			continue
+		}
+		for _, plan := range s.plans(scenario) {
+			if n := len(jobs); n > 0 && (jobs[n-1].Plan.Scenario != scenario || jobs[n-1].Plan.Version != plan.Version) {
+				group++
+			}
+			jobs = append(jobs, s.job(plan, group))
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, s.NoMatch(all)
+	}
+	sizes := make([]int, group+1)
+	for _, j := range jobs {
+		sizes[j.Group]++
+	}
+	for _, j := range jobs {
+		j.Runs = sizes[j.Group]
+		if j.Runs > 1 && j.Plan.Scenario.Command != nil && s.Set == "" { // a manifest has no delays
+			j.Notes = append(j.Notes, sameDelays)
+		}
+	}
+	return jobs, nil
+}
+
+// Names returns the distinct names of scenarios, in the order of the files.
+func Names(all []*scenarios.Scenario) []string {
+	var list []string
+	for _, scenario := range all {
+		if name := scenario.Metadata.Name; !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// plans returns the runs of a scenario, with the versions and seeds of the flags if there are any.
+func (s *Selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
+	if s.Seeds == nil && s.Versions == nil {
+		return scenario.Plans()
+	}
+	versions, seeds := s.Versions, s.Seeds
+	if seeds == nil {
+		seeds = scenario.Spec.Seeds
+	}
+	if versions == nil {
+		versions = Planned(scenario)
+	}
+	var plans []*scenarios.Plan
+	for _, version := range versions {
+		if seeds == nil {
+			plans = append(plans, scenario.Plan(version, nil))
+			continue
+		}
+		for seed := seeds.Min; seed <= seeds.Max; seed++ {
+			plans = append(plans, scenario.Plan(version, new(int64(seed))))
+		}
+	}
+	return plans
+}
+
+// Planned returns the versions that a scenario runs with.
+func Planned(scenario *scenarios.Scenario) []string {
+	var versions []string
+	for _, p := range scenario.Plans() {
+		if n := len(versions); n == 0 || versions[n-1] != p.Version {
+			versions = append(versions, p.Version)
+		}
+	}
+	return versions
+}
+
+// WithoutPreviews returns the releases among the versions, or all versions if that leaves fewer than enough.
+func WithoutPreviews(versions []string, enough int) []string {
+	releases := slices.DeleteFunc(slices.Clone(versions), func(v string) bool {
+		p, _ := profile.Named(v)
+		return p.Preview()
+	})
+	if len(releases) < enough {
+		return versions
+	}
+	return releases
+}
+
+func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
+	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group, Replay: simulate.Command(plan)}
+	if s.Set != "" {
+		plan.Delays = plan.Delays.Over(s.Delays)
+		j.Replay += " --delays " + s.Set
+	}
+	if s.Until != 0 {
+		j.Until = virtual.At(s.Until)
+		j.Replay += " --until " + value.Format(s.Until)
+	}
+	return j
+}
+
+// CheckFrom rejects a start of the timeline after the end of a run.
+func (s *Selection) CheckFrom(jobs []*Job) error {
+	for _, j := range jobs {
+		if j.from > 0 && j.from >= j.Until {
+			return fmt.Errorf("--from: the run of %s ends at %s, not after %s", j.Plan.Scenario.Metadata.Name, value.Format(j.Until.Offset()), value.Format(s.From))
+		}
+	}
+	return nil
+}

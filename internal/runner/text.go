@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/report"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/simulate"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// timeline writes the heading, timeline, events and expectations of a run.
+func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
+	report.Heading(b, run, out.text)
+	window := out.text
+	window.From = s.Job.from
+	var parts [3]bytes.Buffer
+	report.Timeline(&parts[0], run, window)
+	report.Events(&parts[1], run, window)
+	report.Checks(&parts[2], run.Expectations, out.text)
+	for i := range parts {
+		if parts[i].Len() > 0 {
+			b.WriteByte('\n')
+			parts[i].WriteTo(b)
+		}
+	}
+	if run.Err != nil {
+		fmt.Fprintf(b, "ERROR    %v\n", run.Err)
+	}
+	if len(out.jobs) > 1 {
+		b.WriteByte('\n')
+	}
+}
+
+// detail returns a description of all failures of a run, to write below its line.
+func (out *output) detail(run *report.Run) []byte {
+	if run.Outcome() != report.Failed {
+		return nil
+	}
+	var b bytes.Buffer
+	o := out.text
+	o.Indent = 2
+	report.Failures(&b, run.Expectations, o)
+	return b.Bytes()
+}
+
+// maxDetails is the number of runs of a case whose failures are described in full. For other runs, the names of the failed
+// expectations have to do.
+const maxDetails = 3
+
+// writeDetail writes why a run failed, unless another run of the case failed in the same way or enough runs were described.
+func (out *output) writeDetail(m finished) error {
+	if len(m.detail) == 0 {
+		return nil
+	}
+	o := out.text
+	o.Indent = 2
+	if seed, same := out.shown[string(m.detail)]; same {
+		_, err := fmt.Fprintf(out.stdout, "  same as seed %d\n", *seed)
+		return err
+	}
+	if len(out.shown) == maxDetails {
+		return report.FailedNames(out.stdout, m.run.Expectations, o)
+	}
+	out.shown[string(m.detail)] = m.run.Seed
+	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, printable.Text(m.run.Replay))
+	return err
+}
+
+// writeNotes writes the notes about a run. All runs of a case have the same notes, so only the first one writes them.
+func (out *output) writeNotes(run *report.Run, first bool) error {
+	switch {
+	case !first:
+		return nil
+	case out.format == "summary" || out.format == "lines" || out.format == "github":
+		o := out.text
+		o.Indent = 2
+		return report.Notes(out.stdout, run.Notes, o)
+	case out.format == "jsonl" || out.format == "perfetto":
+		return report.Notes(out.stderr, run.Notes, report.Options{}) // stdout has the trace
+	}
+	return nil
+}
+
+// writeFailures writes failures to stderr, because stdout has the trace.
+func (out *output) writeFailures(expectations []report.Expectation, err error, replay string) error {
+	if err != nil && err != simulate.ErrInterrupted {
+		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
+	}
+	return report.Failures(out.stderr, expectations, report.Options{})
+}
+
+// stream runs the only job and writes its trace while it runs.
+func (out *output) stream(a *pool.Account, j *Job) finished {
+	w := newTraceWriter(out.stdout)
+	cancel := a.Cancelable()
+	defer cancel()
+	advance := out.progress.Virtual()
+	s := j.Simulate(a, out.verbose, w.add, func(t virtual.Time) {
+		advance(t)
+		if w.Flush() != nil {
+			cancel() // the reader is gone
+		}
+	})
+	m := finished{run: s.Report(), results: s.Results, err: w.Flush()}
+	m.run.Records = nil
+	return m
+}
+
+// writeTrace writes the trace of one of several runs, with a header before it.
+func writeTrace(stdout io.Writer, p *scenarios.Plan, records []trace.Record) error {
+	w := newTraceWriter(stdout)
+	w.line(trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+		File: p.Scenario.File, Line: p.Scenario.Line}))
+	for i := range records {
+		w.add(&records[i])
+	}
+	return w.Flush()
+}
+
+// traceWriter writes the lines of a trace. Flush returns the first error.
+type traceWriter struct {
+	*bufio.Writer
+	record, text []byte
+}
+
+func newTraceWriter(w io.Writer) *traceWriter {
+	return &traceWriter{Writer: bufio.NewWriterSize(w, 1<<16)}
+}
+
+func (w *traceWriter) add(r *trace.Record) {
+	w.record = trace.AppendJSON(w.record[:0], r)
+	w.line(w.record)
+}
+
+func (w *traceWriter) line(record []byte) {
+	w.text = append(printable.JSON(w.text[:0], record), '\n')
+	w.Write(w.text)
+}
