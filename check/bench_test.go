@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
@@ -43,7 +42,7 @@ func BenchmarkTenWorkloads(b *testing.B) {
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 0
 	for b.Loop() {
-		c, err := check.New(files, check.Options{Nodes: bounds.Nodes{Delays: delays}})
+		c, err := check.New(files, check.Options{Nodes: delays})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -53,10 +53,7 @@ type Container struct {
 	// Restarts are the starts of a container that never comes up, within an hour after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
-	// Runs show the ends of the rows, if AddRuns has added them. They are not part of the JSON.
-	Runs []Run `json:"-"`
-
-	spec *v1.Container
+	spec     *v1.Container
 }
 
 // Probe describes a probe.
@@ -91,12 +88,6 @@ type Range struct {
 	Kubernetes string  `json:"kubernetes"`
 	Least      Seconds `json:"least"`
 	Greatest   Seconds `json:"greatest"`
-	// LeastOrder and GreatestOrder say which order of events at one instant the end needs, if it needs another one than the usual.
-	LeastOrder    string `json:"leastOrder,omitempty"`
-	GreatestOrder string `json:"greatestOrder,omitempty"`
-	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. Its witness comes close to it.
-	LeastDerived    bool `json:"leastDerived,omitempty"`
-	GreatestDerived bool `json:"greatestDerived,omitempty"`
 }
 
 // Deletion is what happens after the deletion of the pod.
@@ -141,8 +132,8 @@ type Verification struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// Witness is the beginning of the names of the scenarios that show why the requirement is not met, among those of
-	// Checker.Witnesses. It is empty if none does.
+	// Witness is the row of the container whose run shows why the requirement is not met, such as app/start for the flag --row of
+	// 'probesim check'. It is empty if the requirement is met.
 	Witness string `json:"witness,omitempty"`
 	// Delays are the nodes of the witness.
 	Delays string `json:"delays,omitempty"`

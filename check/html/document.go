@@ -35,7 +35,6 @@ type section struct {
 	Broken       []string      // requirements that the container does not meet
 	Requirements []requirement // of the workload, in its last section
 	Problem      string        // of the workload, in its last section
-	Runs         []shown
 }
 
 // count is a number of findings of one severity.
@@ -83,12 +82,8 @@ func newDocument(r *check.Report) (*document, error) {
 			}
 		}
 	}
-	left := maxShown
 	for i, s := range d.Sections {
 		s.ID = fmt.Sprintf("c%d", i+1)
-		if err := s.addRuns(&left); err != nil {
-			return nil, err
-		}
 	}
 	d.Title = "Probe settings: " + verdict(r)
 	return d, nil

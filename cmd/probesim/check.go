@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,7 +178,7 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		if !known {
 			return c, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
 		}
-		c.Nodes = bounds.Nodes{Delays: set}
+		c.Nodes = set
 	}
 	if o.start != "" {
 		var d value.Draw
@@ -221,7 +220,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
-		r, c = c.Report(), nil
+		r = c.Report()
 	case err != nil && o.output == "github":
 		annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
@@ -229,16 +228,6 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return err
 	default:
 		r = c.Report()
-	}
-	if o.witness != "" && c != nil {
-		if err := writeWitnesses(cmd.Context(), o.witness, c, cmd.ErrOrStderr()); err != nil {
-			return err
-		}
-	}
-	if c != nil && o.writes("html") {
-		if err := c.AddRuns(cmd.Context(), r); err != nil {
-			return &exitError{exitInterrupted, errors.New("interrupted: no page was written")}
-		}
 	}
 	err = writeCheck(cmd.OutOrStdout(), r, o.output)
 	for _, also := range o.also {
@@ -337,43 +326,6 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 		return nil, &exitError{exitBroken, err}
 	}
 	return c, nil
-}
-
-// writeWitnesses writes the scenarios that show the ends of the rows to a directory, which it creates.
-func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io.Writer) error {
-	witnesses, missing, err := c.Witnesses(ctx)
-	if err != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
-	}
-	for _, w := range witnesses {
-		if err := writeFile(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
-			return &exitError{exitUsage, err}
-		}
-	}
-	if len(missing) > 0 {
-		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
-	}
-	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), quote(dir))
-	if others := otherScenarios(dir, witnesses); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), few(others))
-	}
-	return err
-}
-
-// otherScenarios returns the YAML files in a directory that are not among the witnesses, such as those of an earlier check.
-func otherScenarios(dir string, witnesses []bounds.Witness) []string {
-	entries, _ := os.ReadDir(dir)
-	var names []string
-	for _, e := range entries {
-		name, isYAML := strings.CutSuffix(e.Name(), ".yaml")
-		if isYAML && !slices.ContainsFunc(witnesses, func(w bounds.Witness) bool { return w.Name == name }) {
-			names = append(names, printable.Text(e.Name()))
-		}
-	}
-	return names
 }
 
 // templateHint says how to render a template of a Helm chart, if an invalid file looks like one.
