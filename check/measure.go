@@ -14,6 +14,7 @@ import (
 // result is what is known of a container in one version.
 type result struct {
 	version     string
+	bounds      *bounds.Container // without the probes that can never run
 	rows        map[RowID][]Value
 	deleted     Deletion
 	restarts    []time.Duration
@@ -36,6 +37,7 @@ func (r *result) measure(s *subject) {
 	r.rows = map[RowID][]Value{}
 	r.findings = s.findBroken()
 	s.drop(r.broken())
+	r.bounds = s.Container
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
 	if r.cannotStart = !left || slices.Contains(r.broken(), trace.Startup); r.cannotStart { // without a success of the startup probe, no other probe runs
 		return

@@ -211,7 +211,7 @@ func (s *Subject) series(m bounds.Misfortune, p trace.Probe) *fakeruntime.Series
 // node draws the latencies and the phases of a node.
 func (s *Subject) node(p *Phases) Case {
 	_, longest := s.periods()
-	c := Case{Seed: int64(p.part("seed") * (1 << 31)), Uptime: p.in("uptime", longest+time.Second, longest+21*time.Second)}
+	c := Case{Seed: int64(p.part("seed") * 1e6), Uptime: p.in("uptime", longest+time.Second, longest+21*time.Second)}
 	own, all := reflect.ValueOf(&c.Delays).Elem(), reflect.ValueOf(s.Delays)
 	for i := range own.NumField() {
 		if r := all.Field(i).Interface().(*fakeruntime.Draw); r != nil {
