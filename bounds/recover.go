@@ -46,31 +46,31 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 	atOnce := c.readiness == nil || c.readiness.delay == 0
 	carries := c.carriesStart(AfterLivenessKill)
 	if c.startup == nil || carries && atOnce && start == 0 {
-		return c.succeedsAgain(up, start > 0)
+		return c.succeedsAgain(up, shown, start > 0)
 	}
 	started := c.startedAgain(up, afterTick)
 	if carries { // the first tick that sees the instance corrects this, and need not count
 		started.Greatest += c.startup.period
 	}
-	ready := c.succeedsAgain(started, false)
+	ready := c.succeedsAgain(started, started, false)
 	if carries {
-		ready.Least = min(ready.Least, c.succeedsAgain(up, true).Least)
+		ready.Least = min(ready.Least, c.succeedsAgain(up, shown, true).Least)
 	}
 	return ready
 }
 
-// succeedsAgain returns the time until the readiness probe of the next instance has succeeded as often as it has to, if the program is up from some time on. Syncs that
-// follow begin its period. If no sync shows that the program is up, it waits for a tick.
-func (c *Container) succeedsAgain(up Range, waits bool) Range {
+// succeedsAgain returns the time until the readiness probe of the next instance has succeeded as often as it has to, if the program is up from some time on. Syncs from
+// some time on begin its period. If no sync shows that the program is up, it waits for a tick.
+func (c *Container) succeedsAgain(up, syncs Range, waits bool) Range {
 	p := c.readiness
 	if p == nil {
 		return up
 	}
 	first, seconds := up, p.delayed()
-	if seconds.Greatest > up.Least { // the ticks begin with the syncs that follow
-		resets := Range{up.Least, up.Greatest + 2*c.node.longestWait()}
+	if seconds.Greatest > up.Least { // the ticks begin with these syncs
+		resets := Range{syncs.Least, syncs.Greatest + 2*c.node.longestWait()}
 		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, resets)), max(up.Greatest, lastFrom(seconds.Greatest, p.period, resets))}
-		if seconds.Least <= up.Greatest+2*c.node.longestWait() { // it ends among these syncs
+		if seconds.Least <= resets.Greatest { // it ends among them
 			first.Least = max(up.Least, seconds.Least)
 		}
 	}
@@ -78,11 +78,11 @@ func (c *Container) succeedsAgain(up Range, waits bool) Range {
 		first.Greatest = max(first.Greatest, up.Greatest+p.period)
 	}
 	later := p.successes - 1
-	syncs := min(later, 2) // that can follow the first run
+	triggered := min(later, 2) // of the later runs, by syncs that follow the first one
 	if p.delay > 0 {
-		syncs = min(later, 1)
+		triggered = min(later, 1)
 	}
-	return first.plus(Range{(later - syncs) * p.period, later * p.period}, p.answer)
+	return first.plus(Range{(later - triggered) * p.period, later * p.period}, p.answer)
 }
 
 // startedAgain returns the time from the start of the next instance until its startup probe has succeeded: at the first tick from a moment on. The ticks of both
