@@ -1,22 +1,18 @@
-// Package bounds finds the limits of a container's probe settings: how long its start may take, how long a stall it survives,
-// how long the kubelet needs to act. Each limit is the least or the greatest over everything that varies from run to run.
+// Package bounds computes the limits of a container's probe settings: how long its start may take, how long a stall it survives, how
+// long the kubelet needs to act. Each figure is the least and the greatest over everything that varies from run to run: the latencies of
+// the node, the phases of the ticks of the probes and of the relists, and the order of events at one instant.
 //
-// A limit is read from a run, not computed from a formula. In this run the misfortune, such as a stall, lasts for ever. The
-// probe run that reaches the failure threshold decides; a misfortune that ends before that run changes nothing up to then. So
-// one run gives the exact limit for one case, and a search over cases gives the range.
+// Every end is arithmetic on the settings, the version of Kubernetes and the ranges of the node's delays. Nothing is simulated, so a
+// figure takes microseconds. No run passes an end; the tests of this package draw runs to show it. An end can be looser than the closest run
+// by some milliseconds, and in rare cases by a second or more.
 //
-// Too many times decide some ends: those of a start, those of the time until a container is ready or is no longer
-// ready, and the latest stop signal. They are derived from the rules of the kubelet, and the search gives a run that comes close. See
-// [Bound].
-//
-// The limit of a start jumps where a time that moves with the start, such as the sync that shows it to the probes, meets a tick of
-// a probe or a relist. A run shows these times. So the search goes directly to the cases where they meet.
-//
-//	s, err := bounds.NewSubject(pod, "app", profile.Newest())
+//	b, err := bounds.Of(bounds.Settings{Pod: pod, Container: "app", Profile: profile.Newest(), Delays: typical})
 //	...
-//	limit, err := s.Start(bounds.Nodes{Delays: typical}, bounds.FirstInstance)
+//	limit := b.Start(bounds.FirstInstance)
 //	fmt.Println(limit.Least, limit.Greatest) // a start of up to 54.9s always succeeds, and one of over 59.9s never does
 //
-// A [Bound] names the cases in which its ends are reached. A [Case] can be written as a scenario file, with the rules of its
-// program and the delays of its node.
+// The files have one idea each, and build on those before: the latencies of a node (node.go), one probe (probe.go, connections.go), the
+// sync that starts a container (sync.go), the time until a sync shows the start (shown.go), the limits of a start (start.go, carried.go,
+// scoped.go), failures of a healthy container (failure.go, unready.go), and the time until a container is ready (ready.go and
+// the files that begin with ready_). docs/limits.md derives the main formulas for readers.
 package bounds

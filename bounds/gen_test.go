@@ -1,11 +1,10 @@
-package bounds
+package bounds_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"reflect"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,31 +12,42 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
+	"probesim.dev/check"
+	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
-	"probesim.dev/sim/choose"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// The same examples are drawn each time; .ci/nightly draws new ones.
+// long reports whether large samples are drawn.
+var long = os.Getenv("PROBESIM_LONG") != ""
+
+// The same examples are drawn each time; .ci/nightly draws new ones with -rapid.seed.
 var _ = flag.Set("rapid.seed", "1")
+var _ = flag.Set("rapid.nofailfile", "true")
+var _ = flag.Set("rapid.checks", map[bool]string{false: "15", true: "3000"}[long])
 
-// An example needs hundreds of runs, so there are fewer than usual. .ci/nightly passes -rapid.checks.
-var _ = flag.Set("rapid.checks", "12")
+// Sorts of containers and nodes.
+type sort struct {
+	name    string
+	usual   bool // numbers that published manifests have
+	grpc    bool // gRPC probes only
+	varied  bool // other containers, hooks, restart policies and the preview of v1.38
+	typical bool // typical nodes only
+}
 
-var (
-	only    = flag.String("only", "", "the question to prove")
-	version = flag.String("version", "", "the only version of Kubernetes to draw; empty for all releases")
-	grpc    = flag.Bool("grpc", false, "draw gRPC probes only")
-	usual   = flag.Bool("usual", false, "draw only numbers that published manifests have")
-)
+var sorts = []sort{
+	{name: "usual", usual: true, typical: true},
+	{name: "unusual"},
+	{name: "grpc", grpc: true},
+	{name: "varied", varied: true},
+	{name: "varied usual", varied: true, usual: true, typical: true},
+}
 
-// drawProbe draws a probe with any handler. Its numbers are small, and its timeout can exceed its period. With the flag -usual, they are those of
-// published manifests.
-func drawProbe(t *rapid.T, name string) *v1.Probe {
+// drawProbe draws a probe with any handler. Its numbers are small, and its timeout can exceed its period, unless they are usual.
+func (o sort) drawProbe(t *rapid.T, name string) *v1.Probe {
 	number := func(field string, lo, hi int32, published ...int32) int32 {
-		if *usual {
+		if o.usual {
 			return rapid.SampledFrom(published).Draw(t, name+" "+field)
 		}
 		return rapid.Int32Range(lo, hi).Draw(t, name+" "+field)
@@ -50,336 +60,155 @@ func drawProbe(t *rapid.T, name string) *v1.Probe {
 	if rapid.Bool().Draw(t, name+" has delay") {
 		p.InitialDelaySeconds = number("delay", 1, 15, 5, 10, 15, 20, 30, 60)
 	}
-	if *grpc {
-		p.GRPC = &v1.GRPCAction{Port: 80}
-		return p
+	handler := "grpc"
+	if !o.grpc {
+		handler = rapid.SampledFrom([]string{"http", "tcp", "exec", "https"}).Draw(t, name)
 	}
-	switch rapid.SampledFrom([]string{"http", "tcp", "exec"}).Draw(t, name) {
+	switch handler {
 	case "http":
 		p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80)}
+	case "https":
+		p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80), Scheme: v1.URISchemeHTTPS}
 	case "tcp":
 		p.TCPSocket = &v1.TCPSocketAction{Port: intstr.FromInt32(80)}
 	case "exec":
 		p.Exec = &v1.ExecAction{Command: []string{"check"}}
+	case "grpc":
+		p.GRPC = &v1.GRPCAction{Port: 80}
 	}
 	return p
 }
 
-// drawSubject draws a container with a probe of at least one type.
-func drawSubject(t *rapid.T, needs ...trace.Probe) *Subject {
+// drawSubject draws a container with a probe of at least one type, and its nodes.
+func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
 	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")} // pulled always if there is no tag
 	for _, one := range []struct {
 		probe trace.Probe
 		field **v1.Probe
 	}{{trace.Startup, &c.StartupProbe}, {trace.Liveness, &c.LivenessProbe}, {trace.Readiness, &c.ReadinessProbe}} {
-		has := rapid.Bool().Draw(t, "has "+string(one.probe))
-		for _, n := range needs {
-			has = has || n == one.probe
-		}
-		if has {
-			*one.field = drawProbe(t, string(one.probe))
+		if rapid.Bool().Draw(t, "has "+string(one.probe)) || one.probe == needs {
+			*one.field = o.drawProbe(t, string(one.probe))
 		}
 	}
-	if c.ReadinessProbe != nil {
+	if needs == "" && c.StartupProbe == nil && c.ReadinessProbe == nil {
+		c.ReadinessProbe = o.drawProbe(t, "readiness")
+	}
+	if c.ReadinessProbe != nil && !o.usual {
 		c.ReadinessProbe.SuccessThreshold = rapid.SampledFrom([]int32{1, 1, 1, 2, 3}).Draw(t, "successes")
-		if *usual {
-			c.ReadinessProbe.SuccessThreshold = 1
-		}
 	}
-	name := rapid.SampledFrom(versions()).Draw(t, "version")
-	if *version != "" {
-		name = *version
-	}
-	p, ok := profile.Named(name)
-	if !ok {
-		t.Fatalf("version %s is unknown", name)
-	}
+	versions := profile.Names()
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
-	if *varied {
+	if o.varied {
 		vary(t, pod)
+		versions = profile.NamesWithPreviews()
 	}
-	s, err := NewSubject(pod, "app", p)
+	p, _ := profile.Named(rapid.SampledFrom(versions).Draw(t, "version"))
+	admitted, err := check.Admit(pod, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// versions returns the versions to draw.
-func versions() []string {
-	if *varied {
-		return profile.NamesWithPreviews()
+	delays := o.drawNodes(t)
+	b, err := admitted.Bounds("app", delays)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return profile.Names()
-}
-
-// dice draw evenly, other than package rapid, which prefers small numbers.
-type dice struct {
-	seed choose.Seeded
-	n    int64
-}
-
-func drawDice(t *rapid.T) *dice { return &dice{seed: choose.Seeded(rapid.Uint64().Draw(t, "dice"))} }
-
-func (d *dice) fraction() float64 {
-	d.n++
-	return d.seed.Fraction(choose.Choice{Ordinal: d.n})
-}
-
-func (d *dice) duration(lo, hi time.Duration) time.Duration {
-	return lo + time.Duration(d.fraction()*float64(hi-lo+1))
+	return &witness.Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
 }
 
 // spans are the greatest delays that a drawn node has.
-var spans = []struct {
-	name string
-	of   delay
-	max  time.Duration
-}{
-	{"runPodSandbox", runPodSandbox, 6 * time.Second}, {"imagePull", imagePull, 20 * time.Second},
-	{"createContainer", createContainer, time.Second}, {"startContainer", startContainer, time.Second},
-	{"stopContainer", stopContainer, time.Second}, {"apiGet", apiGet, 200 * time.Millisecond}, {"apiPatch", apiPatch, 300 * time.Millisecond},
-	{"listPodSandbox", looks[0], 50 * time.Millisecond}, {"listContainers", looks[1], 50 * time.Millisecond},
-	{"podSandboxStatus", looks[2], 50 * time.Millisecond}, {"containerStatus", looks[3], 50 * time.Millisecond},
-	{"exec", answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{}}}), 600 * time.Millisecond},
-	{"httpGet", answerDelay(&v1.Probe{}), 600 * time.Millisecond},
-	{"tcpSocket", answerDelay(&v1.Probe{ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{}}}), 600 * time.Millisecond},
+var spans = map[string]time.Duration{
+	"RunPodSandbox": 6 * time.Second, "ImagePull": 20 * time.Second, "CreateContainer": time.Second, "StartContainer": time.Second,
+	"StopContainer": time.Second, "APIGet": 200 * time.Millisecond, "APIPatch": 300 * time.Millisecond,
+	"ListPodSandbox": 50 * time.Millisecond, "ListContainers": 50 * time.Millisecond, "PodSandboxStatus": 50 * time.Millisecond, "ContainerStatus": 50 * time.Millisecond,
+	"Exec": 600 * time.Millisecond, "HTTPGet": 600 * time.Millisecond, "TCPSocket": 600 * time.Millisecond,
 }
 
 // drawNodes draws nodes. About half of their delays have a range.
-func drawNodes(t *rapid.T) Nodes {
-	var n Nodes
-	d := drawDice(t)
-	for _, span := range spans {
-		if rapid.Bool().Draw(t, "range of "+span.name) {
-			lo := d.duration(0, span.max)
-			*span.of(&n.Delays) = &fakeruntime.Draw{Min: lo, Max: d.duration(lo, span.max)}
-		}
+func (o sort) drawNodes(t *rapid.T) fakeruntime.Delays {
+	var d fakeruntime.Delays
+	if o.typical {
+		d, _ = fakeruntime.DelaySet("typical")
+		return d
 	}
-	return n
+	all := reflect.ValueOf(&d).Elem()
+	for i := range all.NumField() {
+		name := all.Type().Field(i).Name
+		span := spans[name]
+		if span == 0 || !rapid.Bool().Draw(t, "range of "+name) {
+			continue
+		}
+		lo := time.Duration(rapid.Int64Range(0, int64(span)).Draw(t, "least "+name))
+		hi := time.Duration(rapid.Int64Range(int64(lo), int64(span)).Draw(t, "greatest "+name))
+		all.Field(i).Set(reflect.ValueOf(&fakeruntime.Draw{Min: lo, Max: hi}))
+	}
+	return d
 }
 
-// drawCase draws a node. A seed draws the jitters and the order of events at one instant.
-func drawCase(d *dice, s *Subject, n Nodes) Case {
-	c := Case{SyncJitter: d.fraction(), StartJitter: 0.5, Seed: new(int64(d.duration(0, 1<<32)))}
-	own, all := reflect.ValueOf(&c.Delays).Elem(), reflect.ValueOf(n.Delays)
-	for i := range own.NumField() {
-		if r := all.Field(i).Interface().(*fakeruntime.Draw); r != nil {
-			x := fakeruntime.Exactly(d.duration(r.Min, r.Max))
-			own.Field(i).Set(reflect.ValueOf(&x))
-		}
-	}
-	c.Uptime = d.duration(s.old(), s.old()+20*time.Second)
-	return c
-}
-
-// theorem is a bound, and how to draw a time that it must contain.
-type theorem struct {
-	name  string
-	needs []trace.Probe
-	bound func(*Subject, Nodes) (Bound, error)
-	draw  func(*dice, *Subject, Case) (sample, error)
-	// tolerance is how far a drawn time may pass the bound.
-	tolerance time.Duration
-	// over reports the outcome of a limit in a case.
-	over func(*Subject, *Case) func(*trace.Record) bool
-}
-
-// happens reports whether the outcome of a limit comes in a case.
-func (th *theorem) happens(s *Subject, c Case, until time.Duration) bool {
-	from := virtual.At(c.Event)
-	over, found := th.over(s, &c), false
-	_, _ = s.record(&c, &trace.Recorder{}, until, func(r *trace.Record) bool {
-		found = found || r.T >= from && over(r)
-		return found
-	})
-	return found
-}
-
-func theorems() []theorem {
-	var list []theorem
-	for _, which := range []StartCase{FirstInstance, YoungKubelet, AfterLivenessKill, AfterStartupKill, AfterCrash, AfterCrashWhileStarting} {
-		th := theorem{
-			name:  string(which),
-			bound: func(s *Subject, n Nodes) (Bound, error) { return s.Start(n, which) },
-			draw:  func(d *dice, s *Subject, c Case) (sample, error) { return drawStart(d, s, c, which) },
-			needs: []trace.Probe{trace.Liveness}, tolerance: tolerance,
-			over: func(s *Subject, c *Case) func(*trace.Record) bool { return s.stopped(c.Instance) },
-		}
-		if which == AfterStartupKill {
-			th.needs = []trace.Probe{trace.Startup}
-		}
-		list = append(list, th)
-	}
-	for _, m := range []Misfortune{Hang, Stall, Refuse} {
-		ask := func(name string, tolerance time.Duration, p trace.Probe, bound func(*Subject, Nodes, Misfortune) (Bound, error), q func(s *Subject) question) {
-			list = append(list, theorem{
-				name: name + " " + string(m), needs: []trace.Probe{p}, tolerance: tolerance,
-				bound: func(s *Subject, n Nodes) (Bound, error) { return bound(s, n, m) },
-				draw:  func(d *dice, s *Subject, c Case) (sample, error) { return drawEvent(d, s, c, q(s)) },
-				over:  func(s *Subject, _ *Case) func(*trace.Record) bool { return q(s).outcome },
-			})
-		}
-		ask("survives", tolerance, trace.Liveness, (*Subject).Survives, func(s *Subject) question { return s.survives(m) })
-		ask("stays ready", tolerance, trace.Readiness, (*Subject).StaysReady, func(s *Subject) question { return s.staysReady(m) })
-		ask("until stopped", afterVerdict, trace.Liveness, (*Subject).UntilStopped, func(s *Subject) question { return s.untilStopped(m) })
-		ask("until unready", afterVerdict, trace.Readiness, (*Subject).UntilUnready, func(s *Subject) question { return s.untilUnready(m) })
-	}
-	for _, atOnce := range []bool{true, false} {
-		list = append(list, theorem{
-			name: fmt.Sprint("until ready, at once ", atOnce), needs: []trace.Probe{trace.Readiness}, tolerance: afterVerdict,
-			bound: func(s *Subject, n Nodes) (Bound, error) { return s.UntilReady(n, atOnce) },
-			draw:  func(d *dice, s *Subject, c Case) (sample, error) { return drawUp(d, s, c, atOnce) },
-		}, theorem{
-			name: fmt.Sprint("until ready without readiness probe, at once ", atOnce), needs: []trace.Probe{trace.Startup}, tolerance: afterVerdict,
-			bound: func(s *Subject, n Nodes) (Bound, error) {
-				if s.Probe(trace.Readiness) != nil || !s.derivesReady() {
-					return Bound{}, errNothing
-				}
-				return s.UntilReady(n, atOnce)
-			},
-			draw: func(d *dice, s *Subject, c Case) (sample, error) { return drawUp(d, s, c, atOnce) },
-		})
-	}
-	return append(list, readyWhenYoung()...)
-}
-
-// afterVerdict is the tolerance of times, which include what the kubelet does after a verdict.
-const afterVerdict = 100 * time.Millisecond
-
-var errSkip = errors.New("skip")
-
-// drawStart draws a start.
-func drawStart(d *dice, s *Subject, c Case, which StartCase) (sample, error) {
-	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
-	_, longest := s.periods()
-	if !slices.Contains(s.StartCases(), which) {
-		return sample{}, errSkip
-	}
-	stopping := func(instance int) Rule {
-		r := s.ends()
-		r.Instance, r.From = instance, d.duration(0, 30*time.Second)
-		return r
-	}
-	switch which {
-	case FirstInstance:
-		c.Rules = []Rule{down}
-	case YoungKubelet:
-		shortest, _ := s.periods()
-		c.Uptime = d.duration(0, shortest-1)
-		c.StartJitter = d.fraction()
-		c.Rules = []Rule{down}
-	case AfterLivenessKill, AfterCrash:
-		up, err := s.up(c)
-		if err != nil {
-			return sample{}, errSkip
-		}
-		crash := func(instance int) Rule { return Rule{Instance: instance, Exit: 1, From: d.duration(up, up+3*longest)} }
-		if which == AfterCrash && d.fraction() < 0.5 { // the next start waits for the back-off
-			down.Instance, c.Instance = 2, 2
-			if d.fraction() < 0.5 {
-				down.Instance, c.Instance = 3, 3
-			}
-			for i := range c.Instance {
-				c.Rules = append(c.Rules, crash(i))
-			}
-			c.Rules = append(c.Rules, down)
-			break
-		}
-		down.Instance, c.Instance = 1, 1
-		if which == AfterCrash {
-			c.Rules = []Rule{crash(0), down}
-			break
-		}
-		if d.fraction() < 0.5 { // a later restart can wait for the back-off
-			c.Instance = 2 + int(d.fraction()*4)
-			down.Instance = c.Instance
-		}
-		for i := range c.Instance {
-			c.Rules = append(c.Rules,
-				Rule{Instance: i, Misfortune: Hang, From: d.duration(up, up+3*longest)},
-				stopping(i))
-		}
-		c.Rules = append(c.Rules, down)
-		if h, err := s.run(&c, s.stopped(c.Instance-1)); err != nil {
-			return sample{}, errSkip
-		} else if verdict, err := h.verdict(); err != nil || verdict.Probe != trace.Liveness {
-			return sample{}, errSkip
-		}
-	case AfterStartupKill:
-		c.Instance = 1
-		c.Rules = []Rule{stopping(0), down}
-	case AfterCrashWhileStarting:
-		c.Rules = []Rule{down}
-		first, err := s.start(c)
-		if err != nil || first.bound.Least == Never {
-			return sample{}, errSkip
-		}
-		c.Instance = 1
-		c.Rules = []Rule{{Exit: 1, From: d.duration(time.Millisecond, first.bound.Least)}, down}
-	}
-	return s.start(c)
-}
-
-// drawEvent draws a misfortune of a healthy container.
-func drawEvent(d *dice, s *Subject, c Case, q question) (sample, error) {
-	_, longest := s.periods()
-	h, err := s.record(&c, &trace.Recorder{}, s.healthyWithin(), func(r *trace.Record) bool { return s.ready(r) })
-	if err != nil {
-		return sample{}, errSkip
-	}
-	from := h.outcome().T.Offset() + s.initialDelays() + 2*longest // each probe has succeeded
-	c.Event = d.duration(from, from+10*longest)
-	return s.answer(c, q)
-}
-
-// drawUp draws a moment at which a starting container is up.
-func drawUp(d *dice, s *Subject, c Case, atOnce bool) (sample, error) {
-	if atOnce {
-		return s.upAt(c, 0)
-	}
-	down := c
-	down.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
-	_, longest := s.periods()
-	decides := trace.Startup
-	if s.Probe(decides) == nil {
-		decides = trace.Readiness
-	}
-	var from, to time.Duration
-	h, err := s.record(&down, &trace.Recorder{}, time.Minute+10*longest, func(r *trace.Record) bool {
-		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == decides {
-			to = request(r).Offset()
-			if from == 0 {
-				from = to
+// vary adds to a pod what its container can have beside its probes: other containers, hooks, and another restart policy.
+func vary(t *rapid.T, pod *v1.Pod) {
+	spec := &pod.Spec
+	spec.RestartPolicy = rapid.SampledFrom([]v1.RestartPolicy{v1.RestartPolicyAlways, v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever}).Draw(t, "policy")
+	drawHooks(t, &spec.Containers[0])
+	other := func(name string) v1.Container {
+		c := v1.Container{Name: name, Image: rapid.SampledFrom([]string{"other:1", "other"}).Draw(t, "image of "+name)}
+		drawHooks(t, &c)
+		if rapid.IntRange(0, 3).Draw(t, "probes of "+name) == 0 {
+			c.ReadinessProbe = &v1.Probe{
+				PeriodSeconds: rapid.Int32Range(1, 10).Draw(t, "period of "+name), InitialDelaySeconds: rapid.Int32Range(0, 10).Draw(t, "delay of "+name),
+				ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}},
 			}
 		}
-		return s.stopped(0)(r)
-	})
-	if err == nil { // the program must be up before the run that stops the container
-		verdict, err := h.verdict()
-		if err != nil {
-			return sample{}, err
-		}
-		to = min(to, request(verdict).Offset())
+		return c
 	}
-	if err != nil && !errors.Is(err, errNothing) || to <= from {
-		return sample{}, errSkip
+	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar"}).Draw(t, "others") {
+	case "before":
+		spec.Containers = append([]v1.Container{other("first")}, spec.Containers...)
+	case "after":
+		spec.Containers = append(spec.Containers, other("last"))
+	case "both":
+		spec.Containers = append([]v1.Container{other("first")}, append(spec.Containers, other("last"))...)
+	case "init":
+		spec.InitContainers = []v1.Container{{Name: "init", Image: "init:1"}}
+	case "sidecar":
+		sidecar := other("sidecar")
+		sidecar.RestartPolicy = new(v1.ContainerRestartPolicyAlways)
+		spec.InitContainers = []v1.Container{sidecar}
 	}
-	return s.upAt(c, d.duration(from, to-1))
 }
 
-func showCase(c Case) string {
-	out := fmt.Sprintf("uptime %v wall %v init %v sj %.3f %.3f event %v", c.Uptime, c.Wall, c.InitRuns, c.StartJitter, c.SyncJitter, c.Event)
-	for _, span := range spans {
-		if d := *span.of(&c.Delays); d != nil {
-			out += fmt.Sprintf(" %s %v-%v", span.name, d.Min, d.Max)
+// drawHooks gives a container hooks of any kind, or none.
+func drawHooks(t *rapid.T, c *v1.Container) {
+	hook := func(field string) *v1.LifecycleHandler {
+		switch rapid.SampledFrom([]string{"none", "none", "exec", "http", "sleep", "script"}).Draw(t, field+" of "+c.Name) {
+		case "exec":
+			return &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"warm-up"}}}
+		case "script":
+			return &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sleep", "3"}}}
+		case "http":
+			return &v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}
+		case "sleep":
+			return &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: rapid.Int64Range(1, 8).Draw(t, field+" seconds")}}
 		}
+		return nil
 	}
-	if c.Seed != nil {
-		out += fmt.Sprintf(" seed %d", *c.Seed)
+	if after, stop := hook("postStart"), hook("preStop"); after != nil || stop != nil {
+		c.Lifecycle = &v1.Lifecycle{PostStart: after, PreStop: stop}
 	}
-	for _, r := range c.Rules {
-		out += fmt.Sprintf(" %+v", r)
+}
+
+// show describes a container.
+func show(s *witness.Subject) string {
+	out := fmt.Sprintf("%s, restart policy %s", s.Profile.Version, s.Pod.Spec.RestartPolicy)
+	for _, c := range append(s.Pod.Spec.InitContainers[:len(s.Pod.Spec.InitContainers):len(s.Pod.Spec.InitContainers)], s.Pod.Spec.Containers...) {
+		out += fmt.Sprintf("\n%s pulls %s", c.Name, c.ImagePullPolicy)
+		if c.Lifecycle != nil {
+			out += fmt.Sprintf(" %v", c.Lifecycle)
+		}
+		for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+			if p != nil {
+				out += fmt.Sprintf("\n  delay %d period %d threshold %d timeout %d success %d %v", p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold, p.ProbeHandler)
+			}
+		}
 	}
 	return out
 }

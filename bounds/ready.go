@@ -1,419 +1,331 @@
 package bounds
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
-	"probesim.dev/fakeruntime"
-	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
+	"probesim.dev/kube/podutil"
 )
 
 // UntilReady returns the time from the moment at which the program of the first instance is up until the status in the API says
-// that the container is ready. If atOnce is true, the program is up when the container starts; otherwise it comes up after the
-// first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the container. Nodes on which that
-// run comes first do not count; if it comes first on all, the program must be up when the container starts. Both ends are derived if there is a
-// readiness probe.
-func (s *Subject) UntilReady(n Nodes, atOnce bool) (Bound, error) {
-	if len(s.waiting()) == 0 {
-		return Bound{}, fmt.Errorf("container %s has no startup and no readiness probe", s.Container)
+// that the container is ready, on a kubelet that is older than the periods of the probes. If atOnce is true, the program is up when the container
+// starts; otherwise it comes up after the first run of the probe that waits for it, and before the last one, or before the run of a probe that stops the
+// container. If that run always comes first, the program must be up when the container starts. The time is 0 without a startup and a readiness probe.
+//
+// The readiness probe runs at each tick, and after each sync of a container that has started and is not ready. The sync triggers the
+// probe, and the period begins again (run in pkg/kubelet/prober/worker.go and isContainerReady in
+// pkg/kubelet/prober/prober_manager.go at v1.37.0). After the last success that the probe needs, the status manager reads the pod and
+// writes its status.
+func (c *Container) UntilReady(atOnce bool) Time {
+	if c.waiting() == nil {
+		return Time{}
 	}
-	if !atOnce && s.neverLater(n) {
-		return s.UntilReady(n, true)
+	atOnce = atOnce || c.neverLater()
+	if c.scoped() {
+		return Time{c.scopedReady(atOnce), c.meanReady(atOnce)}
 	}
-	s.seen = map[string]landmarks{}
-	defer func() { s.seen = nil }()
-	c, f := s.asksUntilReady(n, atOnce)
-	search := s.overUpLater
-	if atOnce {
-		search = s.overUpAtOnce
-	}
-	first, err := f(c)
+	r := c.newReadyTiming(atOnce)
+	var until Range
 	switch {
-	case err == nil && n.Middle && first.bound.isNone():
-		return s.UntilReady(n, true)
-	case err != nil || first.bound.Least == Never && !first.bound.isNone() || n.Middle:
-		return first.bound, err
-	}
-	b := first.bound
-	if b.isNone() {
-		if b, err = s.laterAtAll(n, c, f); err != nil {
-			return b, err
+	case r.startup != nil && !atOnce && c.startup.lastChance().Greatest > 0:
+		until = c.laterAfterConnection(&r)
+	case c.manyPhases():
+		return Time{c.untilLastWhenYoung(&r, atOnce).plus(r.untilWritten()), c.meanReady(atOnce)}
+	case r.startup != nil:
+		until = c.afterStartup(r, atOnce)
+	case atOnce:
+		until = r.atOnce()
+	default:
+		until = r.later()
+		until.Greatest += (r.successes - 1) * r.step
+		if r.successes > 1 { // the first success can come late in its run, closer to the next tick
+			until.Least = max(0, until.Least-c.readiness.lastChance().Greatest)
 		}
 	}
-	if s.derivesReady() {
-		least, greatest := s.readyLimits(n, atOnce)
-		b = b.toward(s.derived(least, greatest, timeTolerance))
-	}
-	b, err = s.searchReady(n, c, search, f, b)
-	if err == nil && b.goal == nil && !b.isNone() && !atOnce { // the search leaves the jitter between the connections of a gRPC probe in the middle
-		last := s.lastConnection(n, s.deciding(&c)[0])
-		return b.derive(max(0, b.Least-(last.Max-last.Min)), b.Greatest+last.Max-last.Min), nil
-	}
-	if err != nil || !b.isNone() {
-		return b.atGoal(), err
-	}
-	atOnceToo, err := s.UntilReady(n, true)
-	if b.goal != nil && atOnceToo.Greatest != Never { // the program can come up later on nodes that the search does not find
-		atOnceToo = atOnceToo.derive(b.goal.least, b.goal.greatest)
-	}
-	return atOnceToo, err
+	return Time{c.withOtherSyncs(&r, atOnce, until).plus(r.untilWritten()), c.meanReady(atOnce)}
 }
 
-// asksUntilReady returns the case in the middle of the nodes with the question of UntilReady, and what measures its answer.
-func (s *Subject) asksUntilReady(n Nodes, atOnce bool) (Case, measure) {
-	c := s.center(n)
-	c.question = &asked{probes: s.waiting(), expect: s.becomesReady(true), happens: "the container becomes ready", measure: func(s *Subject, c Case) (sample, error) {
-		one, err := s.upAt(c, c.Event)
-		if c.Event > 0 && one.bound.Least == Never { // stopped before
-			one.bound = none(c)
-		}
-		return one, err
-	}}
+// UntilReadyOnYoungKubelet is UntilReady for a kubelet that is younger than the periods of the startup and the readiness probe when the pod begins. The
+// worker of each probe then sleeps for a random part of its period before its first run (run in pkg/kubelet/prober/worker.go at v1.37.0).
+func (c *Container) UntilReadyOnYoungKubelet(atOnce bool) Time {
+	if !c.SleepsWhenYoung() {
+		return c.UntilReady(atOnce)
+	}
+	atOnce = atOnce || c.neverLaterWhenYoung()
+	r := c.newReadyTiming(atOnce)
+	return Time{Range: c.untilLastWhenYoung(&r, atOnce).plus(r.untilWritten())}
+}
+
+// SleepsWhenYoung reports whether the workers of the probes that decide when the container becomes ready sleep on a young kubelet. With
+// ContainerScopedProbes, only those of containers that ran before the kubelet do.
+func (c *Container) SleepsWhenYoung() bool { return c.waiting() != nil && !c.scoped() }
+
+// meanReady returns the mean of the time until ready over the times at which a program comes up, long after the start: half a period of the probe that
+// waits for it, and what follows without a wait. It is 0 for a program that is up at once.
+func (c *Container) meanReady(atOnce bool) time.Duration {
 	if atOnce {
-		return c, remember(func(c Case) (sample, error) { return s.upAt(c, 0) })
+		return 0
 	}
-	return c, remember(s.upLater)
+	m := c.AtMiddle()
+	mean := m.waiting().period/2 + m.waiting().answer.Least + m.node.write().Least
+	if m.startup != nil && m.readiness != nil {
+		mean += m.readiness.answer.Least
+	}
+	if m.readiness != nil {
+		mean += (m.readiness.successes - 1) * m.readiness.period
+	}
+	return mean
 }
 
-// searchReady extends a bound of the time until ready by a search over all nodes, which it needs only if no case comes close to the goal.
-func (s *Subject) searchReady(n Nodes, c Case, search func(Nodes, Case, []dim, measure, Bound) (Bound, error), f measure, b Bound) (Bound, error) {
-	b, err := s.atHousekeeping(n, b, f)
-	if err != nil || b.found(false) && b.found(true) {
-		return b, err
-	}
-	if b, err = search(n, c, n.unevenly().dims(s.readyDelays()...), f, b); err == nil {
-		b, err = s.aimToStarted(b)
-	}
-	if err == nil {
-		b, err = s.withAlongside(n, c, search, f, b)
-	}
-	if err == nil {
-		b, err = s.overOtherStarts(n, b, f)
-	}
-	if err == nil {
-		b, err = s.atHousekeeping(n, b, f)
-	}
-	return b, err
+// readyTiming has the times that decide when a container becomes ready. A container without a readiness probe is ready with the sync that could lead to a
+// run of this probe, so it is like one with a probe that takes no time and has no ticks (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go at
+// v1.37.0).
+type readyTiming struct {
+	shown     Range         // from the start until a sync shows it to the probes
+	last      time.Duration // the longest time from the start until a sync shows it that no sync for a later event follows; -Never if there is none
+	settled   time.Duration // the longest time from the start until the last of the syncs that follow it
+	seconds   Range         // of initialDelaySeconds of the readiness probe, which counts from the whole second before the start
+	took      Range         // of a run of the readiness probe
+	write     Range         // of a status in the API
+	get       time.Duration // the longest time in which the status manager reads the pod
+	lists     Range         // of the lists of a relist
+	wait      time.Duration // the longest time from an event to its sync
+	next      time.Duration // the least time from the sync that shows the start to the next one
+	period    time.Duration
+	step      time.Duration // the longest time from one run of the readiness probe to the next
+	successes time.Duration // that the readiness probe needs
+	sleep     bool          // the workers of the probes sleep first, as on a young kubelet
+	resyncs   bool          // the kubelet can sync the pod without an event before the container is ready
+	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
+	initialTriggers bool
+	onDemand        bool        // PLEGOnDemandRelist is on
+	startup         *startupRun // that succeeds; nil if there is no startup probe
 }
 
-// readyDelays returns the delays from the start of the container until it is ready.
-func (s *Subject) readyDelays() []delay {
-	list := append([]delay{apiGet, apiPatch}, looks...)
-	for _, p := range s.waiting() {
-		list = append(list, answerDelay(s.Probe(p)))
+func (c *Container) newReadyTiming(atOnce bool) readyTiming {
+	n := &c.node
+	r := readyTiming{
+		write: n.write(), get: n[apiGet].Greatest, lists: n.lists(), wait: n.longestWait(), next: relistPeriod,
+		period: LongestLimit, successes: 1, onDemand: c.settings.Profile.PLEGOnDemandRelist, shown: c.shown(true),
 	}
-	return list
+	if p := c.readiness; p != nil {
+		r.seconds, r.took, r.successes, r.period, r.step = p.delayed(), p.answer, p.successes, p.period, p.step().Greatest
+	}
+	r.last, r.settled = c.shownLast(), c.settles(&r)
+	if r.onDemand { // a relist can begin when that of the pod ends
+		r.next = r.lists.Least
+	}
+	if c.startup != nil {
+		r.startup = &startupRun{took: c.startup.answer}
+	} else {
+		r.resyncs = c.resyncsBeforeReady(&r, atOnce)
+	}
+	r.initialTriggers = r.seconds.Greatest == 0
+	return r
 }
 
-// laterAtAll returns the bound of a program that comes up later on the node where the start may take the longest.
-func (s *Subject) laterAtAll(n Nodes, c Case, f measure) (Bound, error) {
-	asked := c.question
-	c.question, c.Rules = nil, []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
-	if _, err := s.longestStart(&c, n); err != nil {
-		return none(c), err
+// resyncsBeforeReady reports whether the kubelet can sync the pod without an event before the container is ready. It does so only a minute after
+// another sync, and the initial result of a probe leads to one.
+func (c *Container) resyncsBeforeReady(r *readyTiming, atOnce bool) bool {
+	k, until := c.killer(), r.seconds.Greatest
+	switch {
+	case atOnce:
+	case k == nil: // the program can be down for any time
+		return true
+	default:
+		until = max(until, k.delay+k.failures*k.step().Greatest)
 	}
-	c.question, c.Rules = asked, nil
-	one, err := f(c)
-	return one.bound, err
+	return until+r.successes*r.step >= resync
 }
 
-// waiting returns the probes that decide when the container becomes ready.
-func (s *Subject) waiting() []trace.Probe {
-	var list []trace.Probe
-	for _, p := range []trace.Probe{trace.Startup, trace.Readiness} {
-		if s.Probe(p) != nil {
-			list = append(list, p)
-		}
+// settles returns the greatest time from a first start until the last of the syncs that follow it, apart from those that come a period later. After the
+// sync that shows the start, two more can come: for another event of its relist, and for the initial result of the readiness probe. Each of them waits
+// for a relist that begins after the sync before (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
+//
+// Up to v1.35, the first sync comes the latest if R1 of shown.go has listed the container just before the start: R1 inspects the pod, and so does R2 a second
+// later. With PLEGOnDemandRelist, R2 comes at once, and the next global relist can begin before the first sync: the sync loop takes the first event later if
+// it lists what runs for its housekeeping. The last result does not come during such lists too, or the times count them twice.
+func (c *Container) settles(r *readyTiming) time.Duration {
+	lists, inspects := r.lists.Greatest, c.inspects(true)
+	switch slow := r.shown.Greatest >= relistPeriod || !c.startsAlone(); {
+	case !r.onDemand && lists < relistPeriod && c.startsAlone():
+		return 3*relistPeriod + 3*lists + 2*inspects
+	case !r.onDemand || slow:
+		return r.shown.Greatest + 2*r.wait
+	case 4*lists+r.took.Greatest < relistPeriod:
+		return 2*relistPeriod + 4*lists + inspects
 	}
-	return list
+	return 2*relistPeriod + 5*lists + inspects
 }
 
-// overUpAtOnce extends a bound of the time until ready of a program that is up when its container starts, by those over the phases of the
-// start.
-func (s *Subject) overUpAtOnce(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
-	type corner struct {
-		c     Case
-		p     startPhases
-		shown Bound
+// neverLater reports whether the liveness probe surely stops a container that is not up before its readiness probe runs. The sync that shows
+// the start begins the period of the readiness probe, and the liveness probe counts from its next tick on. The delays of the node can decide which
+// tick that is.
+func (c *Container) neverLater() bool {
+	p := c.liveness
+	if p == nil || c.startup != nil || c.readiness == nil || !c.startsAlone() {
+		return false
 	}
-	var corners []corner
-	for _, latest := range []bool{false, true} {
-		c := c.corner(latest, delays)
-		p := n.startPhases(s, &c, latest)
-		own, err := s.shownAt(p, c, latest, f)
-		if err != nil {
-			return b, err
-		}
-		corners, b = append(corners, corner{c, p, own}), b.Or(own)
+	last := p.lastChance().Greatest // that can still succeed
+	if c.scoped() {
+		return p.delay+p.later(p.failures-1).Greatest+last <= c.readiness.delay
 	}
-	b, err := s.overReadyOrders(n, c, delays, f, b)
-	if err == nil {
-		b, err = s.atHousekeeping(n, b, f)
+	r := c.newReadyTiming(false)
+	resets := Range{r.shown.Least, r.settled}
+	first := min(firstFrom(r.seconds.Least, r.period, resets), max(r.seconds.Least, r.shown.Least+resync))
+	if c.firstRun(p).Greatest+p.later(p.failures-1).Greatest+last <= first {
+		return true
 	}
-	for _, one := range corners {
-		if err != nil || b.found(false) && b.found(true) {
-			break
-		}
-		one.shown, err = one.p.search(one.c, effort{60, 4 * timeTolerance, []bool{false, true}}, f, one.shown.toward(b.goal))
-		b = b.Or(one.shown)
+	stops := max(0, p.delayed().Greatest-r.shown.Least) + p.later(p.failures).Greatest + last
+	periods := max(0, r.seconds.Least-r.settled+r.period-1) / r.period
+	runs := max(periods*r.period, r.seconds.Least-r.shown.Greatest)
+	if r.seconds.Least > r.shown.Greatest { // not with the sync that shows the start
+		runs = max(runs, min(r.period, r.next))
 	}
-	return b, err
+	return stops <= runs
 }
 
-// overReadyOrders extends a bound by the cases with an unusual order of events, if these are beyond those with the usual one. The probe wastes the trigger
-// of the sync that shows the start, or two events of one relist lead to two syncs.
-func (s *Subject) overReadyOrders(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
-	readiness := s.Probe(trace.Readiness)
-	if readiness == nil {
-		return b, nil
+// disturbed reports whether syncs can come at any time: for the results of startup and readiness probes of other containers, for other containers that
+// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). An exit of another
+// container is not taken into account.
+func (c *Container) disturbed() bool {
+	if len(c.pod.ReadinessGates) > 0 || podutil.IsRestartableInitContainer(c.spec) {
+		return true
 	}
-	for _, one := range []struct {
-		order  order
-		latest bool
-		counts bool
-	}{
-		{lateStatus, false, true},
-		{lateStatus, true, true},
-		{apartEvents, false, readiness.SuccessThreshold > 2}, // each sync leads to a run
-		{apartEvents, true, s.Profile.PLEGOnDemandRelist && s.delayed(&c)},
-	} {
-		if !one.counts || b.found(one.latest) {
-			continue
+	for other := range podutil.Containers(c.pod) {
+		if other.Name != c.spec.Name && (other.StartupProbe != nil || other.ReadinessProbe != nil) {
+			return true
 		}
-		own, err := s.overOrder(n, c, one.order, one.latest, delays, f, none(c).toward(b.goal))
-		if err != nil {
-			return b, err
-		}
-		if own.Least > b.Least-tolerance {
-			own.Least = Never
-		}
-		if own.Greatest < b.Greatest+tolerance {
-			own.Greatest = b.Greatest
-		}
-		b = b.Or(own)
 	}
-	return b, nil
+	return false
 }
 
-// overOrder extends a bound by the cases with an order of events. The order matters most if one relist finds the sandbox and the container, so the
-// container starts soon after its sandbox.
-func (s *Subject) overOrder(n Nodes, c Case, o order, latest bool, delays []dim, f measure, b Bound) (Bound, error) {
-	c = c.corner(latest, delays).corner(false, n.dims(imageStatus))
-	c.order = o
-	list := []Case{c}
-	if look, ok := s.lookBeforeRest(n); latest && ok && s.init() == "" {
-		rest, exactly := c.clone(), fakeruntime.Exactly(max(look-tolerance, n.draw(podSandboxStatus).Min)) // a relist must come in between
-		rest.Delays.PodSandboxStatus = &exactly
-		list = append(list, rest)
+// withOtherSyncs extends the times until the last run of the readiness probe begins by those with syncs at any time. Such a sync leads to a run once
+// initialDelaySeconds is over, and before, it begins the period again (run in pkg/kubelet/prober/worker.go at v1.37.0).
+func (c *Container) withOtherSyncs(r *readyTiming, atOnce bool, until Range) Range {
+	if !c.disturbed() {
+		return until
 	}
-	for _, c := range list {
-		if b.found(latest) {
-			break
-		}
-		p := n.startPhases(s, &c, latest)
-		c = c.in(p.begins, p.begins.from)
-		if err := s.atSecond(&c, latest); err != nil {
-			return b, err
-		}
-		d := p.relists
-		if p.seconds {
-			d = d.inSecond()
-		}
-		ready := func(l landmarks) virtual.Time { // when the list of the sandboxes begins that misses the sandbox by little
-			return l.start.Add(-c.value(podSandboxStatus) - s.untilStart(Nodes{Delays: c.Delays}) - c.value(listPodSandbox))
-		}
-		rest := s.rest(Nodes{Delays: c.Delays}, true)
-		ended := func(l landmarks) virtual.Time { return l.start.Add(rest.Min + (rest.Max-rest.Min)/2) } // the end of the sync that starts the container
-		points, err := s.relistCuts(c, d, []mark{landmarks.startTime, ready, ended})
-		if err != nil {
-			return b, err
-		}
-		if b, err = parts(c, d, points, f, b, tolerance); err != nil {
-			return b, err
-		}
+	until.Least = min(until.Least, c.soonest(r, atOnce))
+	if r.startup != nil { // the sync for its success can wait, since another one has come just before
+		until.Greatest += r.wait
 	}
-	return b, nil
+	delayed := max(r.shown.Greatest, r.seconds.Greatest)
+	switch {
+	case r.seconds.Greatest == 0,
+		r.startup != nil && c.startup.delay >= c.readiness.delay, // it is over before the startup probe succeeds
+		r.startup == nil && !atOnce:                              // it is over before the program comes up
+		return until
+	case !atOnce: // the program comes up after a run of the startup probe
+		first := c.firstRunAtLeast(r)
+		delayed = max(r.shown.Greatest-first, r.seconds.Greatest-max(first, c.startup.delay))
+	}
+	until.Greatest = max(until.Greatest, delayed+r.period+(r.successes-1)*r.step)
+	return until
 }
 
-// overOtherStarts extends a bound by the cases of its ends, but with the start of the container as late as possible for the least value, and as early
-// as possible for the greatest. The delays that decide this come before the start, and one of them in a relist that inspects the pod too. The age of the
-// kubelet changes with it, so that the relists after up to two such relists keep their place.
-func (s *Subject) overOtherStarts(n Nodes, b Bound, f measure) (Bound, error) {
-	for _, greatest := range []bool{false, true} {
-		c := b.end(greatest)
-		was := c.value(podSandboxStatus)
-		c = c.corner(!greatest, n.dims(imageStatus, podSandboxStatus))
-		for inspections := range time.Duration(3) {
-			if b.found(greatest) {
-				break
-			}
-			one, err := f(c.aged(c.Uptime + inspections*(c.value(podSandboxStatus)-was)))
-			if err != nil {
-				return b, err
-			}
-			b = b.Or(one.bound)
-		}
-		one, err := f(b.end(greatest).corner(!greatest, n.dims(imageStatus)))
-		if err != nil {
-			return b, err
-		}
-		b = b.Or(one.bound)
-	}
-	return b, nil
+// firstRunAtLeast returns the least time from the start to the first run of the probe that waits for the program.
+func (c *Container) firstRunAtLeast(r *readyTiming) time.Duration {
+	return max(r.shown.Least, c.waiting().delayed().Least)
 }
 
-// shownAt returns the bound over the cases in which the kubelet sees the start as early or as late as possible.
-func (s *Subject) shownAt(p startPhases, c Case, latest bool, f measure) (Bound, error) {
-	lag, err := s.overStartRelists(p.middle(c), p.relists, s.lag)
-	if err != nil {
-		return lag, err
+// soonest returns the least time until the last run of the readiness probe begins, if each run that it needs follows the one before at once. Workers that
+// sleep have ticks in any phase.
+func (c *Container) soonest(r *readyTiming, atOnce bool) time.Duration {
+	first := c.firstRunAtLeast(r)
+	switch {
+	case !atOnce: // the program comes up just before
+		return 0
+	case r.startup == nil:
+		return first
+	case r.sleep:
+		return max(first+r.startup.took.Least, r.seconds.Least)
 	}
-	c = lag.end(latest)
-	if err := s.atSecond(&c, latest); err != nil {
-		return lag, err
+	started := Never
+	for _, run := range c.startupRuns(r) {
+		started = min(started, run.success().Least-run.starts.Greatest)
 	}
-	d, points, err := s.meetingTicks(c, p.begins)
-	if err != nil {
-		return lag, err
-	}
-	return parts(c, d, points, f, none(c), timeTolerance)
+	return max(started, first+r.startup.took.Least, r.seconds.Least)
 }
 
-// overUpLater extends a bound of the time until ready of a program that comes up later, by those over the phases of the start.
-func (s *Subject) overUpLater(n Nodes, c Case, delays []dim, f measure, b Bound) (Bound, error) {
-	for _, latest := range []bool{false, true} {
-		c := c.corner(latest, delays)
-		p := n.startPhases(s, &c, latest)
-		relists, lag := p.relists, f
-		if s.Probe(trace.Startup) != nil { // the phase of the relists against the ticks matters, not that against the start
-			relists, lag = uptimes(&c), s.upAfterOneFailure
-		}
-		own, err := s.overStartRelists(p.middle(c), relists, lag)
-		if err != nil {
-			return b, err
-		}
-		b = b.Or(own)
-		end := own.end(latest)
-		end.Event, end.Rules = 0, nil
-		if err := s.atSecond(&end, latest); err != nil {
-			return b, err
-		}
-		if b, err = s.overMeetings(end, p.begins, f, b); err != nil {
-			return b, err
-		}
+// untilWritten returns the time from the begin of the last run that the probe needs until the API has the status. The sync loop takes the success later if
+// it lists what runs for its housekeeping. A status that is being written comes first. It comes from a sync, and a run of the probe that no sync
+// leads to is at least a second later.
+func (r *readyTiming) untilWritten() Range {
+	until := r.took.plus(r.write, Range{0, r.lists.Greatest})
+	if 2*r.write.Greatest >= time.Second {
+		until.Greatest += r.write.Greatest
 	}
-	if !s.waitsTwice(&c) {
-		return s.aimToReady(b)
-	}
-	f = remember(s.upAfterOneFailure)
-	for _, latest := range []bool{false, true} {
-		c := c.corner(latest, delays)
-		var err error
-		if b, err = n.startPhases(s, &c, latest).search(c, effort{20, 4 * timeTolerance, []bool{latest}}, f, b); err != nil {
-			return b, err
-		}
-	}
-	return b, nil
+	return until
 }
 
-// waitsTwice reports whether the readiness probe needs time of its own after the success of a startup probe. It then depends on the phases
-// of the start, since the syncs that lead to its runs do.
-func (s *Subject) waitsTwice(c *Case) bool {
-	readiness := s.Probe(trace.Readiness)
-	return s.Probe(trace.Startup) != nil && readiness != nil && (s.delayed(c) || readiness.SuccessThreshold > 1)
+// atOnce returns the time until the last run that the probe needs begins, from a start at which the program is up.
+//
+// The first sync that shows the start triggers the probe. The probe wastes the trigger if it comes before the status is stored. Two more
+// syncs can follow: one for the event of the relist, and one for the initial result of the probe (onNewContainer in worker.go).
+func (r *readyTiming) atOnce() (until Range) {
+	resets := Range{r.shown.Least, r.settled}
+	until.Least = firstFrom(r.seconds.Least, r.period, resets) + (r.successes-1)*r.period
+	earliest := max(r.shown.Least, r.seconds.Least)
+	if earliest > resets.Greatest { // the first run can follow a sync without an event, a minute after another one
+		earliest = max(earliest, r.shown.Least+resync)
+	}
+	if earliest <= resets.Greatest || r.resyncs {
+		until.Least = min(until.Least, earliest+r.untilLastAfterStart(earliest))
+	}
+	if r.seconds.Least <= r.shown.Greatest+r.period { // the first tick after a wasted trigger leads to the initial result
+		until.Least = min(until.Least, max(r.seconds.Least, r.shown.Least+r.period)+r.triggered(1, 0))
+	}
+	until.Greatest = r.atOnceAtMost(resets)
+	return until
 }
 
-// overMeetings extends a bound by the values of a function in a case, and in those in which the end of an initialDelaySeconds meets a tick of
-// a probe. Without such a delay, some moment at which the program comes up meets each tick, whatever the phase.
-func (s *Subject) overMeetings(c Case, begins dim, f measure, b Bound) (Bound, error) {
-	one, err := f(c)
-	if err != nil || !s.delayed(&c) {
-		return b.Or(one.bound), err
+// atOnceAtMost is the greatest time of atOnce.
+func (r *readyTiming) atOnceAtMost(resets Range) time.Duration {
+	later := (r.successes - 1) * r.step
+	switch {
+	case r.seconds.Greatest <= min(r.shown.Greatest, r.next):
+		return r.afterWastedTrigger()
+	case r.seconds.Greatest <= r.shown.Greatest:
+		return later + r.shown.Greatest + r.period
 	}
-	b = b.Or(one.bound)
-	d, points, err := s.meetingTicks(c, begins)
-	if err != nil {
-		return b, err
-	}
-	for _, x := range points {
-		if one, err = f(c.in(d, x)); err != nil {
-			return b, err
-		}
-		b = b.Or(one.bound)
-	}
-	return b, nil
+	return later + lastFrom(r.seconds.Greatest, r.period, r.resyncing(resets))
 }
 
-// meetingTicks returns the dimension that moves the start against the ticks, and its points next to those at which what moves with the start
-// meets a tick of a probe.
-func (s *Subject) meetingTicks(c Case, begins dim) (dim, []time.Duration, error) {
-	l, err := s.landmarks(c)
-	if err != nil {
-		return begins, nil, err
+// afterWastedTrigger returns the greatest time from a start at which the program is up until the last run that the probe needs, if initialDelaySeconds is
+// over before the second sync. If the probe wastes the trigger of the first sync, its first look comes with the next sync or at the next tick, and its
+// initial result leads to another run.
+func (r *readyTiming) afterWastedTrigger() time.Duration {
+	atTick := r.last + r.period + r.untilLastAfterLook(r.took.Greatest)
+	if r.lists.Greatest+r.successes*r.took.Greatest >= time.Second { // the housekeeping can delay more than one of the event and the results
+		atTick += 2 * r.lists.Greatest
 	}
-	d := begins.aligned(c.Uptime)
-	if s.delayed(&c) {
-		d = d.onSecond()
-	}
-	return d, d.around(s.meetings(c, l, d)), nil
+	return max(atTick, r.shown.Greatest+min(r.period, r.wait)+r.untilLastAfterLook(max(r.took.Greatest, r.wait)))
 }
 
-// upAt measures the time until ready of a program that comes up at a virtual time, or when the container starts. The time is Never if the
-// first instance does not become ready.
-func (s *Subject) upAt(c Case, t time.Duration) (sample, error) {
-	c.Event, c.Rules = t, nil
-	if t > 0 {
-		c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: Refuse}}
+// untilLastAfterLook returns the longest time from the first look of the probe to the last run that it needs, if the sync for its initial result can
+// lead to the second run after some time.
+func (r *readyTiming) untilLastAfterLook(triggered time.Duration) time.Duration {
+	later := r.successes - 1
+	if later == 0 || !r.initialTriggers {
+		return later * r.step
 	}
-	h, err := s.record(&c, s.recorder(""), t+s.healthyWithin(), func(r *trace.Record) bool { return s.ready(r) || s.stopped(0)(r) })
-	if errors.Is(err, errNothing) || err == nil && !s.ready(h.outcome()) {
-		return sample{bound: at(Never, c)}, nil
-	}
-	if err != nil {
-		return sample{}, err
-	}
-	up := max(virtual.At(t), h.first(s.started(0)).T)
-	one := sample{bound: at(h.outcome().T.Sub(up), c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Readiness)}
-	if r := h.first(s.succeeds(trace.Startup)); r != nil {
-		one.started = r.T.Offset()
-	}
-	return one, nil
+	return (later-1)*r.step + min(r.step, triggered)
 }
 
-// upLater measures the time until ready over all times at which the program comes up, over some periods of the probe that
-// decides first. A case in which the container is stopped before does not count.
-func (s *Subject) upLater(c Case) (sample, error) {
-	moments, err := s.requestsWhileDown(c, s.deciding(&c)[0])
-	if err != nil {
-		return sample{}, err
+// resyncing returns the range of the times at which a sync begins the period of the probe. It includes syncs without an event before the end of
+// initialDelaySeconds.
+func (r *readyTiming) resyncing(resets Range) Range {
+	if resets.Least+resync <= r.seconds.Greatest {
+		resets.Greatest = max(resets.Greatest, r.seconds.Greatest)
 	}
-	if len(moments) == 0 {
-		return sample{bound: none(c)}, nil
-	}
-	return overAll(moments, c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
+	return resets
 }
 
-// upAfterOneFailure is upLater for a program that comes up between the first two runs of the probe, or at the only one.
-func (s *Subject) upAfterOneFailure(c Case) (sample, error) {
-	moments, err := s.requestsWhileDown(c, s.deciding(&c)[0])
-	if err != nil {
-		return sample{}, err
+// later returns the same times as atOnce, from a moment that is not before the first run of the readiness probe.
+func (r *readyTiming) later() (until Range) {
+	until = Range{r.untilLastAfterStart(r.seconds.Least), r.step}
+	if r.resyncs || r.seconds.Least <= r.shown.Greatest+r.period { // the first tick after a wasted trigger leads to the initial result
+		until.Least = min(until.Least, r.triggered(1, 0))
 	}
-	if len(moments) == 0 {
-		return sample{bound: none(c)}, nil
-	}
-	return between(moments[0][:min(2, len(moments[0]))], c, func(c Case) (sample, error) { return s.upAt(c, c.Event) })
-}
-
-// initialDelays is the longest initialDelaySeconds of a probe.
-func (s *Subject) initialDelays() time.Duration {
-	var longest int32
-	for _, p := range trace.ProbeTypes {
-		if probe := s.Probe(p); probe != nil {
-			longest = max(longest, probe.InitialDelaySeconds)
-		}
-	}
-	return time.Duration(longest) * time.Second
+	return until
 }

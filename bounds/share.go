@@ -1,32 +1,50 @@
 package bounds
 
-import (
-	"time"
-)
+import "time"
 
-// shareSamples is the number of nodes of a share.
-const shareSamples = 64
+// shareSteps is the number of parts into which StartShare splits the range of each phase.
+const shareSteps = 32
 
-// StartShare returns the share of the first starts that succeed, from 0 to 1, if a start takes an evenly distributed time between
-// two durations, and the latencies before the start and the age of the kubelet are evenly distributed too.
-func (s *Subject) StartShare(n Nodes, from, to time.Duration) (float64, error) {
-	c := s.center(n)
-	c.Rules = []Rule{{Instance: AnyInstance, Misfortune: Refuse}}
-	_, longest := s.periods()
-	begin, age := n.total(longest, append([]delay{runPodSandbox}, s.starts()...)...), uptimes(&c)
+// StartShare returns the share of the first starts that succeed, from 0 to 1, if a start takes an evenly distributed time between two durations. It is the mean
+// over the phases of the start against the ticks, the relists and the whole seconds, on a node whose other latencies are in the middle.
+func (c *Container) StartShare(from, to time.Duration) float64 {
+	p := c.killer()
+	if p == nil || p.tooSlow() {
+		return 1
+	}
+	m := c.AtMiddle()
+	later := m.killer().later(p.failures-1).Greatest + m.killer().lastChance().middle()
 	sum := 0.0
-	for i := range time.Duration(shareSamples) {
-		x := c.in(begin, begin.from+(begin.to-begin.from)*(2*i+1)/(2*shareSamples))
-		x = x.in(age, age.from+(age.to-age.from)*(i*5%shareSamples)/shareSamples)
-		limit, err := s.start(x)
-		switch {
-		case err != nil:
-			return 0, err
-		case limit.bound.Least >= to:
-			sum++
-		case limit.bound.Least > from:
-			sum += float64(limit.bound.Least-from) / float64(to-from)
+	begins, shown, seconds := c.begins(p).parts(shareSteps), m.shown(true).parts(shareSteps), p.delayed().parts(shareSteps)
+	for i, begin := range begins {
+		for k, show := range shown { // a shifted second for each, so that the phases fill the space evenly
+			first := max(show, seconds[(i+k)%shareSteps])
+			if c.scoped() {
+				sum += share(p.delay+later, from, to)
+				continue
+			}
+			sum += share(ceil(begin+first, p.period)-begin+later, from, to)
 		}
 	}
-	return sum / shareSamples, nil
+	return sum / (shareSteps * shareSteps)
+}
+
+// share returns the share of an interval below a limit.
+func share(limit, from, to time.Duration) float64 {
+	switch {
+	case limit >= to:
+		return 1
+	case limit <= from:
+		return 0
+	}
+	return float64(limit-from) / float64(to-from)
+}
+
+// parts returns the middles of some equal parts of the range.
+func (a Range) parts(n time.Duration) []time.Duration {
+	var list []time.Duration
+	for i := range n {
+		list = append(list, a.Least+(a.Greatest-a.Least)*(2*i+1)/(2*n))
+	}
+	return list
 }

@@ -1,13 +1,6 @@
 package bounds
 
-import (
-	"errors"
-	"fmt"
-	"time"
-
-	"probesim.dev/kube/podutil"
-	"probesim.dev/trace"
-)
+import "time"
 
 // StartCase says which start of the container is meant.
 type StartCase string
@@ -28,198 +21,111 @@ const (
 	AfterCrashWhileStarting StartCase = "after a crash while starting"
 )
 
-// StartCases returns the cases that can occur for the container.
-func (s *Subject) StartCases() []StartCase {
-	if s.killer() == "" {
+// StartCases returns the cases that can occur for the container: none if no probe limits its starts, and only those of the first start if it does
+// not restart.
+func (c *Container) StartCases() []StartCase {
+	if c.killer() == nil {
 		return nil
 	}
 	list := []StartCase{FirstInstance, YoungKubelet}
-	if c := s.container(); !podutil.ContainerShouldRestart(c, &s.pod.Spec, failed) {
+	if !c.restarts() {
 		return list
 	}
-	if s.Probe(trace.Liveness) != nil {
+	if c.liveness != nil {
 		list = append(list, AfterLivenessKill)
 	}
-	if s.Probe(trace.Startup) != nil {
+	if c.startup != nil {
 		list = append(list, AfterStartupKill)
 	}
 	return append(list, AfterCrash, AfterCrashWhileStarting)
 }
 
-// killer returns the probe that stops a container which does not come up, or nothing.
-func (s *Subject) killer() trace.Probe {
-	for _, p := range []trace.Probe{trace.Startup, trace.Liveness} {
-		if s.Probe(p) != nil {
-			return p
-		}
-	}
-	return ""
-}
-
-// deciding returns the probes that decide the question of a case. For a start, these are the probes that can stop the instance. A liveness
-// probe can stop a later instance although there is a startup probe, since the kubelet carries over that the container has started. A probe that
-// belongs to the instance carries over nothing.
-func (s *Subject) deciding(c *Case) []trace.Probe {
-	if c.question != nil && c.question.probes != nil {
-		return c.question.probes
-	}
-	list := []trace.Probe{s.killer()}
-	if c.Instance > 0 && s.killer() != trace.Liveness && s.Probe(trace.Liveness) != nil && !s.Profile.ContainerScopedProbes {
-		list = append(list, trace.Liveness)
-	}
-	return list
-}
-
 // Start returns how long the container may take to start: how long an instance may refuse all probes, counted from its start,
-// without a probe that stops it. The limits are derived, but for probes that belong to an instance.
-func (s *Subject) Start(n Nodes, which StartCase) (Bound, error) {
-	if s.killer() == "" {
-		return Bound{}, fmt.Errorf("container %s has no startup and no liveness probe", s.Container)
-	}
-	s.seen = map[string]landmarks{}
-	defer func() { s.seen = nil }()
-	c := s.center(n)
-	c.question = &asked{limit: true, measure: (*Subject).start, happens: "the container is stopped while it starts"}
-	down := Rule{Instance: AnyInstance, Misfortune: Refuse}
-	c.Rules = []Rule{down}
-	m, err := s.moves(&c, n, which)
-	if err != nil {
-		return Bound{}, err
-	}
-	c.question.expect = s.stopping(c.Instance)
-	first, err := s.start(c)
-	if err != nil || first.bound.Least == Never {
-		return first.bound, err
-	}
-	if err := m.tie(s, c); err != nil {
-		return Bound{}, err
-	}
-	b, f := first.bound, remember(s.start)
-	if !n.Middle && s.derivesStart() {
-		least, greatest := s.startLimits(n, which)
-		b = b.toward(s.derived(least, greatest, tolerance))
-	}
-	for _, latest := range []bool{false, true} {
-		if b.found(latest) {
-			continue
-		}
-		if n.Middle {
-			b, err = s.atEnd(c, latest, f, b)
-		} else {
-			b, err = s.toEnd(c, m, latest, f, b)
-		}
-		if err != nil {
-			return b, err
-		}
-	}
+// without a probe that stops it. It is Never if no probe does.
+//
+// A probe counts once a sync has shown the start to it, and initialDelaySeconds has passed since the whole second before the start. Its first
+// run that counts comes at most a period later (doProbe in pkg/kubelet/prober/worker.go at v1.37.0). The last run that the threshold needs decides:
+//
+//	start ──► shown, delay over ──► first run ──► (failureThreshold - 1) x periodSeconds ──► last run
+func (c *Container) Start(which StartCase) Range {
+	p := c.killer()
 	switch {
-	case b.goal == nil || b.found(false) && b.found(true):
-	case which == AfterCrash && !b.found(false):
-		b, err = s.afterBackOff(c, n, m, f, b)
-	case which == AfterLivenessKill && m.carries:
-		b, err = s.afterBackOffOfKills(c, n, m, f, b)
+	case p == nil:
+		return never
+	case c.scoped():
+		return c.scopedStart()
+	case !c.carriesStart(which):
+		if p.tooSlow() {
+			return never
+		}
+		return c.freshStart(which)
 	}
-	if b.goal == nil && !n.Middle && err == nil {
-		return s.withJitter(b, n)
+	limit := c.carriedStart(which)
+	if which == AfterCrash || c.livesBelowBackOff() { // the kubelet need not carry it over
+		limit = limit.Or(c.freshStart(which))
 	}
-	return b.atGoal(), err
+	if p.tooSlow() {
+		limit.Greatest = Never
+	}
+	return limit
 }
 
-// atEnd extends a bound by the limit of a case in which the wall clock makes the limit the least or the greatest.
-func (s *Subject) atEnd(c Case, latest bool, f measure, b Bound) (Bound, error) {
-	if err := s.atSecond(&c, latest); err != nil {
-		return b, err
+// freshStart returns the limits of a start if the kubelet carries over nothing. The first tick that counts is the next one for a first start, since the
+// ticks begin just before. A later start comes at any time between two ticks.
+func (c *Container) freshStart(which StartCase) Range {
+	p := c.killer()
+	shown, seconds := c.shown(which == FirstInstance || which == YoungKubelet), p.delayed()
+	first := Range{max(shown.Least, seconds.Least), max(shown.Greatest, seconds.Greatest) + p.step().Greatest}
+	if which == FirstInstance {
+		first = c.firstRun(p)
 	}
-	one, err := f(c)
-	if err != nil {
-		return b, err
+	later := p.later(p.failures - 1)
+	switch {
+	case which == AfterCrashWhileStarting: // the kubelet keeps counting failures, up to the last one before the threshold
+		later.Least = 0
+	case which == AfterCrash && p == c.liveness:
+		later.Least = p.left(c.failsWithin(p)) * p.step().Least
 	}
-	return b.Or(one.bound), nil
+	return first.plus(later, p.lastChance())
 }
 
-// toEnd extends a bound by the least or the greatest limit of the starts.
-func (s *Subject) toEnd(c Case, m startMoves, latest bool, f measure, b Bound) (Bound, error) {
-	d := m.ticks(latest)
-	c = c.in(d, d.from+(d.to-d.from)/2)
-	if m.exits {
-		var err error
-		if b, err = s.foundByProbe(c, m, latest, f, b); err != nil {
-			return b, err
-		}
-		if err = s.exitAt(&c, d, time.Millisecond); err != nil {
-			return b, err
-		}
-	}
-	cases, err := s.extreme(c, m, latest)
-	if err != nil {
-		return b, err
-	}
-	if m.killed && m.carries && latest {
-		if b, err = s.overOrders(cases, d, f, b); err != nil {
-			return b, err
-		}
-	}
-	for _, c := range cases {
-		if err := s.atSecond(&c, latest); err != nil {
-			return b, err
-		}
-		if b, err = s.overTicks(c, d, f, b); err != nil {
-			return b, err
-		}
-		if m.exits && !latest {
-			for _, c := range c.steps(m.phase(&c), c.relistPeriod()) {
-				if b, err = s.overPairs(c, d, f, b); err != nil {
-					return b, err
-				}
-			}
-		}
-	}
-	if m.carries { // the ticks of both probes decide which of them stops the instance
-		c := c.corner(latest, m.delays)
-		points := 20
-		if s.Probe(s.quickest(&c)).FailureThreshold == 1 { // a single run can decide, so more moments matter
-			points = 100
-		}
-		return m.phases(s, &c, latest).search(c, effort{points, 5 * tolerance, []bool{latest}}, f, b)
-	}
-	return b, nil
+// firstRun returns the time from the first start until the first run of a probe that counts.
+func (c *Container) firstRun(p *probe) Range {
+	shown, seconds := c.shown(true), p.delayed()
+	return nextTick(Range{max(shown.Least, seconds.Least), max(shown.Greatest, seconds.Greatest)}, p.period, c.begins(p))
 }
 
-// overOrders extends a bound by the limits of starts after a kill in which the ticks of the liveness and the startup probe come at one
-// instant. The kubelet carries over that the container has started, so the liveness probe counts until it sees the start, at most until
-// the next tick of the startup probe. The later that is, and the earlier the delay of the liveness probe ends, the more starts it stops.
-func (s *Subject) overOrders(cases []Case, d dim, f measure, b Bound) (Bound, error) {
-	for _, order := range []order{livenessFirst, livenessLast} {
-		for _, c := range cases {
-			c.order = order
-			if err := s.atSecond(&c, order == livenessLast); err != nil {
-				return b, err
-			}
-			var err error
-			if b, err = s.overTicks(c, d, f, b); err != nil {
-				return b, err
-			}
-		}
-	}
-	return b, nil
+// failsWithin returns the longest time from the begin of the first run of a probe that fails because of an exit until the kubelet acts
+// on the exit. A run that is going on at the exit fails too. The first relist after the exit finds it. If another sync comes during this relist,
+// the kubelet acts only after the next one (podWorkerLoop in pkg/kubelet/pod_workers.go and updateCache in pkg/kubelet/pleg/generic.go at
+// v1.37.0).
+func (c *Container) failsWithin(p *probe) time.Duration {
+	return c.failsUnseen(p) + c.node.relistsApart() + c.look()
 }
 
-// start measures how long an instance may take to start.
-func (s *Subject) start(c Case) (sample, error) {
-	h, err := s.record(&c, s.recorder(s.showsConnections()), s.longestRun(), s.stopped(c.Instance))
-	if errors.Is(err, errNothing) {
-		return sample{bound: at(Never, c)}, nil
+// failsUnseen is like failsWithin, but until a relist shows the exit to the syncs.
+func (c *Container) failsUnseen(p *probe) time.Duration {
+	return p.answered() + relistPeriod + 2*c.look()
+}
+
+// scopedStart returns the limits of a start if the probe belongs to the instance: its first run comes when initialDelaySeconds have passed since the start,
+// and nothing is carried over (firstProbeDelay in pkg/kubelet/prober/container_bound_worker.go of kubernetes#140704).
+func (c *Container) scopedStart() Range {
+	p := c.killer()
+	if p.tooSlow() {
+		return never
 	}
-	if err != nil {
-		return sample{}, err
+	return exactly(p.delay).plus(p.later(p.failures-1), p.lastChance())
+}
+
+// LeastAfterOneCrash returns the least limit of AfterCrash if the container has not crashed before, so that no back-off delays its start, and the first relist
+// after the exit leads to it. The instance then starts within some seconds of a tick at which a run fails because of the exit.
+func (c *Container) LeastAfterOneCrash() time.Duration {
+	p := c.killer()
+	if p == nil || p != c.liveness || c.scoped() {
+		return c.Start(AfterCrash).Least
 	}
-	if !c.endsBefore(h) {
-		return sample{bound: none(c)}, nil
-	}
-	verdict, err := h.verdict()
-	if err != nil {
-		return sample{}, err
-	}
-	limit := s.lastChance(h, verdict, &c).Sub(h.first(s.started(c.Instance)).T)
-	return sample{bound: at(limit, c), outcome: h.outcome().T.Offset(), signature: h.signature(trace.Startup, trace.Liveness)}, nil
+	unseen := c.failsUnseen(p)
+	first := leastTick(max(c.shown(false).Least, p.delayed().Least), p.period, Range{0, unseen + c.starts().Greatest})
+	return first + p.left(unseen)*p.step().Least + p.lastChance().Least
 }

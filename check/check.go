@@ -1,17 +1,15 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/bounds"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -28,10 +26,10 @@ type Interval struct{ Min, Max time.Duration }
 // Options say for which nodes to check, and what is known and required. The zero value checks for the newest version of
 // Kubernetes and nodes with the default delays.
 type Options struct {
-	Profiles []profile.Profile // versions of Kubernetes; empty: the newest
-	Nodes    bounds.Nodes
-	Delays   string    // name of the delays of Nodes, for reports
-	Start    *Interval // how long the programs take to start; nil: not known
+	Profiles []profile.Profile  // versions of Kubernetes; empty: the newest
+	Nodes    fakeruntime.Delays // the latencies of the nodes; a nil field is the default of its delay
+	Delays   string             // name of the delays of Nodes, for reports
+	Start    *Interval          // how long the programs take to start; nil: not known
 	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload, or else of its pod template,
 	// replaces it.
 	Require Requirements
@@ -81,6 +79,7 @@ type Checker struct {
 type workload struct {
 	*scenarios.Workload
 	file       string
+	several    bool // its file has other workloads too
 	require    Requirements
 	annotation *scenarios.Annotation // that has the requirements; nil: they are those of the Options
 	containers []*container
@@ -91,9 +90,7 @@ type container struct {
 	workload *workload
 	spec     *v1.Container
 	path     string // of the container in the pod
-	// witness is the beginning of the names of the scenarios that show it, as in a check of its file alone.
-	witness string
-	results []*result
+	results  []*result
 }
 
 // task measures one container in one version.
@@ -111,28 +108,14 @@ func New(files []File, o Options) (*Checker, error) {
 	}
 	c := &Checker{options: o}
 	err := EachWorkload(files, c.add)
-	c.nameWitnesses()
-	// The longest first, so that no worker has a long one left when the others have ended.
-	slices.SortStableFunc(c.tasks, func(a, b *task) int { return cmp.Compare(b.cost(), a.cost()) })
-	return c, err
-}
-
-// cost estimates how long the task takes. Each probe adds questions. A run takes some time of its own, and more the longer the probes take to
-// stop the container.
-func (t *task) cost() int64 {
-	const own = 150
-	spec := t.container.spec
-	var length, probes int64
-	for _, p := range []*v1.Probe{spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe} {
-		if p == nil {
-			continue
-		}
-		probes++
-		if p != spec.ReadinessProbe {
-			length += int64(p.InitialDelaySeconds) + int64(p.PeriodSeconds)*int64(p.FailureThreshold)
-		}
+	inFile := map[string]int{}
+	for _, w := range c.workloads {
+		inFile[w.file]++
 	}
-	return probes * (own + length)
+	for _, w := range c.workloads {
+		w.several = inFile[w.file] > 1
+	}
+	return c, err
 }
 
 // EachWorkload calls visit for each workload of the files. The error is of type scenarios.Errors. It lists those of the manifests and of
@@ -196,24 +179,35 @@ func (c *Checker) Tasks() int { return len(c.tasks) }
 
 // Do does a task. Tasks can run at the same time. The error is that of the context; other errors are part of the Report.
 func (c *Checker) Do(ctx context.Context, task int) error {
-	t := c.tasks[task]
-	s, err := bounds.NewSubject(t.container.workload.Pod, t.container.spec.Name, t.profile)
-	if err == nil {
-		s.Context = ctx
-		err = t.result.measure(&subject{Subject: s, options: &c.options, container: t.container})
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	t := c.tasks[task]
+	s, err := c.subject(t.container, t.profile)
+	if err == nil {
+		t.result.measure(s)
 	}
 	t.result.err = err
 	return nil
 }
 
-// subject is a container in a version.
-type subject struct {
-	*bounds.Subject
-	options   *Options
-	container *container
+// subject returns a container in a version.
+func (c *Checker) subject(of *container, p profile.Profile) (*subject, error) {
+	admitted, err := Admit(of.workload.Pod, p)
+	if err != nil {
+		return nil, err
+	}
+	b, err := admitted.Bounds(of.spec.Name, c.options.Nodes)
+	return &subject{b, simulation{admitted, of.spec.Name, c.options.Nodes}, &c.options, of}, err
+}
+
+// rowName returns a row of the container as the flag --row of the command takes it. The name of the workload is part of it if its file has several.
+func (c *container) rowName(id RowID) string {
+	name := c.spec.Name + "/" + string(id)
+	if c.workload.several {
+		name = c.workload.Ref + "/" + name
+	}
+	return name
 }
 
 // at returns the position of a field of the container.

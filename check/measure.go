@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -9,276 +8,115 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
 
-// RowID names a row of the report.
-type RowID string
-
-// Limits: how long something may last without a bad outcome.
-const (
-	Start   RowID = "start"   // the first start of the container
-	Restart RowID = "restart" // a start after a kill, or after a crash of a program that was up
-	Retry   RowID = "retry"   // a start after a crash while starting
-	Stall   RowID = "stall"   // a stall that the liveness probe survives
-	Silence RowID = "silence" // a time without any answer that the liveness probe survives
-	Serving RowID = "serving" // a stall in which the container stays ready
-)
-
-// Times: how long the kubelet takes.
-const (
-	Ready   RowID = "ready"   // from up to ready
-	Unready RowID = "unready" // from broken to not ready
-	Detect  RowID = "detect"  // from hung to the stop signal
-	Recover RowID = "recover" // from hung to ready again
-)
-
-// Value is a bound in one case and one version.
-type Value struct {
-	Case       string // such as "after a crash"; empty if the row has only one
-	Kubernetes string
-	bounds.Bound
-}
-
-// result is what was measured for a container in one version.
+// result is what is known of a container in one version.
 type result struct {
-	version  string
-	rows     map[RowID][]Value
-	deleted  bounds.Course
-	restarts []time.Duration
-	share    *float64 // of the starts that succeed, if it is known how long a start takes
-	findings []finding
-	hopeless bool // because of probes that can never run, no figure has a meaning
-	runs     int
-	err      error
-	only     []RowID // rows to measure; nil: all
+	version     string
+	bounds      *bounds.Container // without the probes that can never run
+	rows        map[RowID][]Value
+	deleted     Deletion
+	restarts    []time.Duration
+	share       *float64 // of the starts that succeed, if it is known how long a start takes
+	findings    []finding
+	cannotStart bool // because of probes that can never run, no figure has a meaning
+	err         error
 }
 
-// broken returns the findings about probes that can never run.
-func (r *result) broken() []finding {
-	return slices.DeleteFunc(slices.Clone(r.findings), func(f finding) bool { return f.ID != BrokenProbe })
+// subject is a container in a version.
+type subject struct {
+	*bounds.Container // without the probes that can never run
+	simulation
+	options   *Options
+	container *container
 }
 
-// isBroken reports whether a probe can never run.
-func (r *result) isBroken(p trace.Probe) bool {
-	return slices.ContainsFunc(r.broken(), func(f finding) bool { return f.broken == p })
-}
-
-// drop removes the probes that can never run.
-func (r *result) drop(s *bounds.Subject) {
-	var probes []trace.Probe
-	for _, f := range r.broken() {
-		probes = append(probes, f.broken)
+// measure computes all rows of a container.
+func (r *result) measure(s *subject) {
+	r.rows = map[RowID][]Value{}
+	r.findings = s.findBroken()
+	s.drop(r.broken())
+	r.bounds = s.Container
+	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
+	if r.cannotStart = !left || slices.Contains(r.broken(), trace.Startup); r.cannotStart { // without a success of the startup probe, no other probe runs
+		return
 	}
-	s.Drop(probes)
-}
-
-// brokenFor returns the finding about a probe that can never run and without which a row of a container has no meaning, or nil.
-func (r *result) brokenFor(id RowID, c *v1.Container) *finding {
-	for _, f := range r.broken() {
-		if id.needs(f.broken, c) {
-			return &f
+	for _, row := range rows {
+		if r.brokenFor(row.id, s.container.spec) == nil {
+			r.rows[row.id] = Values(s.Container, row.id, s.options.longestStart())
 		}
 	}
-	return nil
+	if start := s.options.Start; start != nil && len(r.rows[Start]) > 0 {
+		r.share = new(s.StartShare(start.Min, start.Max))
+	}
+	r.deleted = s.deleted()
+	if len(s.StartCases()) > 2 { // it restarts
+		r.restarts = s.Restarts(restartsWithin)
+	}
+	r.findings = append(r.findings, find(s, r)...)
 }
 
-func (r *result) add(id RowID, name string, b bounds.Bound) {
-	r.rows[id] = append(r.rows[id], Value{name, r.version, b})
-}
-
-// wants reports whether to measure a row.
-func (r *result) wants(id RowID) bool { return r.only == nil || slices.Contains(r.only, id) }
-
-// Measure measures some rows of a container of an object in one version. It returns no values of rows that the container does not
-// have. If an end of a value is derived, no case of the value shows it.
-func Measure(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (map[RowID][]Value, error) {
-	s, err := bounds.NewSubject(object, name, p)
-	if err != nil {
-		return nil, err
+// drop removes probes that can never run.
+func (s *subject) drop(probes []trace.Probe) {
+	if len(probes) == 0 {
+		return
 	}
-	s.Context, s.EndsOnly = ctx, true
-	r := &result{version: p.Version, only: rows, rows: map[RowID][]Value{}}
-	of := &subject{Subject: s, options: &o}
-	for _, step := range []func(*subject) error{r.findBroken, r.starts, r.stalls, r.times, r.recovers} {
-		if err := step(of); err != nil {
-			return nil, err
-		}
-		if r.hopeless {
-			break
-		}
-	}
-	return r.rows, nil
-}
-
-// Broken says which probe of a container of an object can never run in a version, and why, if one of the rows has no meaning then. It
-// returns an empty string otherwise.
-func Broken(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (string, error) {
-	s, err := bounds.NewSubject(object, name, p)
-	if err != nil {
-		return "", err
-	}
-	s.Context = ctx
-	r := &result{}
-	if err := r.findBroken(&subject{Subject: s, options: &o}); err != nil {
-		return "", err
-	}
-	for _, id := range rows {
-		if f := r.brokenFor(id, podutil.Find(s.Pod(), name)); f != nil {
-			return f.Message, nil
-		}
-	}
-	return "", nil
+	s.Container = s.Without(probes...)
+	admitted := *s.Admitted
+	admitted.Pod = s.Admitted.Pod.DeepCopy()
+	spec := podutil.Find(admitted.Pod, s.simulation.container)
+	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	s.Admitted = &admitted
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
 const restartsWithin = time.Hour
 
-// measure measures all rows of a container.
-func (r *result) measure(s *subject) error {
-	r.rows = map[RowID][]Value{}
-	defer func() { r.runs = s.Runs }()
-	steps := []func(*subject) error{r.findBroken, r.starts, r.stalls, r.times, r.courses}
-	for _, step := range steps {
-		if err := step(s); err != nil {
-			return err
-		}
-		if r.hopeless {
-			return nil
-		}
+// longestStart is the longest known start of the programs, or 0.
+func (o *Options) longestStart() time.Duration {
+	if o.Start == nil {
+		return 0
 	}
-	r.findings = append(r.findings, find(s, r)...)
-	return nil
+	return o.Start.Max
 }
 
-func (r *result) starts(s *subject) error {
-	for _, c := range s.StartCases() {
-		id := startRow(c)
-		if !r.wants(id) {
-			continue
+// broken returns the probes that can never run.
+func (r *result) broken() []trace.Probe {
+	var list []trace.Probe
+	for _, f := range r.findings {
+		if f.ID == BrokenProbe {
+			list = append(list, f.broken)
 		}
-		b, err := s.Start(s.options.Nodes, c)
-		if err != nil {
-			return err
-		}
-		r.add(id, string(c), b)
 	}
-	if s.options.Start == nil || r.only != nil || len(r.rows[Start]) == 0 {
-		return nil
-	}
-	share, err := s.StartShare(s.options.Nodes, s.options.Start.Min, s.options.Start.Max)
-	r.share = &share
-	return err
+	return list
 }
 
-func (r *result) stalls(s *subject) error {
-	type row struct {
-		id    RowID
-		probe trace.Probe
-		ask   func(bounds.Nodes, bounds.Misfortune) (bounds.Bound, error)
-		m     bounds.Misfortune
-	}
-	for _, row := range []row{
-		{Stall, trace.Liveness, s.Survives, bounds.Stall},
-		{Silence, trace.Liveness, s.Survives, bounds.Hang},
-		{Serving, trace.Readiness, s.StaysReady, bounds.Stall},
-		{Unready, trace.Readiness, s.UntilUnready, bounds.Refuse},
-		{Detect, trace.Liveness, s.UntilStopped, bounds.Hang},
-	} {
-		if s.Probe(row.probe) == nil || !r.wants(row.id) {
-			continue
-		}
-		b, err := row.ask(s.options.Nodes, row.m)
-		if err != nil {
-			return err
-		}
-		r.add(row.id, "", b)
-	}
-	return nil
-}
-
-func (r *result) times(s *subject) error {
-	if !r.wants(Ready) || r.isBroken(trace.Readiness) || s.Probe(trace.Startup) == nil && s.Probe(trace.Readiness) == nil {
-		return nil
-	}
-	asks := []func(bounds.Nodes, bool) (bounds.Bound, error){s.UntilReady}
-	if s.SleepsWhenYoung() {
-		asks = append(asks, s.UntilReadyOnYoungKubelet)
-	}
-	for i, ask := range asks {
-		for _, up := range []struct {
-			name   string
-			atOnce bool
-		}{{upAtOnce, true}, {"up later", false}} {
-			b, err := ask(s.options.Nodes, up.atOnce)
-			if err != nil {
-				return err
-			}
-			if i > 0 {
-				up.name += " on a young kubelet"
-			}
-			r.add(Ready, up.name, b)
+// brokenFor returns the finding about a probe that can never run and without which a row of a container has no meaning, or nil.
+func (r *result) brokenFor(id RowID, c *v1.Container) *finding {
+	for i := range r.findings {
+		if f := &r.findings[i]; f.ID == BrokenProbe && id.needs(f.broken, c) {
+			return f
 		}
 	}
 	return nil
 }
 
-func (r *result) courses(s *subject) error {
-	var err error
-	if r.deleted, err = s.Deleted(s.options.Nodes); err != nil {
-		return err
-	}
-	if !s.restarts() {
-		return nil
-	}
-	if r.restarts, err = s.Restarts(s.options.Nodes, restartsWithin); err != nil {
-		return err
-	}
-	return r.recovers(s)
+// all returns the range of a row over its cases. It is zero if there is no such row.
+func (r *result) all(id RowID) bounds.Range {
+	return all(r.rows[id]).Range
 }
 
-// restarts reports whether a probe stops the container, and it restarts.
-func (s *subject) restarts() bool { return len(s.StartCases()) > 2 }
-
-func (r *result) recovers(s *subject) error {
-	if !r.wants(Recover) || r.isBroken(trace.Readiness) || !s.restarts() || s.Probe(trace.Liveness) == nil {
-		return nil
-	}
-	var start time.Duration
-	if s.options.Start != nil {
-		start = s.options.Start.Max
-	}
-	b, err := s.UntilRecovered(s.options.Nodes, start)
-	if err != nil {
-		return err
-	}
-	if start > 0 {
-		limit, err := r.afterLivenessKill(s)
-		if err != nil {
-			return err
+// all returns the range of some values, and the mean of the last one that has one.
+func all(values []Value) (a bounds.Time) {
+	for i, v := range values {
+		if i == 0 {
+			a = v.Time
 		}
-		if start > limit.Least {
-			b.Greatest, b.AtGreatest, b.Mean = bounds.Never, limit.AtLeast, 0
-		}
-		if start > limit.Greatest {
-			b.Least, b.AtLeast = bounds.Never, limit.AtGreatest
+		a.Range = a.Or(v.Range)
+		if v.Mean > 0 {
+			a.Mean = v.Mean
 		}
 	}
-	r.add(Recover, "", b)
-	return nil
+	return a
 }
-
-// afterLivenessKill returns the limits of a start after a liveness kill. They may have been measured before.
-func (r *result) afterLivenessKill(s *subject) (bounds.Bound, error) {
-	for _, v := range r.rows[Restart] {
-		if v.Case == string(bounds.AfterLivenessKill) {
-			return v.Bound, nil
-		}
-	}
-	return s.Start(s.options.Nodes, bounds.AfterLivenessKill)
-}
-
-// upAtOnce is the case of a program that is up when its container starts.
-const upAtOnce = "up at once"

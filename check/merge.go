@@ -66,16 +66,10 @@ func (c *Checker) container(found *container) Container {
 		if len(values) == 0 {
 			continue
 		}
-		all := values[0].Bound
+		all := all(values)
 		var cases []Range
 		for _, v := range values {
-			all = all.Or(v.Bound)
-			if v.Mean > 0 {
-				all.Mean = v.Mean
-			}
-			cases = append(cases, Range{
-				v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest), v.AtLeast.Order(), v.AtGreatest.Order(), v.LeastDerived, v.GreatestDerived,
-			})
+			cases = append(cases, Range{v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest)})
 		}
 		text := row.text
 		if p := found.spec.LivenessProbe; p != nil && p.TCPSocket != nil { // which passes while the program hangs
@@ -84,11 +78,16 @@ func (c *Checker) container(found *container) Container {
 		if row.id == Recover && c.options.Start != nil {
 			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
 		}
-		if row.id.IsLimit() {
-			out.Limits = append(out.Limits, Limit{row.id, text, Seconds(all.Least), Seconds(all.Greatest), cases})
+		if row.limit {
+			out.Limits = append(out.Limits, Limit{
+				Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Witness: found.rowName(row.id), Cases: cases,
+			})
 			continue
 		}
-		t := Time{row.id, text, Seconds(all.Least), nil, Seconds(all.Greatest), cases}
+		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
+		if row.id != Recover {
+			t.Witness = found.rowName(row.id)
+		}
 		if all.Mean > 0 {
 			t.Mean = new(Seconds(all.Mean))
 		}
@@ -98,6 +97,16 @@ func (c *Checker) container(found *container) Container {
 	c.courses(found, &out)
 	out.Findings = c.findings(found)
 	return out
+}
+
+// formula says how the value of a row that decides comes about, in the version that has it.
+func (c *container) formula(id RowID, all bounds.Range) string {
+	for _, r := range slices.Backward(c.results) {
+		if own := r.all(id); r.err == nil && (id.IsLimit() && own.Least == all.Least || !id.IsLimit() && own.Greatest == all.Greatest) && len(r.rows[id]) > 0 {
+			return formula(r.bounds, id, own)
+		}
+	}
+	return ""
 }
 
 // kill returns when a probe stops a container that never comes up, or nil if none does: after the longest start that always succeeds.
@@ -110,16 +119,16 @@ func (c *container) kill(limits []Limit) *Kill {
 	if killer == nil {
 		killer = c.spec.LivenessProbe
 	}
-	return &Kill{limits[i].Always, Seconds(formula(killer))}
+	return &Kill{limits[i].Always, Seconds(usualFormula(killer))}
 }
 
 // courses sets what the newest version does.
 func (c *Checker) courses(found *container, out *Container) {
 	newest := found.results[len(found.results)-1]
-	if newest.err != nil || newest.hopeless {
+	if newest.err != nil || newest.cannotStart {
 		return
 	}
-	out.Deleted = &Deletion{Seconds(newest.deleted.Stopped), Seconds(newest.deleted.Killed)}
+	out.Deleted = &newest.deleted
 	for _, t := range newest.restarts {
 		out.Restarts = append(out.Restarts, Seconds(t))
 	}
@@ -179,22 +188,10 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 			break
 		}
 	}
-	if v.Witness = decides.breaks(q); v.Witness != "" {
-		v.Delays = c.options.Delays
+	if !v.Met {
+		v.Witness, v.Delays = decides.rowName(q.Row), c.options.Delays
 	}
 	return v
-}
-
-// breaks returns the beginning of the names of the scenarios that show that a container does not meet a requirement, or nothing.
-func (c *container) breaks(q Requirement) string {
-	ends := c.ends(q.Row)
-	switch {
-	case q.Row.IsLimit() && ends[0] != nil && !q.Holds(Seconds(ends[0].LeastShown())):
-		return c.witness + "-" + string(q.Row) + "-always"
-	case !q.Row.IsLimit() && ends[1] != nil && !q.Holds(Seconds(ends[1].GreatestShown())):
-		return c.witness + "-" + string(q.Row) + "-worst"
-	}
-	return ""
 }
 
 // unverifiable says why nothing tells whether a requirement on the row holds, or returns an empty string.

@@ -53,10 +53,7 @@ type Container struct {
 	// Restarts are the starts of a container that never comes up, within an hour after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
-	// Runs show the ends of the rows, if AddRuns has added them. They are not part of the JSON.
-	Runs []Run `json:"-"`
-
-	spec *v1.Container
+	spec     *v1.Container
 }
 
 // Probe describes a probe.
@@ -72,7 +69,11 @@ type Limit struct {
 	Text   string  `json:"text"`
 	Always Seconds `json:"always"` // up to this long it always goes well
 	Never  Seconds `json:"never"`  // longer, it never does
-	Cases  []Range `json:"cases"`  // for each case and version
+	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
+	Formula string `json:"formula,omitempty"`
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Always.
+	Witness string  `json:"witness,omitempty"`
+	Cases   []Range `json:"cases"` // for each case and version
 }
 
 // Time is a row about how long the kubelet takes.
@@ -82,7 +83,11 @@ type Time struct {
 	Best  Seconds  `json:"best"`
 	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
 	Worst Seconds  `json:"worst"`
-	Cases []Range  `json:"cases"`
+	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
+	Formula string `json:"formula,omitempty"`
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Worst. It is empty for Recover.
+	Witness string  `json:"witness,omitempty"`
+	Cases   []Range `json:"cases"`
 }
 
 // Range is the range of a row in one case and one version.
@@ -91,12 +96,6 @@ type Range struct {
 	Kubernetes string  `json:"kubernetes"`
 	Least      Seconds `json:"least"`
 	Greatest   Seconds `json:"greatest"`
-	// LeastOrder and GreatestOrder say which order of events at one instant the end needs, if it needs another one than the usual.
-	LeastOrder    string `json:"leastOrder,omitempty"`
-	GreatestOrder string `json:"greatestOrder,omitempty"`
-	// LeastDerived and GreatestDerived say that the end follows from rules of the kubelet. Its witness comes close to it.
-	LeastDerived    bool `json:"leastDerived,omitempty"`
-	GreatestDerived bool `json:"greatestDerived,omitempty"`
 }
 
 // Deletion is what happens after the deletion of the pod.
@@ -141,8 +140,8 @@ type Verification struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// Witness is the beginning of the names of the scenarios that show why the requirement is not met, among those of
-	// Checker.Witnesses. It is empty if none does.
+	// Witness is the row of the container whose run shows why the requirement is not met, such as app/start for the flag --row of
+	// 'probesim check'. It is empty if the requirement is met.
 	Witness string `json:"witness,omitempty"`
 	// Delays are the nodes of the witness.
 	Delays string `json:"delays,omitempty"`

@@ -24,19 +24,6 @@ type Requirement struct {
 // Requirements must all hold.
 type Requirements []Requirement
 
-// Probes returns the probes that decide about a row. A container without any of them does not have the row.
-func (id RowID) Probes() []trace.Probe {
-	switch id {
-	case Start, Restart, Retry:
-		return []trace.Probe{trace.Startup, trace.Liveness}
-	case Serving, Unready:
-		return []trace.Probe{trace.Readiness}
-	case Ready:
-		return []trace.Probe{trace.Readiness, trace.Startup}
-	}
-	return []trace.Probe{trace.Liveness}
-}
-
 // needs reports whether a row of a container has no meaning if a probe can never run. Without a startup probe that succeeds, no other probe
 // runs.
 func (id RowID) needs(p trace.Probe, c *v1.Container) bool {

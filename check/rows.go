@@ -1,53 +1,167 @@
 package check
 
-import "slices"
+import (
+	"slices"
+	"time"
 
-// rows lists all rows in the order of a report: their texts, and what a requirement on them means.
-var rows = []struct {
-	id    RowID
-	limit bool // how long something may last; otherwise how long it takes
-	text  string
-	means string
-}{
-	{Start, true, "comes up if its start takes up to", "a start may take this long"},
-	{Restart, true, "comes up again if its start takes up to", "a start after a kill or a crash may take this long"},
-	{Retry, true, "comes up after a crash in its start within", "a start after a crash while starting may take this long"},
-	{Stall, true, "survives a stall of up to", "a container survives a stall of this length"},
-	{Silence, true, "survives not answering for up to", "a container survives not answering for this long"},
-	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length"},
-	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time"},
-	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time"},
-	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time"},
-	{Recover, false, "hung -> Ready again", "a hung container is ready again within this time"},
+	"probesim.dev/bounds"
+	"probesim.dev/trace"
+)
+
+// RowID names a row of the report.
+type RowID string
+
+// Limits: how long something may last without a bad outcome.
+const (
+	Start   RowID = "start"   // the first start of the container
+	Restart RowID = "restart" // a start after a kill, or after a crash of a program that was up
+	Retry   RowID = "retry"   // a start after a crash while starting
+	Stall   RowID = "stall"   // a stall that the liveness probe survives
+	Silence RowID = "silence" // a time without any answer that the liveness probe survives
+	Serving RowID = "serving" // a stall in which the container stays ready
+)
+
+// Times: how long the kubelet takes.
+const (
+	Ready   RowID = "ready"   // from up to ready
+	Unready RowID = "unready" // from broken to not ready
+	Detect  RowID = "detect"  // from hung to the stop signal
+	Recover RowID = "recover" // from hung to ready again
+)
+
+// row is a row of the report: its text, what a requirement on it means, the probes that decide about it, and its values. The time is how long a start takes at
+// most, if that is known.
+type row struct {
+	id     RowID
+	limit  bool // how long something may last; otherwise how long it takes
+	text   string
+	means  string
+	probes []trace.Probe
+	values func(b *bounds.Container, start time.Duration) []Value
+}
+
+// rows lists all rows in the order of a report.
+var rows = []row{
+	{Start, true, "comes up if its start takes up to", "a start may take this long", killers, starts(bounds.FirstInstance, bounds.YoungKubelet)},
+	{Restart, true, "survives a restart of up to", "a start after a kill or a crash may take this long", killers, starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
+	{Retry, true, "survives a start after a crash of up to", "a start after a crash while starting may take this long", killers, starts(bounds.AfterCrashWhileStarting)},
+	{Stall, true, "survives a stall of up to", "a container survives a stall of this length", liveness, limit(bounds.Stall, (*bounds.Container).Survives)},
+	{Silence, true, "survives not answering for up to", "a container survives not answering for this long", liveness, limit(bounds.Hang, (*bounds.Container).Survives)},
+	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length", readiness, limit(bounds.Stall, (*bounds.Container).StaysReady)},
+	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time", []trace.Probe{trace.Readiness, trace.Startup}, ready},
+	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
+	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped)},
+	{Recover, false, "hung -> Ready again", "a hung container is ready again within this time", liveness, recovers},
+}
+
+var (
+	killers   = []trace.Probe{trace.Startup, trace.Liveness}
+	liveness  = []trace.Probe{trace.Liveness}
+	readiness = []trace.Probe{trace.Readiness}
+)
+
+// Value is the range of a row in one case and one version.
+type Value struct {
+	Case       string // such as "after a crash"; empty if the row has only one
+	Kubernetes string
+	bounds.Time
+}
+
+// Values returns the values of a row of a container, one for each case: none if the container does not have the row. A start of the next
+// instance takes up to some time, which only Recover needs.
+func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
+	r := rowOf(id)
+	if !slices.ContainsFunc(r.probes, func(p trace.Probe) bool { return b.Probe(p) != nil }) {
+		return nil
+	}
+	values := r.values(b, start)
+	for i := range values {
+		values[i].Kubernetes = b.Version()
+	}
+	return values
+}
+
+// starts returns the values of those of some starts that a container can have.
+func starts(which ...bounds.StartCase) func(*bounds.Container, time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) (list []Value) {
+		for _, c := range b.StartCases() {
+			if slices.Contains(which, c) {
+				list = append(list, Value{Case: string(c), Time: bounds.Time{Range: b.Start(c)}})
+			}
+		}
+		return list
+	}
+}
+
+func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container, time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) []Value {
+		return []Value{{Time: bounds.Time{Range: of(b, m)}}}
+	}
+}
+
+func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container, time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
+}
+
+// upAtOnce is the case of a program that is up when its container starts.
+const upAtOnce = "up at once"
+
+func ready(b *bounds.Container, _ time.Duration) []Value {
+	list := []Value{{Case: upAtOnce, Time: b.UntilReady(true)}, {Case: "up later", Time: b.UntilReady(false)}}
+	if b.SleepsWhenYoung() {
+		list = append(list,
+			Value{Case: upAtOnce + " on a young kubelet", Time: b.UntilReadyOnYoungKubelet(true)},
+			Value{Case: "up later on a young kubelet", Time: b.UntilReadyOnYoungKubelet(false)})
+	}
+	return list
+}
+
+// recovers returns the value of Recover. A start that is longer than its limit never ends, or need not.
+func recovers(b *bounds.Container, start time.Duration) []Value {
+	if len(b.StartCases()) <= 2 { // it does not restart
+		return nil
+	}
+	until := b.UntilRecovered(start)
+	if limit := b.Start(bounds.AfterLivenessKill); start > 0 {
+		if start > limit.Least {
+			until.Greatest, until.Mean = bounds.Never, 0
+		}
+		if start > limit.Greatest {
+			until.Least = bounds.Never
+		}
+	}
+	return []Value{{Time: until}}
 }
 
 // Rows returns all rows, in the order of a report.
 func Rows() []RowID {
 	var list []RowID
-	for _, row := range rows {
-		list = append(list, row.id)
+	for _, r := range rows {
+		list = append(list, r.id)
 	}
 	return list
 }
 
 // CompareRows orders rows as a report does.
 func CompareRows(a, b RowID) int {
-	list := Rows()
 	at := func(id RowID) int {
-		if i := slices.Index(list, id); i >= 0 {
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
 			return i
 		}
-		return len(list)
+		return len(rows)
 	}
 	return at(a) - at(b)
 }
 
-// IsLimit reports whether a row is a limit and not a time.
-func (id RowID) IsLimit() bool {
-	for _, row := range rows {
-		if row.id == id {
-			return row.limit
-		}
+func rowOf(id RowID) row {
+	if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
+		return rows[i]
 	}
-	return false
+	return row{id: id}
 }
+
+// IsLimit reports whether a row is a limit and not a time.
+func (id RowID) IsLimit() bool { return rowOf(id).limit }
+
+// Probes returns the probes that decide about a row. A container without any of them does not have the row.
+func (id RowID) Probes() []trace.Probe { return rowOf(id).probes }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/render"
 	"probesim.dev/fakeruntime"
@@ -144,7 +143,7 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 		if !known {
 			return o, fmt.Errorf("there are no nodes called %s: the names are %s, default", printable.Text(o.Delays), strings.Join(fakeruntime.DelaySets(), ", "))
 		}
-		o.Nodes = bounds.Nodes{Delays: set}
+		o.Nodes = set
 	}
 	return o, nil
 }

@@ -6,84 +6,73 @@ import (
 	"strings"
 
 	"probesim.dev/check"
+	"probesim.dev/check/render"
+	"probesim.dev/check/witness"
 	"probesim.dev/report"
 	pages "probesim.dev/report/html"
 )
 
-// shown is the timeline of a run that has the least or the greatest value of a row, or comes close to it.
+// shown says how a number of a row comes about: its formula, and the command that finds a run which shows it, or the timeline of that run.
 type shown struct {
-	ID    string
-	Title string // the row and its end: "survives a stall of up to: always"
-	Says  string // what happens in the run
-	Body  template.HTML
+	ID      string
+	Title   string // the row and its end: "survives a stall of up to: always"
+	Formula string
+	Command string
+	Says    string // what happens in the run
+	Body    template.HTML
 }
 
-// maxShown limits the timelines of a page, in bytes. Runs after it have no timeline.
-const maxShown = 16 << 20
-
-// addRuns adds the runs of the container to its section, and links to them to the rows of its chart. left is how many bytes the timelines
-// may still have.
-func (s *section) addRuns(left *int) error {
+// addShown adds the formulas of the container to its section, with the runs that were found, and links to them to the rows of its chart.
+func (s *section) addShown(r *check.Report, runs []*witness.Witness) error {
 	if s.Container == nil || s.Chart == nil {
 		return nil
 	}
-	for i := range s.Container.Runs {
-		run := &s.Container.Runs[i]
-		x := shown{ID: fmt.Sprintf("%sr%d", s.ID, i+1), Title: arrows(run.Text) + ": " + endOf(run), Says: says(run)}
-		if *left > 0 {
+	add := func(x *row, end int, title, formula, name string) error {
+		if formula == "" {
+			return nil
+		}
+		one := shown{ID: fmt.Sprintf("%sr%d", s.ID, len(s.Shown)+1), Title: arrows(title), Formula: formula}
+		for _, run := range runs {
+			if run.Name != name {
+				continue
+			}
 			var b strings.Builder
-			if err := pages.Timeline(&b, &report.Run{Kubernetes: run.Kubernetes, Until: run.Until, Records: run.Records}); err != nil {
+			if err := pages.Timeline(&b, &report.Run{Kubernetes: run.Profile.Version, Until: run.Until, Records: run.Records}); err != nil {
 				return err
 			}
-			*left -= b.Len()
-			x.Body = template.HTML(b.String())
+			one.Says, one.Body = says(run), template.HTML(b.String())
 		}
-		s.Runs = append(s.Runs, x)
-		s.Chart.link(run, x.ID)
+		if one.Body == "" && name != "" {
+			one.Command = render.WitnessCommand(s.Workload.File, "", r.Delays, name)
+		}
+		s.Shown = append(s.Shown, one)
+		x.Links[end] = one.ID
+		return nil
+	}
+	for i := range s.Container.Limits {
+		l := &s.Container.Limits[i]
+		if err := add(&s.Chart.Limits[i], 0, l.Text+": always", l.Formula, l.Witness); err != nil {
+			return err
+		}
+	}
+	for i := range s.Container.Times {
+		t := &s.Container.Times[i]
+		if err := add(&s.Chart.Times[i], 2, t.Text+": worst", t.Formula, t.Witness); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// link makes the number at the end of a row a link to its run.
-func (p *chart) link(run *check.Run, id string) {
-	end := 0
-	if run.Greatest {
-		end = 2
-	}
-	for _, rows := range [][]row{p.Limits, p.Times} {
-		for i := range rows {
-			if rows[i].id == run.Row {
-				rows[i].Links[end] = id
-			}
-		}
-	}
-}
-
-// endOf names an end of a row, as the head of the table does.
-func endOf(run *check.Run) string {
-	switch limit := run.Row.IsLimit(); {
-	case limit && run.Greatest:
-		return "never"
-	case limit:
-		return "always"
-	case run.Greatest:
-		return "worst"
-	}
-	return "best"
-}
-
 // says tells what happens in a run.
-func says(run *check.Run) string {
-	text := run.Kubernetes
+func says(run *witness.Witness) string {
+	text := run.Profile.Version
 	if run.Case != "" {
 		text = run.Case + ", " + text
 	}
-	if run.Derived {
-		text += ", the closest run to the derived figure"
-	}
 	outcome := run.Happens + " at " + check.Clock(check.Seconds(run.Outcome.Offset()))
 	if run.Row.IsLimit() {
-		return fmt.Sprintf("%s: up to %s goes well here. In this run the event does not end, so %s.", text, down(run.Value), outcome)
+		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does not end, so %s.", text, down(check.Seconds(run.Value)), outcome)
 	}
-	return fmt.Sprintf("%s: %s, after %s.", text, outcome, up(run.Value))
+	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome, up(check.Seconds(run.Value)))
 }

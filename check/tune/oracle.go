@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 )
 
@@ -25,11 +26,11 @@ type oracle struct {
 	// broken says that a probe can never run. The settings alone say nothing then.
 	broken bool
 
-	known      map[question]map[check.RowID][]check.Value
-	foresights map[foresight][]check.Foreseen
-	parts      map[string]*search // for some of the requirements, by their text
-	settings   int                // number of rows of settings that were measured over all nodes
-	tries      int                // number of those that were tried on one node
+	bases    map[string]*bounds.Container // by version
+	known    map[question]map[check.RowID][]check.Value
+	parts    map[string]*search // for some of the requirements, by their text
+	settings int                // number of rows of settings that were measured over all nodes
+	tries    int                // number of those that were tried on one node
 }
 
 // question is a setting with the row to measure.
@@ -56,34 +57,42 @@ func (o *oracle) values(s setting, row check.RowID, full bool) ([]check.Value, e
 	} else {
 		o.tries++
 	}
-	pod := o.changed(s)
-	options := o.options
-	options.Nodes.Middle = !full
 	all := map[check.RowID][]check.Value{}
-	for _, p := range o.profiles(full) {
-		found, err := check.Measure(o.ctx, pod, o.container, p, []check.RowID{row}, options)
+	var start time.Duration
+	if o.options.Start != nil {
+		start = o.options.Start.Max
+	}
+	for _, p := range o.options.Profiles {
+		found, err := o.bounds(s, p)
 		if err != nil {
 			return nil, err
 		}
-		all[row] = append(all[row], found[row]...)
+		all[row] = append(all[row], check.Values(found, row, start)...)
 	}
 	o.known[q] = all
 	return all[row], nil
 }
 
-// changed returns the pod with a setting.
-func (o *oracle) changed(s setting) *v1.Pod {
-	pod := o.pod.DeepCopy()
-	s.apply(pod, o.container)
-	return pod
-}
-
-// profiles returns the versions in which to measure. One version suffices to show on one node that a setting is not enough.
-func (o *oracle) profiles(full bool) []profile.Profile {
-	if !full {
-		return o.options.Profiles[len(o.options.Profiles)-1:]
+// bounds returns the container with a setting in a version.
+func (o *oracle) bounds(s setting, p profile.Profile) (*bounds.Container, error) {
+	if o.bases == nil {
+		o.bases = map[string]*bounds.Container{}
 	}
-	return o.options.Profiles
+	base := o.bases[p.Version]
+	if base == nil {
+		admitted, err := check.Admit(o.pod, p)
+		if err != nil {
+			return nil, err
+		}
+		if base, err = admitted.Bounds(o.container, o.options.Nodes); err != nil {
+			return nil, err
+		}
+		o.bases[p.Version] = base
+	}
+	pod := base.Pod().DeepCopy()
+	s.apply(pod, o.container)
+	c := podutil.Find(pod, o.container)
+	return base.With(c.StartupProbe, c.LivenessProbe, c.ReadinessProbe), nil
 }
 
 // reduce returns the setting with the old values of the probes on which a row does not depend.

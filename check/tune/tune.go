@@ -194,18 +194,15 @@ func (x *task) unverifiable(o *oracle) error {
 		rows = append(rows, q.Row)
 	}
 	for _, p := range o.options.Profiles {
-		broken, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, rows, o.options)
+		admitted, err := check.Admit(x.pod, p)
 		if err != nil {
 			return err
 		}
-		if broken != "" {
+		if broken := admitted.Broken(x.spec.Name, rows); broken != "" {
 			add(x.require, broken)
 			return nil
 		}
-		other, err := check.Broken(o.ctx, x.pod, x.spec.Name, p, rows, o.options)
-		if err != nil {
-			return err
-		}
+		other := admitted.Broken(x.spec.Name, check.Rows())
 		o.broken = o.broken || other != ""
 	}
 	for _, q := range x.require {

@@ -12,10 +12,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -277,18 +277,21 @@ func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements)
 
 // holds reports whether the container of a pod meets requirements.
 func holds(t *rapid.T, pod *v1.Pod, require check.Requirements) bool {
-	for _, middle := range []bool{true, false} { // most settings fail on one node already
-		for _, q := range require {
-			found, err := check.Measure(context.Background(), pod, "app", profile.Newest(), []check.RowID{q.Row}, check.Options{Nodes: bounds.Nodes{Middle: middle}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(found[q.Row]) == 0 {
-				continue
-			}
-			if margin, _ := q.Margin(found[q.Row]); margin < 0 {
-				return false
-			}
+	admitted, err := check.Admit(pod, profile.Newest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := admitted.Bounds("app", fakeruntime.Delays{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range require {
+		values := check.Values(b, q.Row, 0)
+		if len(values) == 0 {
+			continue
+		}
+		if margin, _ := q.Margin(values); margin < 0 {
+			return false
 		}
 	}
 	return true

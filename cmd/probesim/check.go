@@ -18,6 +18,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/html"
 	"probesim.dev/check/render"
+	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/actions"
@@ -41,6 +42,7 @@ type checkOptions struct {
 	also       []string
 	allowEmpty bool
 	witness    string
+	rows       []string // for witness
 	parallel   int
 }
 
@@ -59,7 +61,8 @@ func newCheck() *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
 	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
-	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
+	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
+	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd
@@ -119,8 +122,8 @@ const checkExamples = `  # Check a manifest
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
   # Write scenarios that show each figure or come close, and run one
-  probesim check deployment.yaml --witness witnesses
-  probesim run witnesses/orders-app-start-always-above.yaml
+  probesim check deployment.yaml --witness witnesses --row app/start
+  probesim run witnesses
 
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
@@ -166,7 +169,7 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		if !known {
 			return c, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
 		}
-		c.Nodes = bounds.Nodes{Delays: set}
+		c.Nodes = set
 	}
 	if o.start != "" {
 		var d value.Draw
@@ -208,7 +211,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
 	switch {
 	case o.allowEmpty && errors.Is(err, errNoWorkload):
-		r, c = c.Report(), nil
+		r = c.Report()
 	case err != nil && o.output == "github":
 		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		return err
@@ -217,19 +220,15 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	default:
 		r = c.Report()
 	}
-	if o.witness != "" && c != nil {
-		if err := writeWitnesses(cmd.Context(), o.witness, c, cmd.ErrOrStderr()); err != nil {
+	var runs []*witness.Witness
+	if o.witness != "" {
+		if runs, err = findWitnesses(cmd.Context(), c, &o, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
-	if c != nil && o.writes("html") {
-		if err := c.AddRuns(cmd.Context(), r); err != nil {
-			return &exitError{exitInterrupted, errors.New("interrupted: no page was written")}
-		}
-	}
-	err = writeCheck(cmd.OutOrStdout(), r, o.output)
+	err = writeCheck(cmd.OutOrStdout(), r, runs, o.output)
 	for _, also := range o.also {
-		if fileErr := writeCheckFile(r, also); err == nil && fileErr != nil {
+		if fileErr := writeCheckFile(r, runs, also); err == nil && fileErr != nil {
 			err = writeError(fileErr)
 		}
 	}
@@ -261,6 +260,9 @@ func (o *checkOptions) checkTargets(files []check.File) error {
 		case slices.ContainsFunc(files, func(f check.File) bool { return sameFile(f.Name, info) }):
 			return fmt.Errorf("--also: %s is one of the manifests: specify another file", printable.Text(name))
 		}
+	}
+	if (o.witness == "") != (len(o.rows) == 0) {
+		return errors.New("--witness and --row belong together: --row names a row of a container, such as app/start")
 	}
 	if info, err := os.Stat(o.witness); err == nil && !info.IsDir() {
 		return fmt.Errorf("--witness: %s is not a directory", printable.Text(o.witness))
@@ -326,41 +328,53 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	return c, nil
 }
 
-// writeWitnesses writes the scenarios that show the ends of the rows to a directory, which it creates.
-func writeWitnesses(ctx context.Context, dir string, c *check.Checker, stderr io.Writer) error {
-	witnesses, missing, err := c.Witnesses(ctx)
-	if err != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
+// findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it to a directory, which it creates.
+func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness, error) {
+	var runs []*witness.Witness
+	for _, row := range o.rows {
+		target, err := c.Target(row)
+		if err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("--row: %w", err)}
+		}
+		found, err := witness.Find(ctx, target)
+		switch {
+		case ctx.Err() != nil:
+			return nil, &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
+		case err != nil:
+			return nil, &exitError{exitUsage, err}
+		}
+		runs = append(runs, found)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
+	if err := os.MkdirAll(o.witness, 0o777); err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
 	}
-	for _, w := range witnesses {
-		if err := files.Write(ctx, filepath.Join(dir, w.Name+".yaml"), w.File, true); err != nil {
-			return &exitError{exitUsage, err}
+	var names []string
+	for _, run := range runs {
+		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name, run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
+		for _, f := range run.Files {
+			if err := files.Write(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, true); err != nil {
+				return nil, &exitError{exitUsage, err}
+			}
+			names = append(names, f.Name+".yaml")
 		}
 	}
-	if len(missing) > 0 {
-		fmt.Fprintf(stderr, "probesim: no scenario shows %s\n", strings.Join(missing, ", "))
+	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names), printable.Text(o.witness), simulate.Quote(o.witness))
+	if others := otherFiles(o.witness, names); len(others) > 0 {
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(o.witness), len(others), printable.Few(others))
 	}
-	_, err = fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(witnesses), printable.Text(dir), simulate.Quote(dir))
-	if others := otherScenarios(dir, witnesses); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(dir), len(others), printable.Few(others))
-	}
-	return err
+	return runs, nil
 }
 
-// otherScenarios returns the YAML files in a directory that are not among the witnesses, such as those of an earlier check.
-func otherScenarios(dir string, witnesses []bounds.Witness) []string {
+// otherFiles returns the YAML files in a directory that are not among some names, such as those of an earlier check.
+func otherFiles(dir string, names []string) []string {
 	entries, _ := os.ReadDir(dir)
-	var names []string
+	var others []string
 	for _, e := range entries {
-		name, isYAML := strings.CutSuffix(e.Name(), ".yaml")
-		if isYAML && !slices.ContainsFunc(witnesses, func(w bounds.Witness) bool { return w.Name == name }) {
-			names = append(names, printable.Text(e.Name()))
+		if strings.HasSuffix(e.Name(), ".yaml") && !slices.Contains(names, e.Name()) {
+			others = append(others, printable.Text(e.Name()))
 		}
 	}
-	return names
+	return others
 }
 
 // templateHint says how to render a template of a Helm chart, if an invalid file looks like one.
@@ -384,14 +398,14 @@ func listed(files []check.File) string {
 	return strings.Join(names, ", ")
 }
 
-func writeCheck(w io.Writer, r *check.Report, format string) error {
+func writeCheck(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
 	switch format {
 	case "json":
 		return writeJSON(w, r)
 	case "markdown":
 		return render.Markdown(terminal.Safe(w), r)
 	case "html":
-		return html.Write(w, r)
+		return html.Write(w, r, runs)
 	case "github":
 		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
 			return err
@@ -404,11 +418,11 @@ func writeCheck(w io.Writer, r *check.Report, format string) error {
 }
 
 // writeCheckFile writes the report to a file, from FORMAT=FILE.
-func writeCheckFile(r *check.Report, also string) error {
+func writeCheckFile(r *check.Report, runs []*witness.Witness, also string) error {
 	format, name, _ := strings.Cut(also, "=")
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeCheck(f, r, format), f.Close())
+	return errors.Join(writeCheck(f, r, runs, format), f.Close())
 }

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/tune"
 	"probesim.dev/incident"
@@ -126,7 +125,7 @@ func (r *Result) tune(ctx context.Context, p *Prevention) error {
 		return err
 	}
 	known, _ := r.Plan.Profile()
-	t, err := tune.New([]check.File{{Name: "pod.yaml", Data: r.Manifest()}}, check.Options{Profiles: []profile.Profile{known}, Require: require, IgnoreAnnotations: true, Nodes: bounds.Nodes{}})
+	t, err := tune.New([]check.File{{Name: "pod.yaml", Data: r.Manifest()}}, check.Options{Profiles: []profile.Profile{known}, Require: require, IgnoreAnnotations: true})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,14 @@
+package bounds
+
+// Misfortune is what happens to a healthy program.
+type Misfortune string
+
+const (
+	// Hang is a program that does not answer. Requests that arrive in the meantime get no answer at all.
+	Hang Misfortune = "hang"
+	// Stall is a program that stands still, as in a garbage collection, and answers the requests that have arrived in the
+	// meantime when it goes on.
+	Stall Misfortune = "stall"
+	// Refuse is a program that refuses connections, or whose commands fail.
+	Refuse Misfortune = "down"
+)

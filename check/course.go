@@ -1,0 +1,118 @@
+package check
+
+import (
+	"maps"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/node"
+	"probesim.dev/prober"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// simulation is a container of a pod that runs on a node in the middle of the latencies.
+type simulation struct {
+	*Admitted
+	container string
+	delays    fakeruntime.Delays
+}
+
+func (s *simulation) spec() *v1.Container { return podutil.Find(s.Pod, s.container) }
+
+// oldKubelet is how much older than the periods of the probes the kubelet of a run is. It is not a whole number of seconds.
+const oldKubelet = 1337 * time.Millisecond
+
+// run simulates the pod with some rules for the program of the container, up to the first record for which over returns true, at most until a time. The pod is
+// deleted some time after the first start of its last container, unless that is 0.
+func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration, over func(*trace.Record) bool) {
+	age := oldKubelet
+	for _, p := range trace.ProbeTypes {
+		if probe := prober.ProbeOf(s.spec(), p); probe != nil {
+			age = max(age, oldKubelet+time.Duration(probe.PeriodSeconds)*time.Second)
+		}
+	}
+	n := node.New(node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
+	defer n.Close()
+	ended, left := false, len(s.Pod.Spec.InitContainers)+len(s.Pod.Spec.Containers)
+	n.Observe(func(r *trace.Record) {
+		if r.Kind == trace.ContainerStarted && r.Instance == 0 {
+			if left--; left == 0 && deleted > 0 {
+				n.At(r.T.Add(deleted), func() { n.DeletePod(s.Pod.Namespace, s.Pod.Name, nil) })
+			}
+		}
+		if !ended && over(r) {
+			ended = true
+			n.Pause()
+		}
+	})
+	programs := s.Programs
+	programs.Containers = maps.Clone(programs.Containers)
+	if programs.Containers == nil {
+		programs.Containers = map[string]fakeruntime.ContainerConfig{}
+	}
+	config := programs.Containers[s.container]
+	config.Program.Rules = append(config.Program.Rules[:len(config.Program.Rules):len(config.Program.Rules)], rules...)
+	programs.Containers[s.container] = config
+	n.At(0, func() { n.AddAdmitted(s.Pod, programs) })
+	_ = n.RunUntil(virtual.At(until)) // nothing interrupts it
+}
+
+// neverSucceeds returns a record of each probe that runs and never succeeds, although the program is healthy. It is nil if the settings show that all can.
+func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
+	spec, open := s.spec(), false
+	for _, p := range trace.ProbeTypes {
+		open = open || mayNotRun(prober.ProbeOf(spec, p))
+	}
+	if !open {
+		return nil
+	}
+	seen := map[trace.Probe]*trace.Record{}
+	failed := func(p trace.Probe) bool {
+		return seen[p] == nil || seen[p].Result == trace.Error || seen[p].Result == trace.Failure
+	}
+	s.run(nil, 20*time.Minute, 0, func(r *trace.Record) bool {
+		if r.Kind != trace.ProbeExecuted || r.Container != s.container {
+			return false
+		}
+		if failed(r.Probe) {
+			seen[r.Probe] = new(*r)
+		}
+		for _, p := range trace.ProbeTypes {
+			if prober.ProbeOf(spec, p) != nil && failed(p) {
+				return false
+			}
+		}
+		return true
+	})
+	maps.DeleteFunc(seen, func(p trace.Probe, _ *trace.Record) bool { return !failed(p) })
+	return seen
+}
+
+// deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of the period of a probe.
+const deletedAfter = 31337 * time.Millisecond
+
+// deleted returns what happens to a healthy container after the deletion of its pod, if its program ignores the stop signal.
+func (s *simulation) deleted() Deletion {
+	var d Deletion
+	var at virtual.Time
+	ignores := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{Never: true}}
+	until := time.Hour + 2*time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
+	s.run([]fakeruntime.Rule{ignores}, until, deletedAfter, func(r *trace.Record) bool {
+		switch {
+		case r.Kind == trace.ContainerStarted && r.Instance == 0:
+			at = r.T.Add(deletedAfter)
+		case r.Container != s.container || r.T < at:
+		case r.Kind == trace.ContainerStopping:
+			d.SIGTERM = Seconds(r.T.Sub(at))
+		case r.Kind == trace.ContainerExited:
+			d.SIGKILL = Seconds(r.T.Sub(at))
+			return true
+		}
+		return false
+	})
+	return d
+}

@@ -1,0 +1,407 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios"
+	"probesim.dev/trace"
+)
+
+// Broken says which probe of a container can never run, and why, if one of the rows has no meaning then. It returns an empty string otherwise.
+func (a *Admitted) Broken(container string, rows []RowID) string {
+	s := &simulation{Admitted: a, container: container}
+	failed := s.neverSucceeds()
+	for _, p := range trace.ProbeTypes {
+		rec := failed[p]
+		if rec == nil {
+			continue
+		}
+		for _, id := range rows {
+			if id.needs(p, s.spec()) {
+				return brokenMessage(p, s.brokenBy(p, rec))
+			}
+		}
+	}
+	return ""
+}
+
+func brokenMessage(p trace.Probe, because string) string {
+	return fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])
+}
+
+// findBroken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request. The figures
+// are those without them.
+func (s *subject) findBroken() []finding {
+	var list []finding
+	failed := s.neverSucceeds()
+	for _, p := range trace.ProbeTypes {
+		if rec := failed[p]; rec != nil {
+			because := s.brokenBy(p, rec)
+			list = append(list, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", broken: p, because: because,
+				Message: brokenMessage(p, because)})
+		}
+	}
+	return list
+}
+
+// brokenBy says why a probe can never run.
+func (s *simulation) brokenBy(p trace.Probe, rec *trace.Record) string {
+	for _, port := range scenarios.UnknownPorts(s.spec()) {
+		if slices.Contains(port.Keys, string(p)) {
+			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
+		}
+	}
+	return strings.TrimSuffix(rec.Message, ".")
+}
+
+// consequence says what a probe that can never run means.
+var consequence = map[trace.Probe]string{
+	trace.Startup:   "The container never becomes ready, and its other probes never run.",
+	trace.Liveness:  "A program that hangs is never restarted.",
+	trace.Readiness: "The container never becomes ready.",
+}
+
+// startKilled compares the known length of starts with the limit.
+func startKilled(s *subject, r *result) []finding {
+	start := s.options.Start
+	if start == nil || len(r.rows[Start]) == 0 {
+		return nil
+	}
+	limit := r.all(Start)
+	probe := s.killer()
+	p := s.Probe(probe)
+	field := string(probe) + "Probe.failureThreshold"
+	app := []string{s.app("start %s", interval(*start))}
+	switch {
+	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
+		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
+			Field: field, witness: s.container.rowName(Start)}}
+	case limit.Least < start.Max && r.share != nil:
+		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
+	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
+		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
+			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
+	}
+	return nil
+}
+
+// usualFormula is the usual formula for the limit of a start.
+func usualFormula(p *v1.Probe) time.Duration {
+	return time.Duration(int64(p.InitialDelaySeconds)+int64(p.PeriodSeconds)*int64(p.FailureThreshold)) * time.Second
+}
+
+// wrongFormula says what the usual formula gives, if a start that it allows can be killed.
+func wrongFormula(p *v1.Probe, limit bounds.Range) string {
+	if limit.Least >= usualFormula(p) {
+		return ""
+	}
+	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(usualFormula(p)))
+}
+
+// startIsShort is the time in which many programs do not start.
+const startIsShort = 30 * time.Second
+
+func noStartupProbe(s *subject, r *result) []finding {
+	limit := r.all(Start)
+	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
+		return nil
+	}
+	return []finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
+		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+}
+
+// shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
+// greater problem than a short start.
+func shortRestart(s *subject, r *result) []finding {
+	first := r.all(Start)
+	for _, v := range r.rows[Restart] {
+		if !muchShorter(v.Least, first.Least) {
+			continue
+		}
+		severity, when := Warning, ""
+		switch which := bounds.StartCase(v.Case); {
+		case which == bounds.AfterCrash && !muchShorter(s.LeastAfterOneCrash(), first.Least):
+			if len(noStartupProbe(s, r)) > 0 { // the lack of a startup probe is the finding
+				continue
+			}
+			severity, when = Note, " if the container has crashed before"
+		case which == bounds.AfterLivenessKill && s.KilledAtTickOnly(): // seldom on a real node
+			severity, when = Note, " if the liveness probe runs before everything else at its tick"
+		}
+		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
+			"%s, the next start can have only %s%s, and the first one always has %s.",
+			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
+			Field: string(s.killer()) + "Probe", witness: s.container.rowName(Restart)}}
+	}
+	return nil
+}
+
+// muchShorter reports whether a limit is much shorter than another one.
+func muchShorter(limit, than time.Duration) bool {
+	return limit <= than/3*2 && than-limit >= time.Second/2
+}
+
+// noTimeToRecover finds containers that are stopped as soon as they leave their Service.
+func noTimeToRecover(s *subject, r *result) []finding {
+	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	if liveness == nil || readiness == nil {
+		return nil
+	}
+	if !s.sameEndpoint(trace.Liveness, trace.Readiness) {
+		return stoppedFirst(s)
+	}
+	begins := s.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
+	unready := r.all(Unready)
+	if begins > unready.Greatest-tenth { // hardly ever
+		return nil
+	}
+	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
+		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
+		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+}
+
+// stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
+// endpoints: a program that is down answers neither.
+func stoppedFirst(s *subject) []finding {
+	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	if liveness.Exec != nil || readiness.Exec != nil || liveness.PeriodSeconds*liveness.FailureThreshold > readiness.PeriodSeconds*(readiness.FailureThreshold-1) {
+		return nil
+	}
+	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
+		"While the program is down, the liveness probe stops the container, after %s at the latest, before the readiness probe removes it from its Service: it needs %d failures, %ds apart. Give the liveness probe more time than the readiness probe.",
+		FormatUp(Seconds(s.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+}
+
+// warm returns a time after the start of a healthy container at which all its probes run.
+func (s *subject) warm() time.Duration {
+	delay := int32(0)
+	for _, p := range trace.ProbeTypes {
+		if probe := s.Probe(p); probe != nil {
+			delay += probe.InitialDelaySeconds + probe.PeriodSeconds*max(1, probe.SuccessThreshold)
+		}
+	}
+	return max(5*time.Minute, time.Duration(delay)*time.Second+time.Minute)
+}
+
+// tcpLiveness finds liveness probes that a program passes while it hangs.
+func tcpLiveness(s *subject, r *result) []finding {
+	liveness := s.Probe(trace.Liveness)
+	if liveness == nil || liveness.TCPSocket == nil || r.all(Stall).Least != bounds.Never {
+		return nil
+	}
+	return []finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
+		Field: "livenessProbe.tcpSocket", App: []string{s.app("stall 10m at %s", value.Format(s.warm()))}}}
+}
+
+func execTimeout(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range trace.ProbeTypes {
+		probe := s.Probe(p)
+		if probe == nil || probe.Exec == nil || s.container.workload.Has(s.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+			continue
+		}
+		severity := Warning
+		if p == trace.Readiness {
+			severity = Note
+		}
+		list = append(list, finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
+			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
+			p), Field: string(p) + "Probe", App: []string{s.app("%s ok in 1.5s at %s", s.asked(p), value.Format(s.warm()))}})
+	}
+	return list
+}
+
+// asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
+func (s *subject) asked(p trace.Probe) string {
+	for _, e := range scenarios.Endpoints(s.container.spec) {
+		text := strings.Join(strings.Fields(e.Text), " ")
+		if _, found := scenarios.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
+			return text
+		}
+	}
+	return string(p)
+}
+
+// longTimeout finds probes that run less often while their program hangs: each run lasts until its timeout, and the next one follows.
+func longTimeout(s *subject, _ *result) []finding {
+	var list []finding
+	for _, p := range trace.ProbeTypes {
+		probe := s.Probe(p)
+		if probe == nil || p != trace.Readiness && probe.FailureThreshold == 1 { // the first run that fails stops the container
+			continue
+		}
+		period, apart := time.Duration(probe.PeriodSeconds)*time.Second, s.RunsApart(p)
+		if apart <= period {
+			continue
+		}
+		at := s.warm()
+		if p == trace.Startup {
+			at = 0
+		}
+		list = append(list, finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
+			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
+			p, format(apart), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(at))}})
+	}
+	return list
+}
+
+// readyIsSlow is the time that a container may wait to become ready although it is up.
+const readyIsSlow = 15 * time.Second
+
+func slowReady(s *subject, r *result) []finding {
+	var atOnce *Value
+	for i, v := range r.rows[Ready] {
+		if v.Case == upAtOnce {
+			atOnce = &r.rows[Ready][i]
+		}
+	}
+	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
+		return nil
+	}
+	field, advice := s.slowest(atOnce.Least)
+	return []finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
+		"A container that is up at once becomes ready only after %s to %s. %s",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
+}
+
+// slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
+func (s *subject) slowest(least time.Duration) (field, advice string) {
+	var longest, delay, successes time.Duration
+	consider := func(d time.Duration, f, a string) {
+		if d > longest {
+			longest, field, advice = d, f, a
+		}
+	}
+	if p := s.Probe(trace.Startup); p != nil {
+		delay = time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(delay, "startupProbe.initialDelaySeconds", "Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts.")
+	}
+	if p := s.Probe(trace.Readiness); p != nil {
+		own := time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(own, "readinessProbe.initialDelaySeconds", "Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
+		delay = max(delay, own)
+		successes = time.Duration(p.SuccessThreshold-1) * time.Duration(p.PeriodSeconds) * time.Second
+		consider(successes, "readinessProbe.successThreshold", fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
+	}
+	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
+	if slices.ContainsFunc(s.Container.Pod().Spec.Containers, hook) {
+		at := ""
+		if hook(*s.container.spec) {
+			at = "lifecycle.postStart"
+		}
+		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
+	}
+	return field, advice
+}
+
+// delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
+// pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
+func delayFromStart(s *subject, r *result) []finding {
+	var list []finding
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
+		if s.Probe(trace.Startup) == nil || s.Probe(p) == nil || s.Probe(p).InitialDelaySeconds <= s.Probe(p).PeriodSeconds { // a shorter one matters little
+			continue
+		}
+		start := time.Duration(s.Probe(p).InitialDelaySeconds+1) * time.Second
+		if start > r.all(Start).Greatest { // never comes up
+			continue
+		}
+		list = append(list, finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
+			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the delay of the %s probe is over already. The startup probe holds it back until then anyway.",
+			seconds(start), p), Field: string(p) + "Probe.initialDelaySeconds", App: []string{s.app("start %s", seconds(start))}})
+	}
+	return list
+}
+
+// graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
+const graceIsShort = 5 * time.Second
+
+// hookIsLong is the time from which a preStop hook is a reason for a short grace period.
+const hookIsLong = time.Second
+
+func shortGrace(s *subject, r *result) []finding {
+	hook := s.container.spec.Lifecycle
+	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
+	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
+		return nil
+	}
+	return []finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
+		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
+		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}}}
+}
+
+// kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet with ChangeContainerStatusOnKubeletRestart forgets the
+// results of their probes.
+func kubeletRestart(s *subject, r *result) []finding {
+	readiness := s.Probe(trace.Readiness)
+	outage := s.UnreadyAtKubeletRestart()
+	if outage < time.Second { // too short to matter
+		return nil
+	}
+	needs := ""
+	if readiness.SuccessThreshold > 1 {
+		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
+	}
+	return []finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
+		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the results of its probes%s.",
+		FormatUp(Seconds(outage)), r.version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(s.warm())}}}
+}
+
+// killer is the probe that stops a container which does not come up.
+func (s *subject) killer() trace.Probe {
+	if s.Probe(trace.Startup) != nil {
+		return trace.Startup
+	}
+	return trace.Liveness
+}
+
+// sameEndpoint reports whether two probes ask the program the same. The port of one can be a name, and that of the other its number.
+func (s *subject) sameEndpoint(a, b trace.Probe) bool {
+	return slices.ContainsFunc(scenarios.Endpoints(s.container.spec), func(e scenarios.Endpoint) bool {
+		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
+	})
+}
+
+// app returns a word for the flag --app of 'probesim run' about the container.
+func (s *subject) app(format string, args ...any) string {
+	return s.container.workload.Ref + "/" + s.container.spec.Name + "=" + fmt.Sprintf(format, args...)
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Percent formats a share for people. It is 0% or 100% only if nothing or everything is meant.
+func Percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.01:
+		return "under 1%"
+	case share < 1 && share > 0.99:
+		return "over 99%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+func interval(i Interval) string {
+	if i.Min == i.Max {
+		return seconds(i.Min)
+	}
+	return seconds(i.Min) + ".." + seconds(i.Max)
+}
+
+// seconds formats a duration for a flag, rounded up to a tenth of a second.
+func seconds(d time.Duration) string {
+	return value.Format((d + tenth - 1).Truncate(tenth))
+}
