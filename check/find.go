@@ -20,14 +20,9 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
 	failed := s.neverSucceeds()
 	for _, p := range trace.ProbeTypes {
-		rec := failed[p]
-		if rec == nil {
-			continue
-		}
-		for _, id := range rows {
-			if id.needs(p, s.spec()) {
-				return brokenMessage(p, s.brokenBy(p, rec))
-			}
+		needed := slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) })
+		if rec := failed[p]; rec != nil && needed {
+			return brokenMessage(p, s.brokenBy(p, rec))
 		}
 	}
 	return ""

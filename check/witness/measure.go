@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"probesim.dev/bounds"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -137,6 +138,9 @@ func (s *Subject) lasting(c *Case, m bounds.Misfortune, outcome func(*trace.Reco
 	wait := 5 * time.Second // a run of the liveness probe can begin before the outcome and lead to the stop later
 	for _, p := range s.probes() {
 		wait += s.timeout(p)
+	}
+	if hook := podutil.Find(s.Pod, s.Container).Lifecycle; hook != nil && hook.PreStop != nil { // it delays the stop signal
+		wait += time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	}
 	h, at, err := s.healthy(c, outcome, wait)
 	if err != nil {

@@ -35,7 +35,6 @@ type Case struct {
 	Event    time.Duration      // the virtual time of a misfortune, or at which the program is up; 0: with the start of the instance
 	Rules    []Rule             // the program of the container. The last one is the misfortune, which lasts for ever
 	Instance int                // that has the misfortune
-	Up       bool               // Event is the time at which the program is up
 }
 
 // Rule is one statement about the program of the container: it has a misfortune in a window, or it exits.

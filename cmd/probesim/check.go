@@ -73,13 +73,13 @@ directory, or - for stdin. You need no scenario.
 
 For each container with probes, check prints how long a start may take, which
 stalls the container survives, and how long the kubelet needs to act. The
-figures come from simulated runs, and from rules of the kubelet where too many
-times decide for a search. Each limit has two values: what stays below "always"
-goes well on every node and in every phase, and what exceeds "never" always
-fails. In between, the outcome depends on timing.
+figures are arithmetic on the settings; docs/limits.md derives them. Each limit
+has two values: what stays below "always" goes well on every node and in every
+phase, and what exceeds "never" always fails. In between, the outcome depends on
+timing.
 
-Below the table are findings: settings that a run shows to be a problem, with
-the command that shows the run.
+Below the table are findings: settings that are a problem, with the command that
+shows the problem in a run.
 
 Rows for --require, and for the annotation probesim.dev/require of a workload or
 of its pod template:
@@ -121,7 +121,7 @@ const checkExamples = `  # Check a manifest
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
-  # Write scenarios that show each figure or come close, and run one
+  # Find a run that comes close to a figure, and run it
   probesim check deployment.yaml --witness witnesses --row app/start
   probesim run witnesses
 
