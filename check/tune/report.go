@@ -60,8 +60,7 @@ type Container struct {
 	// Contradictions say why no setting meets the requirements.
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
 	Frontiers      []Frontier      `json:"frontiers,omitempty"`
-	Tries          int             `json:"tries"`    // rows of settings that were tried on one node
-	Settings       int             `json:"settings"` // rows of settings that were measured over all nodes
+	Settings       int             `json:"settings"` // rows of settings that were computed
 
 	old, now setting
 }

@@ -139,20 +139,18 @@ func TestTuneLongStart(t *testing.T) {
 	}
 }
 
-// The settings alone show that a start of hours is far more than a probe allows for, or far less, and that a time is too long. So the search needs few runs,
-// which are long.
-func TestTuneLongTimesWithFewRuns(t *testing.T) {
+// Some requirements on long starts have no setting.
+func TestTuneLongTimes(t *testing.T) {
 	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
 		"    startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 10, periodSeconds: 5, failureThreshold: 30}\n    readinessProbe: {httpGet: {port: 80}}\n")}
 	for _, test := range []struct {
 		require  string
 		changes  int
 		contrary []string // the requirement that no setting meets
-		tries    int
 	}{
-		{"retry>=2h", 0, []string{"retry>=2h"}, 2},
-		{"start>=3h", 1, nil, 5},
-		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}, 5},
+		{"retry>=2h", 0, []string{"retry>=2h"}},
+		{"start>=3h", 1, nil},
+		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}},
 	} {
 		require, err := check.ParseRequirements(test.require)
 		if err != nil {
@@ -160,8 +158,8 @@ func TestTuneLongTimesWithFewRuns(t *testing.T) {
 		}
 		r := tuned(t, f, check.Options{Require: require})
 		c := r.Workloads[0].Containers[0]
-		if len(c.Changes) != test.changes || c.Tries > test.tries {
-			t.Errorf("%s: %d tries, the changes are %+v", test.require, c.Tries, c.Changes)
+		if len(c.Changes) != test.changes {
+			t.Errorf("%s: the changes are %+v", test.require, c.Changes)
 		}
 		if r.Met() == (test.contrary != nil) || !r.Met() && (len(c.Contradictions) != 1 || !slices.Equal(c.Contradictions[0].Requirements, test.contrary)) {
 			t.Errorf("%s: met %v, the contradictions are %+v", test.require, r.Met(), c.Contradictions)
