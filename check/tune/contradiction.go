@@ -13,7 +13,7 @@ import (
 
 // contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs of a limit and a time. If there is neither, it
 // takes all requirements together.
-func (s *search) contradictions(asked check.Requirements) []Contradiction {
+func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 	var single, pairs []check.Requirements
 	for i, q := range asked {
 		single = append(single, check.Requirements{q})
@@ -26,8 +26,8 @@ func (s *search) contradictions(asked check.Requirements) []Contradiction {
 	for _, sets := range [][]check.Requirements{single, pairs, {asked}} {
 		var list []Contradiction
 		for _, set := range sets {
-			if x, limits, times := s.search(s.old, set).find(); !times {
-				list = append(list, s.contradiction(x, limits, set))
+			if r := s.search(s.implied(set...)).find(); !r.met {
+				list = append(list, s.contradiction(r, set))
 			}
 		}
 		if len(list) > 0 {
@@ -38,13 +38,15 @@ func (s *search) contradictions(asked check.Requirements) []Contradiction {
 }
 
 // contradiction describes why no setting meets some requirements: the one that keeps the limits and comes the closest has a time that is too long.
-func (s *search) contradiction(closest setting, limits bool, asked check.Requirements) Contradiction {
+func (s *subject) contradiction(closest result, asked check.Requirements) Contradiction {
 	atLeast, list := sorted(asked)
-	slices.SortStableFunc(list, func(a, b check.Requirement) int { return -cmp.Compare(s.margin(closest, a), s.margin(closest, b)) })
+	slices.SortStableFunc(list, func(a, b check.Requirement) int {
+		return -cmp.Compare(s.margin(closest.setting, a), s.margin(closest.setting, b))
+	})
 	list = append(atLeast, list...)
 	last := list[len(list)-1] // which is the farthest away
-	m := s.marginOf(closest, last)
-	if !limits || m.Margin >= 0 || m.Value.IsNever() {
+	m := s.marginOf(closest.setting, last)
+	if !closest.limits || m.Margin >= 0 || m.Value.IsNever() {
 		return noSetting(list, "no setting was found that meets %s", together(list))
 	}
 	best := fmt.Sprintf("%s, which is %s too long", check.FormatUp(m.Value), check.FormatUp(-m.Margin))

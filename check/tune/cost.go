@@ -35,7 +35,7 @@ type Alternative struct {
 const noise = check.Seconds(100 * time.Millisecond)
 
 // costs returns the rows that are worse in a setting than in the old one.
-func (s *search) costs(x setting) (list []Cost) {
+func (s *subject) costs(x setting) (list []Cost) {
 	for _, row := range check.Rows() {
 		before, after := s.guaranteed(s.old, row), s.guaranteed(x, row)
 		worse := after - before
@@ -57,15 +57,19 @@ func (s *search) alternative(c *Container, asked check.Requirements) *Alternativ
 	}
 	detect := check.Requirement{Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
 	require := slices.DeleteFunc(slices.Clone(asked), func(q check.Requirement) bool { return q.Row == check.Detect })
-	x, _, ok := s.search(s.old, append(require, detect)).find()
-	if !ok || !x.has(startup) || x[liveness] != s.old[liveness] {
+	one := s.search(s.implied(append(require, detect)...))
+	if len(one.bases()) == 1 {
 		return nil
 	}
-	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, x), Costs: s.costs(x)}
+	r := one.find()
+	if !r.met || !r.has(startup) || r.setting[liveness] != s.old[liveness] {
+		return nil
+	}
+	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, r.setting), Costs: s.costs(r.setting)}
 }
 
 // note returns a note if a start after a restart may take less time than the required one.
-func (s *search) note(x setting, asked check.Requirements) string {
+func (s *subject) note(x setting, asked check.Requirements) string {
 	required := func(row check.RowID) int {
 		return slices.IndexFunc(asked, func(q check.Requirement) bool { return q.Row == row })
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
@@ -12,19 +13,18 @@ import (
 // search looks for the smallest change of a setting that meets requirements.
 type search struct {
 	*subject
-	old     setting            // the setting to change
-	require check.Requirements // to meet, and those that follow from them
+	require check.Requirements // to meet
 	limits  check.Requirements // of them, each sort
 	times   check.Requirements
 	longest int32 // the longest time that a requirement names, in seconds
 }
 
-func (s *subject) search(old setting, require check.Requirements) *search {
-	one := &search{subject: s, old: old, require: implied(old, require)}
-	for _, q := range one.require {
+func (s *subject) search(require check.Requirements) *search {
+	one := &search{subject: s, require: require}
+	for _, q := range require {
 		one.longest = max(one.longest, int32(math.Ceil(q.Duration.Seconds())))
 	}
-	one.limits, one.times = sorted(one.require)
+	one.limits, one.times = sorted(require)
 	return one
 }
 
@@ -41,36 +41,92 @@ func sorted(list check.Requirements) (limits, times check.Requirements) {
 }
 
 // implied adds requirements that follow from some: a container that its liveness probe kills in a stall does not stay in its Service.
-func implied(old setting, asked check.Requirements) check.Requirements {
+func (s *subject) implied(asked ...check.Requirement) check.Requirements {
 	all := slices.Clone(asked)
 	for _, q := range asked {
 		stall := check.Requirement{Row: check.Stall, Duration: q.Duration}
-		if q.Row == check.Serving && old.has(liveness) && !slices.Contains(all, stall) {
+		if q.Row == check.Serving && s.old.has(liveness) && !slices.Contains(all, stall) {
 			all = append(all, stall)
 		}
 	}
 	return all
 }
 
-// find returns the setting with the smallest change. If no setting meets the requirements, it returns the one that keeps the limits and comes the closest to
-// the times; limits is false if no setting keeps the limits.
-//
-// It takes each group of requirements that depend on the same probes by itself, unless the results do not fit together.
-func (s *search) find() (x setting, limits, times bool) {
+// result is what a search finds: the setting with the smallest change that meets the requirements, or else the one that keeps the limits and comes the
+// closest to the times.
+type result struct {
+	setting
+	limits, met bool          // it keeps the limits, and meets all requirements
+	late        time.Duration // by how much it misses the times
+}
+
+func (s *search) find() result {
 	if s.meets(s.old, s.require) {
-		return s.old, true, true
+		return result{setting: s.old, limits: true, met: true}
 	}
-	x = s.old
-	groups := s.groups()
-	for _, g := range groups {
-		if x, limits, times = s.search(x, g.require).smallest(); !times {
-			return x, limits, times
+	var best result
+	for i, base := range s.bases() {
+		var r result
+		if r.setting, r.limits = s.fastest(base); r.limits {
+			r.late = s.late(r.setting)
+		}
+		if r.met = r.limits && r.late == 0; r.met {
+			r.setting = s.smallest(base)
+		}
+		better := r.limits && (!best.limits || r.late < best.late) || r.met && best.met && s.cheaper(r.setting, best.setting)
+		if i == 0 || better {
+			best = r
 		}
 	}
-	if len(groups) > 1 && !s.meets(x, s.require) {
-		return s.smallest()
+	return best
+}
+
+// late returns by how much a setting misses the times.
+func (s *search) late(x setting) (sum time.Duration) {
+	for _, q := range s.times {
+		sum += min(max(0, -s.margin(x, q)), time.Hour)
 	}
-	return s.closer(x), true, true
+	return sum
+}
+
+func (s *search) cheaper(x, than setting) bool { return x.costs(s.old).less(than.costs(s.old)) }
+
+// fastest returns the setting that keeps the limits with the shortest times, and whether it keeps them. Longer periods and delays and higher thresholds make
+// no time shorter, and a period of a second with the threshold that suffices exceeds a limit by the least. Only a start after a crash while starting needs a
+// delay. A timeout takes as much time as a failure more, but for a readiness probe that the program refuses.
+func (s *search) fastest(base setting) (setting, bool) {
+	x := base
+	places := s.places(base)
+	for _, p := range places {
+		x.set(p, least[p.field])
+	}
+	needed := slices.DeleteFunc([]place{
+		{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, threshold}, {readiness, timeout},
+	}, func(p place) bool { return !slices.Contains(places, p) })
+	for _, p := range needed {
+		x.set(p, s.most(x, p))
+	}
+	if !s.meets(x, s.limits) {
+		return x, false
+	}
+	for _, p := range needed {
+		x.set(p, s.lowest(x, p, s.limits))
+	}
+	return x, true
+}
+
+// smallest returns the setting with the smallest change of those that have the probes of a base. There is one.
+//
+// It takes each group of requirements that depend on the same probes by itself, unless the results do not fit together.
+func (s *search) smallest(base setting) setting {
+	x := base
+	for _, g := range s.groups(base) {
+		x = s.search(g.require).cheapest(x)
+	}
+	if !s.meets(x, s.require) {
+		x = s.cheapest(base)
+	}
+	return s.closer(x)
 }
 
 // group has requirements that depend on the same probes, as a set of bits.
@@ -81,11 +137,11 @@ type group struct {
 
 // groups divides the requirements into groups that depend on different probes. The one of the readiness probe comes last: whether a container stays in its
 // Service also depends on its liveness probe.
-func (s *search) groups() []group {
+func (s *search) groups(base setting) []group {
 	var list []group
 	for _, q := range s.require {
 		one := group{require: check.Requirements{q}}
-		for _, p := range relevant(s.old, q.Row) {
+		for _, p := range relevant(base, q.Row) {
 			one.probes |= 1 << p.kind
 		}
 		list = slices.DeleteFunc(list, func(g group) bool {
@@ -101,47 +157,38 @@ func (s *search) groups() []group {
 	return list
 }
 
-// smallest is find without groups. Each setting that it tries changes some of the fields: fewer ones first.
-func (s *search) smallest() (best setting, limits, times bool) {
-	if s.meets(s.old, s.require) {
-		return s.old, true, true
+// cheapest is smallest without groups. It tries sets of fields to change: fewer ones first.
+func (s *search) cheapest(base setting) setting {
+	if s.meets(base, s.require) {
+		return base
 	}
-	bases := s.bases()
-	for i, base := range bases {
-		x, keeps := s.fastest(base)
-		met := keeps && s.meets(x, s.times)
-		if met {
-			x = s.closer(x)
-		}
-		if i == 0 || met && (!times || s.cheaper(x, best)) || keeps && !limits {
-			best, limits, times = x, keeps, met
-		}
-	}
-	if !times {
-		return best, limits, false
-	}
-	for n := 1; n <= min(maxFields, best.cost(s.old).fields); n++ {
-		for _, base := range bases {
-			for _, subset := range subsets(s.places(base), n, base, s.old) {
-				solved, free := split(subset)
-				s.try(base, free, solved, &best)
-			}
+	fastest, _ := s.fastest(base)
+	best := s.candidate(s.closer(fastest))
+	best.relative += tie // of two settings that cost the same, the one that changes a threshold is the better one
+	places := s.places(base)
+	others := len(slices.DeleteFunc(base.changes(s.old), func(p place) bool { return slices.Contains(places, p) }))
+	for n := 1; n <= min(maxFields, best.fields-others); n++ {
+		for _, subset := range subsets(places, n, s.old) {
+			solved, free := split(subset)
+			s.try(base, free, solved, others+n, &best)
 		}
 	}
-	return best, true, true
+	return best.setting
 }
 
+// candidate is a setting with its cost.
+type candidate struct {
+	setting
+	cost
+}
+
+func (s *search) candidate(x setting) candidate { return candidate{x, x.costs(s.old)} }
+
 // maxFields is the maximum number of fields of which a search tries all sets.
-const maxFields = 4
+const maxFields = 5
 
-func (s *search) cheaper(x, than setting) bool { return x.cost(s.old).less(than.cost(s.old)) }
-
-// The longest period and timeout, in seconds, of a startup probe that a search adds with the handler of the liveness probe. Each start waits for
-// its ticks, so it begins with the default period if the one of the liveness probe is longer.
-const (
-	addedPeriod  = 10
-	addedTimeout = 60
-)
+// addedTimeout is the longest timeout, in seconds, of a startup probe that a search adds with the handler of the liveness probe.
+const addedTimeout = 60
 
 // bases returns the settings to begin with: the old one, and the old one with a startup probe.
 func (s *search) bases() []setting {
@@ -154,8 +201,8 @@ func (s *search) bases() []setting {
 	}) {
 		return list
 	}
-	added, like := s.old, s.old[liveness]
-	added[startup] = [fields]int32{delay: 0, period: min(like[period], addedPeriod), timeout: min(like[timeout], addedTimeout), threshold: 1}
+	added := s.old
+	added[startup] = [fields]int32{period: s.old.addedPeriod(), timeout: min(s.old[liveness][timeout], addedTimeout), threshold: 1}
 	return append(list, added)
 }
 
@@ -172,33 +219,16 @@ func (s *search) places(base setting) []place {
 	return list
 }
 
-// fastest returns the setting that keeps the limits with the shortest times, and whether it keeps them. Longer periods, timeouts and delays and higher
-// thresholds make no time shorter. A period of a second with the threshold that suffices exceeds a limit by the least. Only a start after a crash while
-// starting needs a delay.
-func (s *search) fastest(base setting) (setting, bool) {
-	x := base
-	places := s.places(base)
-	for _, p := range places {
-		x.set(p, least[p.field])
-		if p.field == threshold || p.field == delay {
-			x.set(p, s.most(p.field))
-		}
+// most returns a value of a field of a setting that is more than enough for all limits. With the threshold, the probe does not take so long that it counts as
+// none.
+func (s *search) most(x setting, p place) int32 {
+	most := 2*s.longest + 60
+	if p.field != threshold {
+		return min(most, bounds.LongestTime)
 	}
-	if !s.meets(x, s.limits) {
-		return x, false
-	}
-	for _, f := range []field{delay, threshold} {
-		for _, p := range places {
-			if p.field == f {
-				x.set(p, s.lowest(x, p, s.limits))
-			}
-		}
-	}
-	return x, true
+	of := x[p.kind]
+	return max(1, min(most, (int32(bounds.LongestLimit/time.Second)-of[delay])/max(of[period], of[timeout])))
 }
-
-// most returns a value of a field that is more than enough for all limits.
-func (s *search) most(f field) int32 { return min(2*s.longest+60, greatest(f)) }
 
 // lowest returns the least value of a field with which some limits hold. They hold with its value in x.
 func (s *search) lowest(x setting, p place, limits check.Requirements) int32 {
@@ -227,10 +257,10 @@ func (s *search) highest(x setting, p place) int32 {
 }
 
 // subsets returns the sets of n fields to change. A new probe always counts with its period and its threshold.
-func subsets(places []place, n int, base, old setting) [][]place {
-	var must []place
-	if base.has(startup) && !old.has(startup) {
-		must = []place{{startup, period}, {startup, threshold}}
+func subsets(places []place, n int, old setting) [][]place {
+	must := []place{{startup, period}, {startup, threshold}}
+	if old.has(startup) || !slices.Contains(places, must[0]) {
+		must = nil
 	}
 	optional := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return slices.Contains(must, p) })
 	var all [][]place
@@ -269,55 +299,53 @@ func split(subset []place) (solved, free []place) {
 	return solved, free
 }
 
-// try replaces best by a cheaper setting that differs from x in some fields, if there is one.
-func (s *search) try(x setting, free, solved []place, best *setting) {
-	if !s.cheaper(x, *best) || s.hopeless(x, append(slices.Clone(free), solved...)) {
+// try replaces best by a cheaper setting that differs from x in some fields, if there is one. It has a number of changed fields.
+func (s *search) try(x setting, free, solved []place, changed int, best *candidate) {
+	if c := s.candidate(x); !(cost{changed, c.relative}).less(best.cost) {
 		return
 	}
 	if len(free) == 0 {
-		if s.solve(&x, solved) && s.cheaper(x, *best) {
-			*best = x
+		if s.solve(&x, solved) {
+			if c := s.candidate(x); c.less(best.cost) {
+				*best = c
+			}
 		}
 		return
 	}
+	if s.hopeless(x, append(slices.Clone(free), solved...)) {
+		return
+	}
 	p := free[0]
-	upTo := max(s.old.at(p), min(s.longest, 60))
-	if len(free)+len(solved) == 1 && x == s.old { // the only field to change
-		upTo = s.most(p.field)
+	upTo := max(x.at(p), min(s.longest, 60))
+	if len(solved) == 0 || p.field == delay { // the only field, or one that a start after a crash needs
+		upTo = s.most(x, p)
 	}
-	for _, v := range choices(p, x.at(p), upTo) {
-		s.try(x.with(p, v), free[1:], solved, best)
-	}
-}
-
-// choices returns the values of a field to try, up to a value, beginning with those that are the closest to the old one.
-func choices(p place, old, upTo int32) []int32 {
-	var list []int32
-	for v := least[p.field]; v <= upTo; v++ {
-		list = append(list, v)
-	}
-	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(max(a-old, old-a), max(b-old, old-b)) })
-	return list
-}
-
-// hopeless reports whether a setting misses a requirement with the least, the present and the greatest values of some fields, so that it does so with those
-// between.
-func (s *search) hopeless(x setting, of []place) bool {
-	return slices.ContainsFunc(s.require, func(q check.Requirement) bool {
-		ends := []int32{0, -1, bounds.LongestTime}
-		if q.Row.IsLimit() {
-			slices.Reverse(ends)
+	for by := int32(0); by <= max(x.at(p)-least[p.field], upTo-x.at(p)); by++ { // the closest values first
+		if low := x.at(p) - by; low >= least[p.field] {
+			s.try(x.with(p, low), free[1:], solved, changed, best)
 		}
-		return !slices.ContainsFunc(ends, func(end int32) bool {
-			y := x
+		if high := x.at(p) + by; by > 0 && high <= upTo {
+			s.try(x.with(p, high), free[1:], solved, changed, best)
+		}
+	}
+}
+
+// hopeless reports whether a setting misses a requirement whatever some of its fields are, as their least, present and greatest values show.
+func (s *search) hopeless(x setting, of []place) bool {
+	low, high := x, x
+	for _, p := range of {
+		low.set(p, least[p.field])
+		high.set(p, s.most(high, p))
+	}
+	return slices.ContainsFunc(s.require, func(q check.Requirement) bool {
+		return !slices.ContainsFunc([]setting{low, x, high}, func(y setting) bool {
 			for _, p := range of {
 				switch {
-				case p.field == threshold && q.Row.IsLimit():
-					y.set(p, s.most(threshold))
-				case p.field == threshold:
+				case p.field != threshold:
+				case q.Row.IsLimit():
+					y.set(p, s.most(y, p))
+				default:
 					y.set(p, least[threshold])
-				case end >= 0:
-					y.set(p, max(least[p.field], min(end, s.most(p.field))))
 				}
 			}
 			return s.margin(y, q) >= 0
@@ -329,7 +357,7 @@ func (s *search) hopeless(x setting, of []place) bool {
 // old value and with which the times hold.
 func (s *search) solve(x *setting, solved []place) bool {
 	for _, p := range solved {
-		x.set(p, s.most(p.field))
+		x.set(p, s.most(*x, p))
 	}
 	if !s.meets(*x, s.limits) {
 		return false
@@ -348,12 +376,12 @@ func (s *search) solve(x *setting, solved []place) bool {
 	return s.meets(*x, s.require)
 }
 
-// closer goes towards the old setting as long as the requirements hold: the value of no changed field can be one step closer to its
-// old value. A new probe gets fewer failures and less delay.
+// closer goes towards the old setting as long as the requirements hold: no field on which they depend can be one step closer to its old value. A new probe
+// gets fewer failures and less delay.
 func (s *search) closer(x setting) setting {
 	for again := true; again; {
 		again = false
-		for _, p := range x.changes(s.old) {
+		for _, p := range s.places(x) {
 			to := s.old.at(p)
 			if !s.old.has(p.kind) {
 				if to = least[p.field]; p.field == period {

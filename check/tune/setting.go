@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
 )
@@ -38,14 +37,6 @@ var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeout
 
 // least is the smallest value that Kubernetes accepts.
 var least = [fields]int32{0, 1, 1, 1}
-
-// greatest returns the greatest value of a field that tune tries.
-func greatest(f field) int32 {
-	if f == threshold {
-		return math.MaxInt32
-	}
-	return bounds.LongestTime
-}
 
 // place is a field of a probe.
 type place struct {
@@ -125,25 +116,32 @@ type cost struct {
 }
 
 func (c cost) less(d cost) bool {
-	return c.fields < d.fields || c.fields == d.fields && c.relative < d.relative-1e-9
+	return c.fields < d.fields || c.fields == d.fields && c.relative < d.relative-tie/2
 }
 
-func (s setting) cost(old setting) cost {
+// tie is the difference of the relative changes of two settings that cost the same.
+const tie = 1e-6
+
+func (s setting) costs(old setting) cost {
 	var c cost
 	for _, p := range s.changes(old) {
 		c.fields++
-		reference := float64(old.at(p))
-		if !old.has(p.kind) { // a new probe is best like the liveness probe, with as few failures and as little delay as possible
-			reference = float64(old[liveness][p.field])
-			if p.field == threshold || p.field == delay {
-				c.relative += float64(s.at(p)) / 100
-				continue
-			}
+		before := float64(old.at(p))
+		switch {
+		case old.has(p.kind):
+		case p.field == period:
+			before = float64(old.addedPeriod())
+		default: // a new probe is best with as few failures and as little delay as possible
+			c.relative += float64(s.at(p)) / 100
+			continue
 		}
-		c.relative += math.Abs(float64(s.at(p))-reference) / max(1, reference)
+		c.relative += math.Abs(float64(s.at(p))-before) / max(1, before)
 	}
 	return c
 }
+
+// addedPeriod is the best period of a new startup probe: the one of the liveness probe, up to the default. Each start waits for its ticks.
+func (s setting) addedPeriod() int32 { return min(s[liveness][period], 10) }
 
 // relevant are the fields of the probes that a row depends on. A row without a startup probe depends on the liveness probe instead.
 func relevant(s setting, row check.RowID) []place {

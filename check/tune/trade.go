@@ -36,7 +36,7 @@ func (s *search) frontiers(c *Container) {
 		for _, v := range slices.Compact(periods) {
 			x := c.now.with(place{t.kind, period}, v)
 			if at := (place{t.kind, threshold}); x != c.now {
-				x.set(at, s.most(threshold))
+				x.set(at, s.most(x, at))
 				if !s.meets(x, required) {
 					continue
 				}

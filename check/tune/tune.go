@@ -119,19 +119,19 @@ func (x *task) tune(c *Container, o *check.Options) error {
 	if len(c.Contradictions) > 0 {
 		return nil
 	}
-	s := of.search(of.old, x.require)
+	s := of.search(of.implied(x.require...))
 	defer func() { c.Settings = of.settings }()
-	found, _, met := s.find()
-	if !met {
+	found := s.find()
+	if !found.met {
 		c.Contradictions = s.contradictions(x.require)
 		return nil
 	}
-	c.Met, c.old, c.now, c.Changes = true, s.old, found, changed(s.old, found)
+	c.Met, c.old, c.now, c.Changes = true, s.old, found.setting, changed(s.old, found.setting)
 	for _, q := range x.require {
-		c.Margins = append(c.Margins, s.marginOf(found, q))
+		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}
-	c.Wider, c.Costs = s.wider(c), s.costs(found)
-	c.Alternative, c.Note = s.alternative(c, x.require), s.note(found, x.require)
+	c.Wider, c.Costs = s.wider(c), s.costs(c.now)
+	c.Alternative, c.Note = s.alternative(c, x.require), s.note(c.now, x.require)
 	s.frontiers(c)
 	return nil
 }
