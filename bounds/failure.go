@@ -43,7 +43,7 @@ func (c *Container) UntilStopped(m Misfortune) Time {
 	mean := c.AtMiddle()
 	return Time{
 		c.liveness.failure(m).plus(stop, Range{0, c.node.longestWait()}),
-		mean.liveness.meanFailure(m) + mean.preStop(c.spec).Least + mean.node[stopContainer].Least,
+		mean.liveness.failureAt(0.5, m) + mean.preStop(c.spec).Least + mean.node[stopContainer].Least,
 	}
 }
 

@@ -105,10 +105,10 @@ func (p *probe) failure(m Misfortune) Range {
 	return Range{later*max(p.period, took.Least) + took.Least, first + later*max(p.period, took.Greatest) + took.Greatest}
 }
 
-// meanFailure returns the mean of failure over the phases of the misfortune.
-func (p *probe) meanFailure(m Misfortune) time.Duration {
-	took := p.tookDuring(m).middle()
-	return p.period/2 + (p.failures-1)*max(p.period, took) + took
+// failureAt returns the time from a misfortune that begins at some part of a period, from 0 to 1, before the next run, on a node with fixed latencies.
+func (p *probe) failureAt(part float64, m Misfortune) time.Duration {
+	took := p.tookDuring(m).Least
+	return time.Duration(part*float64(p.period)) + (p.failures-1)*max(p.period, took) + took
 }
 
 // lasts returns how long a misfortune of a healthy container may last without as many failures of the probe as its threshold says. The last run that

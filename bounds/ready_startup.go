@@ -52,7 +52,10 @@ func (r readyTiming) after(run startupRun) *readyTiming {
 func (c *Container) startupRuns(r *readyTiming) []startupRun {
 	period, other := c.startup.period, r.period
 	begins, seconds := c.begins(c.startup), c.startup.delayed()
-	if c.afterInit() && c.readiness != nil {
+	switch {
+	case r.sleep: // the worker begins at any time
+		begins.Greatest = begins.Least + period
+	case c.afterInit() && c.readiness != nil:
 		begins.Greatest = begins.Least + period*(other/divisor(period, other))
 	}
 	var list []startupRun

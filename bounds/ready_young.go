@@ -18,8 +18,11 @@ func (c *Container) neverLaterWhenYoung() bool {
 // a run just after its first one.
 func (c *Container) untilLastWhenYoung(r *readyTiming, atOnce bool) (until Range) {
 	r.sleep = true
-	if c.readiness == nil {
-		return c.withOtherSyncs(r, atOnce, c.startedWhenYoung(r, atOnce))
+	switch {
+	case c.readiness == nil && !atOnce && c.startup.lastChance().Greatest > 0:
+		return c.withOtherSyncs(r, atOnce, c.laterAfterConnection(r))
+	case c.readiness == nil: // only the phase of the start against the ticks of the startup probe is another one
+		return c.withOtherSyncs(r, atOnce, c.afterStartup(*r, atOnce))
 	}
 	wakes := r.period - c.begins(c.readiness).Least // the longest time from the start until the first run of the readiness probe
 	r.resyncs = r.resyncs || wakes+r.successes*r.step >= resync
@@ -35,17 +38,6 @@ func (c *Container) untilLastWhenYoung(r *readyTiming, atOnce bool) (until Range
 		}
 	}
 	return c.withOtherSyncs(r, atOnce, until)
-}
-
-// startedWhenYoung returns the time until the sync that shows the success of the startup probe to a container without a readiness probe. The ticks have
-// any phase, so the first run comes up to a period after the sync that shows the start. The sync for its success can wait for a relist, and the status
-// manager can still be at work.
-func (c *Container) startedWhenYoung(r *readyTiming, atOnce bool) Range {
-	done := c.startupWhenYoung(r).plus(r.startup.took)
-	if !atOnce {
-		done = r.startup.took.plus(Range{0, c.stepToSuccess()})
-	}
-	return done.plus(Range{0, r.wait + r.get})
 }
 
 // startupWhenYoung returns the time from the start until the first run of the startup probe.

@@ -17,7 +17,7 @@ func (c *Container) UntilRecovered(start time.Duration) Time {
 	ready := m.readyAgain(start, p.timeout+again.Least)
 	return Time{
 		p.failure(Hang).plus(again, ready, m.node.write()),
-		p.meanFailure(Hang) + again.Least + ready.middle() + m.node.write().Least,
+		p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least,
 	}
 }
 
@@ -36,25 +36,34 @@ func (c *Container) untilKilled() Range {
 const minimumGrace = 2 * time.Second
 
 // readyAgain returns the time from the start of the next instance until the last probe run that it needs has succeeded. The start comes some time after a tick of
-// the liveness probe.
+// the liveness probe. The sync loop can take a result late, and the status manager can still be at work.
 func (c *Container) readyAgain(start, afterTick time.Duration) Range {
-	up := exactly(start)
-	shown := Range{c.rest(false).Least + c.look(), c.rest(false).Greatest + c.look() + c.relistsLater()}
-	if c.startup != nil && !(start == 0 && c.carriesStart(AfterLivenessKill)) {
-		up = c.startedAgain(Range{max(start, shown.Least), max(start, shown.Greatest)}, afterTick)
-	}
+	n := &c.node
+	look := n.lists().Least + n[podSandboxStatus].Least + time.Duration(len(c.pod.Containers)+len(c.pod.InitContainers)+1)*n[containerStatus].Least
+	shown := c.rest(false).plus(Range{look, c.look() + c.relistsLater() + n.lists().Least + n[apiGet].Least})
+	up := Range{max(start, shown.Least), max(start, shown.Greatest)}
 	p := c.readiness
+	atOnce := p == nil || p.delay == 0
+	if carried := start == 0 && atOnce && c.carriesStart(AfterLivenessKill); c.startup != nil && !carried {
+		up = c.startedAgain(up, afterTick)
+	}
 	if p == nil {
-		return Range{max(up.Least, shown.Least), max(up.Greatest, shown.Greatest)}
+		return up
 	}
-	first := Range{max(up.Least, shown.Least), max(up.Greatest, shown.Greatest)}
-	switch seconds := p.delayed(); {
-	case seconds.Greatest > first.Greatest: // at a tick; a sync that shows the start begins them
-		first = Range{max(seconds.Least, first.Least), seconds.Greatest + p.period}
-	case start > 0 && c.startup == nil: // at the next tick
-		first.Greatest += p.period
+	first, seconds := up, p.delayed()
+	if seconds.Greatest > up.Least { // the ticks begin with the syncs that follow
+		resets := Range{up.Least, up.Greatest + 2*n.longestWait()}
+		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, resets)), max(up.Greatest, lastFrom(seconds.Greatest, p.period, resets))}
 	}
-	return first.plus(Range{0, (p.successes - 1) * p.period}, p.answer)
+	if start > 0 && c.startup == nil { // no sync shows that the program is up
+		first.Greatest = max(first.Greatest, up.Greatest+p.period)
+	}
+	later := p.successes - 1
+	syncs := min(later, 2) // that can follow the first run
+	if !atOnce {
+		syncs = 0
+	}
+	return first.plus(Range{(later - syncs) * p.period, later * p.period}, p.answer)
 }
 
 // startedAgain returns the time from the start of the next instance until its startup probe has succeeded: at the first tick from a moment on. The ticks of both
@@ -62,8 +71,7 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 func (c *Container) startedAgain(from Range, afterTick time.Duration) Range {
 	p := c.startup
 	common := divisor(p.period, c.liveness.period)
-	at := func(moment time.Duration) time.Duration {
-		return ceil(max(moment, p.delayed().Greatest)+afterTick, common) - afterTick
-	}
-	return Range{at(from.Least), at(from.Greatest) + p.period - common}.plus(p.answer)
+	at := func(moment time.Duration) time.Duration { return ceil(moment+afterTick, common) - afterTick }
+	first := Range{max(from.Least, p.delayed().Least), max(from.Greatest, p.delayed().Greatest)}
+	return Range{at(first.Least), at(first.Greatest) + p.period - common}.plus(p.answer)
 }

@@ -75,7 +75,7 @@ func (c *Container) Start(which StartCase) Range {
 func (c *Container) freshStart(which StartCase) Range {
 	p := c.killer()
 	shown, seconds := c.shown(which == FirstInstance || which == YoungKubelet), p.delayed()
-	first := Range{max(shown.Least, seconds.Least), max(shown.Greatest, seconds.Greatest) + p.period}
+	first := Range{max(shown.Least, seconds.Least), max(shown.Greatest, seconds.Greatest) + p.step().Greatest}
 	if which == FirstInstance {
 		first = c.firstRun(p)
 	}

@@ -6,7 +6,7 @@ import "time"
 //
 // The sync loop writes a failure of the readiness probe into the status, without a sync (syncLoopIteration in pkg/kubelet/kubelet.go at
 // v1.37.0). If the liveness probe stops the container first, the status shows it in the next sync, once a sync has stopped the container and started
-// its next instance. The mean is that of a container whose liveness probe is not first.
+// its next instance.
 func (c *Container) UntilUnready(m Misfortune) Time {
 	if c.readiness == nil {
 		return Time{Range: never}
@@ -17,15 +17,34 @@ func (c *Container) UntilUnready(m Misfortune) Time {
 		last = until.Greatest - c.readiness.tookDuring(m).Greatest
 		until.Greatest += c.node.lists().Greatest
 	}
-	first := c.liveness.fails(m) && !c.liveness.tooSlow() && c.liveness.failure(m).Least <= until.Greatest
 	if c.liveness.fails(m) && !c.liveness.tooSlow() {
 		until = c.untilRestartShown(m, until, last)
 	}
-	time := Time{Range: until.plus(c.node.write())}
-	if middle := c.AtMiddle(); !first && c.readiness.fails(m) {
-		time.Mean = middle.readiness.meanFailure(m) + middle.node.write().Least
+	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
+}
+
+// meanUnready returns the mean of UntilUnready over the phases of the misfortune against both probes, which can be any, on a node with fixed latencies.
+func (c *Container) meanUnready(m Misfortune) time.Duration {
+	const steps = 16
+	part := func(i int) float64 { return (float64(i) + 0.5) / steps }
+	restart := c.stops(c.spec).plus(c.startsAgain(), c.shownAgain()).Least
+	sum := 0.0
+	for i := range steps {
+		for k := range steps {
+			until := Never
+			if c.readiness.fails(m) {
+				until = c.readiness.failureAt(part(i), m)
+			}
+			if c.liveness.fails(m) {
+				until = min(until, c.liveness.failureAt(part(k), m)+restart)
+			}
+			if until == Never {
+				return 0
+			}
+			sum += float64(until) / (steps * steps)
+		}
 	}
-	return time
+	return time.Duration(sum) + c.node.write().Least
 }
 
 // untilRestartShown returns the time until a container is not ready whose liveness probe can stop it before its readiness probe has failed often enough.

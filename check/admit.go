@@ -15,7 +15,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Admitted is a pod as the API server of a version stores it, with its defaults.
+// Admitted is a pod as the API server of a version stores it, with its defaults, but without its activeDeadlineSeconds: the figures are those of a pod that is
+// not at its deadline.
 type Admitted struct {
 	Pod      *v1.Pod
 	Programs fakeruntime.Pod // of healthy containers
@@ -40,6 +41,7 @@ func Admit(object scenarios.Object, p profile.Profile) (*Admitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	pod.Spec.ActiveDeadlineSeconds = nil
 	return &Admitted{pod, planned[0].Program, p}, nil
 }
 

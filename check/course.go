@@ -27,7 +27,7 @@ func (s *simulation) spec() *v1.Container { return podutil.Find(s.Pod, s.contain
 const oldKubelet = 1337 * time.Millisecond
 
 // run simulates the pod with some rules for the program of the container, up to the first record for which over returns true, at most until a time. The pod is
-// deleted some time after the first start of the container, unless that is 0.
+// deleted some time after the first start of its last container, unless that is 0.
 func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration, over func(*trace.Record) bool) {
 	age := oldKubelet
 	for _, p := range trace.ProbeTypes {
@@ -37,14 +37,14 @@ func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration,
 	}
 	n := node.New(node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
 	defer n.Close()
-	ended := false
+	ended, left := false, len(s.Pod.Spec.InitContainers)+len(s.Pod.Spec.Containers)
 	n.Observe(func(r *trace.Record) {
-		switch {
-		case ended:
-		case deleted > 0 && s.starts(r) && r.Instance == 0:
-			n.At(r.T.Add(deleted), func() { n.DeletePod(s.Pod.Namespace, s.Pod.Name, nil) })
-			over(r)
-		case over(r):
+		if r.Kind == trace.ContainerStarted && r.Instance == 0 {
+			if left--; left == 0 && deleted > 0 {
+				n.At(r.T.Add(deleted), func() { n.DeletePod(s.Pod.Namespace, s.Pod.Name, nil) })
+			}
+		}
+		if !ended && over(r) {
 			ended = true
 			n.Pause()
 		}
@@ -59,11 +59,6 @@ func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration,
 	programs.Containers[s.container] = config
 	n.At(0, func() { n.AddAdmitted(s.Pod, programs) })
 	_ = n.RunUntil(virtual.At(until)) // nothing interrupts it
-}
-
-// starts reports whether a record is of a start of the container.
-func (s *simulation) starts(r *trace.Record) bool {
-	return r.Kind == trace.ContainerStarted && r.Container == s.container
 }
 
 // neverSucceeds returns a record of each probe that runs and never succeeds, although the program is healthy. It is nil if the settings show that all can.
@@ -97,8 +92,8 @@ func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 	return seen
 }
 
-// deletedAfter is how long the container has run when its pod is deleted.
-const deletedAfter = 5 * time.Second
+// deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of the period of a probe.
+const deletedAfter = 31337 * time.Millisecond
 
 // deleted returns what happens to a healthy container after the deletion of its pod, if its program ignores the stop signal.
 func (s *simulation) deleted() Deletion {
@@ -108,7 +103,7 @@ func (s *simulation) deleted() Deletion {
 	until := time.Hour + 2*time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
 	s.run([]fakeruntime.Rule{ignores}, until, deletedAfter, func(r *trace.Record) bool {
 		switch {
-		case s.starts(r):
+		case r.Kind == trace.ContainerStarted && r.Instance == 0:
 			at = r.T.Add(deletedAfter)
 		case r.Container != s.container || r.T < at:
 		case r.Kind == trace.ContainerStopping:
@@ -120,42 +115,4 @@ func (s *simulation) deleted() Deletion {
 		return false
 	})
 	return d
-}
-
-// restartsWithin is the time in which restarts of a container that never comes up are listed.
-const restartsWithin = time.Hour
-
-// restarts returns the times at which the instances of a container start that never comes up, from the first start on.
-func (s *simulation) restarts() []time.Duration {
-	var starts []time.Duration
-	var first virtual.Time
-	s.run(s.neverUp(), restartsWithin, 0, func(r *trace.Record) bool {
-		if s.starts(r) {
-			if r.Instance == 0 {
-				first = r.T
-			}
-			starts = append(starts, r.T.Sub(first))
-		}
-		return false
-	})
-	return starts
-}
-
-// neverUp returns the rules of a program that refuses all probes, and ends when it is stopped, with an exit code after which it restarts.
-func (s *simulation) neverUp() []fakeruntime.Rule {
-	refuse := func(p *v1.Probe) *fakeruntime.Series {
-		if p == nil {
-			return nil
-		}
-		answer := fakeruntime.Answer{Word: fakeruntime.Refuses}
-		if p.Exec != nil {
-			answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
-		}
-		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
-	}
-	spec := s.spec()
-	return []fakeruntime.Rule{
-		{Liveness: refuse(spec.LivenessProbe), Readiness: refuse(spec.ReadinessProbe), Startup: refuse(spec.StartupProbe)},
-		{Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{Code: 1}},
-	}
 }

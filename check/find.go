@@ -93,17 +93,17 @@ func startKilled(s *subject, r *result) []finding {
 	return nil
 }
 
-// formula is the usual formula for the limit of a start.
-func formula(p *v1.Probe) time.Duration {
+// usualFormula is the usual formula for the limit of a start.
+func usualFormula(p *v1.Probe) time.Duration {
 	return time.Duration(int64(p.InitialDelaySeconds)+int64(p.PeriodSeconds)*int64(p.FailureThreshold)) * time.Second
 }
 
 // wrongFormula says what the usual formula gives, if a start that it allows can be killed.
 func wrongFormula(p *v1.Probe, limit bounds.Range) string {
-	if limit.Least >= formula(p) {
+	if limit.Least >= usualFormula(p) {
 		return ""
 	}
-	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(formula(p)))
+	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.", format(usualFormula(p)))
 }
 
 // startIsShort is the time in which many programs do not start.

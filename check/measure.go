@@ -14,6 +14,7 @@ import (
 // result is what is known of a container in one version.
 type result struct {
 	version     string
+	bounds      *bounds.Container // without the probes that can never run
 	rows        map[RowID][]Value
 	deleted     Deletion
 	restarts    []time.Duration
@@ -36,6 +37,7 @@ func (r *result) measure(s *subject) {
 	r.rows = map[RowID][]Value{}
 	r.findings = s.findBroken()
 	s.drop(r.broken())
+	r.bounds = s.Container
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
 	if r.cannotStart = !left || slices.Contains(r.broken(), trace.Startup); r.cannotStart { // without a success of the startup probe, no other probe runs
 		return
@@ -50,7 +52,7 @@ func (r *result) measure(s *subject) {
 	}
 	r.deleted = s.deleted()
 	if len(s.StartCases()) > 2 { // it restarts
-		r.restarts = s.restarts()
+		r.restarts = s.Restarts(restartsWithin)
 	}
 	r.findings = append(r.findings, find(s, r)...)
 }
@@ -67,6 +69,9 @@ func (s *subject) drop(probes []trace.Probe) {
 	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 	s.Admitted = &admitted
 }
+
+// restartsWithin is the time in which restarts of a container that never comes up are listed.
+const restartsWithin = time.Hour
 
 // longestStart is the longest known start of the programs, or 0.
 func (o *Options) longestStart() time.Duration {

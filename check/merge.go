@@ -79,10 +79,15 @@ func (c *Checker) container(found *container) Container {
 			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
 		}
 		if row.limit {
-			out.Limits = append(out.Limits, Limit{row.id, text, Seconds(all.Least), Seconds(all.Greatest), cases})
+			out.Limits = append(out.Limits, Limit{
+				Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Witness: found.rowName(row.id), Cases: cases,
+			})
 			continue
 		}
-		t := Time{row.id, text, Seconds(all.Least), nil, Seconds(all.Greatest), cases}
+		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
+		if row.id != Recover {
+			t.Witness = found.rowName(row.id)
+		}
 		if all.Mean > 0 {
 			t.Mean = new(Seconds(all.Mean))
 		}
@@ -92,6 +97,16 @@ func (c *Checker) container(found *container) Container {
 	c.courses(found, &out)
 	out.Findings = c.findings(found)
 	return out
+}
+
+// formula says how the value of a row that decides comes about, in the version that has it.
+func (c *container) formula(id RowID, all bounds.Range) string {
+	for _, r := range slices.Backward(c.results) {
+		if own := r.all(id); r.err == nil && (id.IsLimit() && own.Least == all.Least || !id.IsLimit() && own.Greatest == all.Greatest) && len(r.rows[id]) > 0 {
+			return formula(r.bounds, id, own)
+		}
+	}
+	return ""
 }
 
 // kill returns when a probe stops a container that never comes up, or nil if none does: after the longest start that always succeeds.
@@ -104,7 +119,7 @@ func (c *container) kill(limits []Limit) *Kill {
 	if killer == nil {
 		killer = c.spec.LivenessProbe
 	}
-	return &Kill{limits[i].Always, Seconds(formula(killer))}
+	return &Kill{limits[i].Always, Seconds(usualFormula(killer))}
 }
 
 // courses sets what the newest version does.

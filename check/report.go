@@ -69,7 +69,11 @@ type Limit struct {
 	Text   string  `json:"text"`
 	Always Seconds `json:"always"` // up to this long it always goes well
 	Never  Seconds `json:"never"`  // longer, it never does
-	Cases  []Range `json:"cases"`  // for each case and version
+	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
+	Formula string `json:"formula,omitempty"`
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Always.
+	Witness string  `json:"-"`
+	Cases   []Range `json:"cases"` // for each case and version
 }
 
 // Time is a row about how long the kubelet takes.
@@ -79,7 +83,11 @@ type Time struct {
 	Best  Seconds  `json:"best"`
 	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
 	Worst Seconds  `json:"worst"`
-	Cases []Range  `json:"cases"`
+	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
+	Formula string `json:"formula,omitempty"`
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Worst. It is empty for Recover.
+	Witness string  `json:"-"`
+	Cases   []Range `json:"cases"`
 }
 
 // Range is the range of a row in one case and one version.

@@ -9,6 +9,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/render"
+	"probesim.dev/check/witness"
 )
 
 // document is the data of the page for the template.
@@ -35,6 +36,7 @@ type section struct {
 	Broken       []string      // requirements that the container does not meet
 	Requirements []requirement // of the workload, in its last section
 	Problem      string        // of the workload, in its last section
+	Shown        []shown
 }
 
 // count is a number of findings of one severity.
@@ -55,7 +57,7 @@ type requirement struct {
 	Command string
 }
 
-func newDocument(r *check.Report) (*document, error) {
+func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 	d := &document{Report: r}
 	if s := r.Start; s != nil {
 		d.Start = check.Clock(s.Least)
@@ -84,6 +86,9 @@ func newDocument(r *check.Report) (*document, error) {
 	}
 	for i, s := range d.Sections {
 		s.ID = fmt.Sprintf("c%d", i+1)
+		if err := s.addShown(r, runs); err != nil {
+			return nil, err
+		}
 	}
 	d.Title = "Probe settings: " + verdict(r)
 	return d, nil

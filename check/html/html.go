@@ -1,6 +1,5 @@
 // Package html writes the report of a check as a self-contained page. For each container with probes it draws the limits and the
-// times on one axis, and lists findings with their commands, requirements with their margins, and the timelines of the runs at both ends of
-// each row.
+// times on one axis, and lists findings with their commands, requirements with their margins, and the formulas of the rows.
 //
 // Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
 package html
@@ -11,6 +10,7 @@ import (
 	"io"
 
 	"probesim.dev/check"
+	"probesim.dev/check/witness"
 	"probesim.dev/internal/printable"
 	pages "probesim.dev/report/html"
 )
@@ -29,10 +29,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(assets, "assets/*.gohtml"))
 
-// Write writes the page. The same report gives the same bytes.
-func Write(w io.Writer, r *check.Report) error {
+// Write writes the page, with the runs that were found for some rows. The same report and runs give the same bytes.
+func Write(w io.Writer, r *check.Report, runs []*witness.Witness) error {
 	style, script := pages.Style()+asset("check.css"), pages.Script(asset("check.js"))
-	d, err := newDocument(r)
+	d, err := newDocument(r, runs)
 	if err != nil {
 		return err
 	}

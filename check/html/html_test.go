@@ -18,7 +18,7 @@ import (
 func write(t *testing.T, r *check.Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Write(&b, r); err != nil {
+	if err := Write(&b, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func Command(f *check.Finding) string {
 		return strings.Join(commands, "; ")
 	}
 	if f.Witness != "" {
-		return witness(f.File, f.Kubernetes, f.Delays, f.Witness)
+		return WitnessCommand(f.File, f.Kubernetes, f.Delays, f.Witness)
 	}
 	words := []string{"probesim run", path(f.File)}
 	for _, app := range f.App {
@@ -42,12 +42,12 @@ func RequirementCommand(v *check.Verification) string {
 	if v.Witness == "" {
 		return ""
 	}
-	return witness(v.File, v.Kubernetes, v.Delays, v.Witness)
+	return WitnessCommand(v.File, v.Kubernetes, v.Delays, v.Witness)
 }
 
-// witness returns the commands that write the witnesses of a file and run some of them.
-func witness(file, kubernetes, nodes, name string) string {
-	return "probesim check " + path(file) + version(kubernetes) + delays(nodes, typical) + " --witness witnesses; probesim run witnesses --run " + simulate.Quote(name)
+// WitnessCommand returns the commands that find a run which shows a row of a file, and run it. An empty version is the newest.
+func WitnessCommand(file, kubernetes, nodes, row string) string {
+	return "probesim check " + path(file) + version(kubernetes) + delays(nodes, typical) + " --witness witnesses --row " + simulate.Quote(row) + "; probesim run witnesses"
 }
 
 // path returns a file as a command takes it.

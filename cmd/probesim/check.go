@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/html"
 	"probesim.dev/check/render"
+	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
@@ -37,6 +39,7 @@ type checkOptions struct {
 	also       []string
 	allowEmpty bool
 	witness    string
+	rows       []string // for witness
 	parallel   int
 }
 
@@ -105,8 +108,8 @@ Exit codes:
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
   # Write scenarios that show each figure or come close, and run one
-  probesim check deployment.yaml --witness witnesses
-  probesim run witnesses/orders-app-start-always-above.yaml
+  probesim check deployment.yaml --witness witnesses --row app/start
+  probesim run witnesses
 
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
@@ -119,7 +122,8 @@ Exit codes:
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
 	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
-	flags.StringVar(&o.witness, "witness", "", "Write scenarios that show both ends of each row, or come close, to this `directory`.")
+	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
+	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
 	return cmd
@@ -229,9 +233,15 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	default:
 		r = c.Report()
 	}
-	err = writeCheck(cmd.OutOrStdout(), r, o.output)
+	var runs []*witness.Witness
+	if o.witness != "" {
+		if runs, err = findWitnesses(cmd.Context(), c, &o, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	err = writeCheck(cmd.OutOrStdout(), r, runs, o.output)
 	for _, also := range o.also {
-		if fileErr := writeCheckFile(r, also); err == nil && fileErr != nil {
+		if fileErr := writeCheckFile(r, runs, also); err == nil && fileErr != nil {
 			err = writeError(fileErr)
 		}
 	}
@@ -263,6 +273,9 @@ func (o *checkOptions) checkTargets(files []check.File) error {
 		case slices.ContainsFunc(files, func(f check.File) bool { return sameFile(f.Name, info) }):
 			return fmt.Errorf("--also: %s is one of the manifests: specify another file", printable.Text(name))
 		}
+	}
+	if (o.witness == "") != (len(o.rows) == 0) {
+		return errors.New("--witness and --row belong together: --row names a row of a container, such as app/start")
 	}
 	if info, err := os.Stat(o.witness); err == nil && !info.IsDir() {
 		return fmt.Errorf("--witness: %s is not a directory", printable.Text(o.witness))
@@ -328,6 +341,55 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	return c, nil
 }
 
+// findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it to a directory, which it creates.
+func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness, error) {
+	var runs []*witness.Witness
+	for _, row := range o.rows {
+		target, err := c.Target(row)
+		if err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("--row: %w", err)}
+		}
+		found, err := witness.Find(ctx, target)
+		switch {
+		case ctx.Err() != nil:
+			return nil, &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
+		case err != nil:
+			return nil, &exitError{exitUsage, err}
+		}
+		runs = append(runs, found)
+	}
+	if err := os.MkdirAll(o.witness, 0o777); err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
+	}
+	var names []string
+	for _, run := range runs {
+		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name, run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
+		for _, f := range run.Files {
+			if err := writeFile(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, true); err != nil {
+				return nil, &exitError{exitUsage, err}
+			}
+			names = append(names, f.Name+".yaml")
+		}
+	}
+	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names), printable.Text(o.witness), quote(o.witness))
+	if others := otherFiles(o.witness, names); len(others) > 0 {
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(o.witness), len(others), few(others))
+	}
+	return runs, nil
+}
+
+// otherFiles returns the YAML files in a directory that are not among some names, such as those of an earlier check.
+func otherFiles(dir string, names []string) []string {
+	entries, _ := os.ReadDir(dir)
+	var others []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".yaml") && !slices.Contains(names, e.Name()) {
+			others = append(others, printable.Text(e.Name()))
+		}
+	}
+	return others
+}
+
 // templateHint says how to render a template of a Helm chart, if an invalid file looks like one.
 func templateHint(command string, files []check.File, err error) string {
 	var invalid scenarios.Errors
@@ -349,7 +411,7 @@ func listed(files []check.File) string {
 	return strings.Join(names, ", ")
 }
 
-func writeCheck(w io.Writer, r *check.Report, format string) error {
+func writeCheck(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
 	switch format {
 	case "json":
 		e := json.NewEncoder(w)
@@ -359,7 +421,7 @@ func writeCheck(w io.Writer, r *check.Report, format string) error {
 	case "markdown":
 		return render.Markdown(safeText(w), r)
 	case "html":
-		return html.Write(w, r)
+		return html.Write(w, r, runs)
 	case "github":
 		if err := writeJobSummary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
 			return err
@@ -372,11 +434,11 @@ func writeCheck(w io.Writer, r *check.Report, format string) error {
 }
 
 // writeCheckFile writes the report to a file, from FORMAT=FILE.
-func writeCheckFile(r *check.Report, also string) error {
+func writeCheckFile(r *check.Report, runs []*witness.Witness, also string) error {
 	format, name, _ := strings.Cut(also, "=")
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeCheck(f, r, format), f.Close())
+	return errors.Join(writeCheck(f, r, runs, format), f.Close())
 }

@@ -13,7 +13,7 @@ for (const button of document.querySelectorAll('.command button')) {
   });
 }
 
-// A number opens the timeline of its run.
+// A number opens its formula, and the timeline of its run if there is one.
 for (const shown of document.querySelectorAll('details.shown')) {
   shown.addEventListener('toggle', () => { if (shown.open && shown.querySelector('figure.chart')) open(shown); });
 }

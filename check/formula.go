@@ -1,0 +1,78 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/trace"
+)
+
+// formula says how the value of a row that decides comes about, with its numbers: Always of a limit, or Worst of a time. docs/limits.md derives the formulas.
+func formula(b *bounds.Container, id RowID, all bounds.Range) string {
+	if id.IsLimit() && all.Least == bounds.Never || !id.IsLimit() && all.Greatest == bounds.Never {
+		return ""
+	}
+	switch id {
+	case Start:
+		return sum(all.Least, "until the first run that counts", periods(killerOf(b)))
+	case Restart, Retry:
+		return fmt.Sprintf("%s: as for start, less the failures before the start that count too", FormatDown(Seconds(all.Least)))
+	case Stall:
+		return sum(all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
+	case Silence:
+		return sum(all.Least, "", periods(b.Probe(trace.Liveness)))
+	case Serving:
+		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Stall).Least == all.Least {
+			return sum(all.Least, "for the last answer in time, of the liveness probe", periods(p))
+		}
+		return sum(all.Least, "for the last answer in time", periods(b.Probe(trace.Readiness)))
+	case Ready:
+		return fmt.Sprintf("%s: until a run of each probe succeeds, at a tick or after a sync, and the API has the status", FormatTime(Seconds(all.Greatest)))
+	case Unready:
+		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Refuse).Least < all.Greatest {
+			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first", FormatTime(Seconds(all.Greatest)))
+		}
+		return sum(all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
+	case Detect:
+		return sum(all.Greatest, "for the last run, the wait for a relist and the stop", periodsAfter(b.Probe(trace.Liveness)))
+	}
+	return fmt.Sprintf("%s: the failures of the liveness probe, the grace period, the next start and its probes", FormatTime(Seconds(all.Greatest)))
+}
+
+func killerOf(b *bounds.Container) *v1.Probe {
+	if p := b.Probe(trace.Startup); p != nil {
+		return p
+	}
+	return b.Probe(trace.Liveness)
+}
+
+// term is a number of periods of a probe.
+type term struct {
+	text  string
+	value time.Duration
+}
+
+// periods are those from the first run that the threshold needs to the last one.
+func periods(p *v1.Probe) term {
+	period := time.Duration(p.PeriodSeconds) * time.Second
+	return term{fmt.Sprintf("(failureThreshold - 1) x periodSeconds = %d x %ds", p.FailureThreshold-1, p.PeriodSeconds), time.Duration(p.FailureThreshold-1) * period}
+}
+
+// periodsAfter are those from a moment just after a run.
+func periodsAfter(p *v1.Probe) term {
+	period := time.Duration(p.PeriodSeconds) * time.Second
+	return term{fmt.Sprintf("failureThreshold x periodSeconds = %d x %ds", p.FailureThreshold, p.PeriodSeconds), time.Duration(p.FailureThreshold) * period}
+}
+
+// sum writes a value as the sum of some periods and the rest. Runs that last longer than their period make the rest longer.
+func sum(value time.Duration, rest string, t term) string {
+	text := FormatDown(Seconds(value)) + " = " + t.text
+	if left := value - t.value; left.Abs() >= time.Millisecond && rest != "" {
+		text += strings.Replace(fmt.Sprintf(" + %s %s", FormatUp(Seconds(left.Abs())), rest), "+", map[bool]string{true: "-", false: "+"}[left < 0], 1)
+	}
+	return text
+}
