@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"probesim.dev/bounds"
@@ -110,7 +111,7 @@ func (s *search) fastest(base setting) (setting, bool) {
 		return x, false
 	}
 	for _, p := range needed {
-		x.set(p, s.lowest(x, p, s.limits))
+		x.set(p, s.lowest(x, p))
 	}
 	return x, true
 }
@@ -219,41 +220,38 @@ func (s *search) places(base setting) []place {
 	return list
 }
 
-// most returns a value of a field of a setting that is more than enough for all limits. With the threshold, the probe does not take so long that it counts as
-// none.
+// most returns a value of a field of a setting that is more than enough for all limits. No threshold helps a start after a crash while starting, not even
+// one so high that the probe counts as none.
 func (s *search) most(x setting, p place) int32 {
-	most := 2*s.longest + 60
-	if p.field != threshold {
+	most, of := 2*s.longest+60, x[p.kind]
+	switch {
+	case p.field != threshold:
 		return min(most, bounds.LongestTime)
+	case slices.ContainsFunc(s.limits, func(q check.Requirement) bool { return q.Row == check.Retry }):
+		return max(1, min(most, (int32(bounds.LongestLimit/time.Second)-of[delay])/max(of[period], of[timeout])))
 	}
-	of := x[p.kind]
-	return max(1, min(most, (int32(bounds.LongestLimit/time.Second)-of[delay])/max(of[period], of[timeout])))
+	return most
 }
 
-// lowest returns the least value of a field with which some limits hold. They hold with its value in x.
-func (s *search) lowest(x setting, p place, limits check.Requirements) int32 {
-	low, high := least[p.field], x.at(p)
-	for low < high {
-		if middle := low + (high-low)/2; s.meets(x.with(p, middle), limits) {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return high
+// lowest returns the least value of a field with which the limits hold. They hold with its value in x.
+func (s *search) lowest(x setting, p place) int32 {
+	low := least[p.field]
+	return low + int32(sort.Search(int(x.at(p)-low), func(i int) bool { return s.meets(x.with(p, low+int32(i)), s.limits) }))
 }
 
-// highest returns the greatest value of a field, up to its old one, with which the times hold. They hold with its value in x.
-func (s *search) highest(x setting, p place) int32 {
-	low, high := x.at(p), s.old.at(p)
-	for low < high {
-		if middle := high - (high-low)/2; s.meets(x.with(p, middle), s.times) {
-			low = middle
-		} else {
-			high = middle - 1
+// nearest returns the value of a field between its old one and the one in x, with which the requirements hold, that is the closest to the old one: a step
+// closer, they do not. A new probe is best with few failures, little delay and its period in x.
+func (s *search) nearest(x setting, p place) int32 {
+	old, step := s.old.at(p), int32(1)
+	if !s.old.has(p.kind) {
+		if old = least[p.field]; p.field == period {
+			return x.at(p)
 		}
 	}
-	return low
+	if x.at(p) < old {
+		step = -1
+	}
+	return old + step*int32(sort.Search(int(step*(x.at(p)-old)), func(i int) bool { return s.meets(x.with(p, old+step*int32(i)), s.require) }))
 }
 
 // subsets returns the sets of n fields to change. A new probe always counts with its period and its threshold.
@@ -281,11 +279,12 @@ func subsets(places []place, n int, old setting) [][]place {
 }
 
 // split divides fields into those whose value follows from the requirements, at most one for each probe, and those to try values of. A row with one more
-// failure is never smaller, so a threshold follows. A time follows only if it is not alone.
+// failure is never smaller, so a threshold follows. The rows do not always grow with a time, so it follows only if there are many to
+// try.
 func split(subset []place) (solved, free []place) {
 	for k := range kinds {
 		for _, f := range []field{threshold, delay, period, timeout} {
-			if p := (place{k, f}); slices.Contains(subset, p) && (f == threshold || len(subset) > 1) {
+			if p := (place{k, f}); slices.Contains(subset, p) && (f == threshold || len(subset) > 2) {
 				solved = append(solved, p)
 				break
 			}
@@ -330,15 +329,19 @@ func (s *search) try(x setting, free, solved []place, changed int, best *candida
 	}
 }
 
-// hopeless reports whether a setting misses a requirement whatever some of its fields are, as their least, present and greatest values show.
+// hopeless reports whether a setting misses a requirement whatever some of its fields are, as their least, present and greatest values show. With a short period,
+// a startup probe soon corrects that the kubelet has carried over the start of the instance before.
 func (s *search) hopeless(x setting, of []place) bool {
-	low, high := x, x
+	low, often, high := x, x, x
 	for _, p := range of {
 		low.set(p, least[p.field])
 		high.set(p, s.most(high, p))
+		if often.set(p, high.at(p)); p.field == period {
+			often.set(p, least[period])
+		}
 	}
 	return slices.ContainsFunc(s.require, func(q check.Requirement) bool {
-		return !slices.ContainsFunc([]setting{low, x, high}, func(y setting) bool {
+		return !slices.ContainsFunc([]setting{low, x, often, high}, func(y setting) bool {
 			for _, p := range of {
 				switch {
 				case p.field != threshold:
@@ -363,34 +366,23 @@ func (s *search) solve(x *setting, solved []place) bool {
 		return false
 	}
 	for _, p := range solved {
-		x.set(p, s.lowest(*x, p, s.limits))
+		x.set(p, s.lowest(*x, p))
 	}
 	if !s.meets(*x, s.times) {
 		return false
 	}
 	for _, p := range solved {
-		if s.old.has(p.kind) && x.at(p) < s.old.at(p) {
-			x.set(p, s.highest(*x, p))
-		}
+		x.set(p, s.nearest(*x, p))
 	}
-	return s.meets(*x, s.require)
+	return true
 }
 
-// closer goes towards the old setting as long as the requirements hold: no field on which they depend can be one step closer to its old value. A new probe
-// gets fewer failures and less delay.
+// closer goes towards the old setting as long as the requirements hold: no field on which they depend can be one step closer to its old value.
 func (s *search) closer(x setting) setting {
-	for again := true; again; {
-		again = false
+	for before := (setting{}); x != before; {
+		before = x
 		for _, p := range s.places(x) {
-			to := s.old.at(p)
-			if !s.old.has(p.kind) {
-				if to = least[p.field]; p.field == period {
-					continue
-				}
-			}
-			if y := x.with(p, x.at(p)+int32(cmp.Compare(to, x.at(p)))); y != x && s.meets(y, s.require) {
-				x, again = y, true
-			}
+			x.set(p, s.nearest(x, p))
 		}
 	}
 	return x

@@ -37,10 +37,10 @@ func (s *search) frontiers(c *Container) {
 			x := c.now.with(place{t.kind, period}, v)
 			if at := (place{t.kind, threshold}); x != c.now {
 				x.set(at, s.most(x, at))
-				if !s.meets(x, required) {
+				if !s.meets(x, s.limits) {
 					continue
 				}
-				x.set(at, s.lowest(x, at, required))
+				x.set(at, s.lowest(x, at))
 			}
 			f.Settings = append(f.Settings, FrontierPoint{
 				Period: v, Timeout: x[t.kind][timeout], Threshold: x[t.kind][threshold], PerMinute: 60 / float64(v),

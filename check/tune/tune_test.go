@@ -2,47 +2,16 @@ package tune_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
-
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
-	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
 )
-
-// group has the rows that depend on one probe, and the ranges of the durations to require, in tenths of a second.
-type group struct {
-	probe       string
-	limit, time check.RowID
-}
-
-var groups = []group{
-	{"startup", check.Start, check.Ready},
-	{"liveness", check.Stall, check.Detect},
-	{"readiness", check.Serving, check.Unready},
-}
-
-// manifest returns a Pod with a liveness probe, and another probe.
-func manifest(kind string, period, timeout, threshold int) string {
-	text := func(kind string, period, timeout, threshold int) string {
-		return fmt.Sprintf("    %sProbe: {grpc: {port: 80}, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d}\n", kind, period, timeout, threshold)
-	}
-	probes := text(kind, period, timeout, threshold)
-	if kind == "readiness" {
-		probes += text("liveness", 10, 1, 10)
-	}
-	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" + probes
-}
 
 func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Report {
 	x, err := tune.New([]check.File{f}, o)
@@ -59,37 +28,6 @@ func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Re
 		t.Fatal(r.Workloads[0].Problem)
 	}
 	return r
-}
-
-// Settings that tune returns meet the requirements by a full check, and none of their neighbors towards the old setting does. Where
-// tune finds none, a search over all small settings finds none either.
-func TestPropertyTunedSettingsMeetRequirements(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom(groups).Draw(t, "group")
-		f := check.File{Name: "web.yaml", Data: []byte(manifest(g.probe,
-			rapid.IntRange(1, 3).Draw(t, "periodSeconds"), rapid.IntRange(1, 2).Draw(t, "timeoutSeconds"), rapid.IntRange(1, 4).Draw(t, "failureThreshold")))}
-		text := fmt.Sprintf("%s>=%dms", g.limit, 100*rapid.IntRange(1, 90).Draw(t, "limit"))
-		if rapid.IntRange(0, 3).Draw(t, "both") > 0 {
-			text += fmt.Sprintf(", %s<=%dms", g.time, 100*rapid.IntRange(5, 110).Draw(t, "time"))
-		}
-		require, err := check.ParseRequirements(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := tuned(t, f, check.Options{Require: require})
-		c := r.Workloads[0].Containers[0]
-		switch {
-		case r.Met():
-			meets(t, r, f, require)
-			if len(c.Changes) > 0 {
-				neighbors(t, f, c.Changes, require)
-			}
-		case len(c.Contradictions) == 0:
-			t.Fatalf("%s%s: no setting, and no contradiction", f.Data, text)
-		default:
-			bruteForce(t, f, g, require)
-		}
-	})
 }
 
 // Some settings that meet requirements differ in a field that a probe seldom needs, or in another probe.
@@ -261,102 +199,3 @@ func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check
 	}
 	return c.Report()
 }
-
-// meets checks that the changed file meets the requirements.
-func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
-	edited, _, err := r.Edit(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := checked(t, check.File{Name: f.Name, Data: edited}, check.Options{Require: require}); got.Problems() || !got.Met() {
-		t.Fatalf("%s%s: the check finds %+v", edited, require, got.Workloads[0].Requirements)
-	}
-}
-
-// holds reports whether the container of a pod meets requirements.
-func holds(t *rapid.T, pod *v1.Pod, require check.Requirements) bool {
-	admitted, err := check.Admit(pod, profile.Newest())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := admitted.Bounds("app", fakeruntime.Delays{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, q := range require {
-		values := check.Values(b, q.Row, 0)
-		if len(values) == 0 {
-			continue
-		}
-		if margin, _ := q.Margin(values); margin < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// pod returns the pod of a file.
-func pod(t *rapid.T, f check.File) *v1.Pod {
-	m, err := scenarios.ReadManifest(f.Name, f.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m.Workloads[0].Pod
-}
-
-// probe returns a probe of a container by the name of its type.
-func probe(c *v1.Container, kind string) *v1.Probe {
-	return map[string]*v1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe}[kind]
-}
-
-// field returns a field such as livenessProbe.periodSeconds.
-func field(c *v1.Container, path string) *int32 {
-	kind, name, _ := strings.Cut(path, "Probe.")
-	p := probe(c, kind)
-	return map[string]*int32{"initialDelaySeconds": &p.InitialDelaySeconds, "periodSeconds": &p.PeriodSeconds, "timeoutSeconds": &p.TimeoutSeconds, "failureThreshold": &p.FailureThreshold}[name]
-}
-
-// neighbors checks that no setting meets the requirements that differs from the new one by one step towards the old one.
-func neighbors(t *rapid.T, f check.File, changes []tune.Change, require check.Requirements) {
-	if slices.ContainsFunc(changes, func(c tune.Change) bool { return c.Before == nil }) {
-		return // a new probe has no old values
-	}
-	for _, back := range changes {
-		p := pod(t, f)
-		for _, c := range changes {
-			at := field(&p.Spec.Containers[0], c.Field)
-			*at = c.After
-			if c.Field != back.Field {
-				continue
-			}
-			if *c.Before > c.After {
-				*at++
-			} else {
-				*at--
-			}
-		}
-		if holds(t, p, require) {
-			t.Fatalf("%s%s: with %+v, one step back in %s also meets the requirements", f.Data, require, changes, back.Field)
-		}
-	}
-}
-
-// bruteForce checks that none of many small settings of a probe meets the requirements.
-func bruteForce(t *rapid.T, f check.File, g group, require check.Requirements) {
-	p := pod(t, f)
-	at := probe(&p.Spec.Containers[0], g.probe)
-	for at.PeriodSeconds = 1; at.PeriodSeconds <= 4; at.PeriodSeconds++ {
-		for at.TimeoutSeconds = 1; at.TimeoutSeconds <= 3; at.TimeoutSeconds++ {
-			for at.FailureThreshold = 1; at.FailureThreshold <= 11; at.FailureThreshold++ {
-				if holds(t, p, require) {
-					t.Fatalf("%s%s: period %d, timeout %d, threshold %d meets the requirements, and tune finds nothing",
-						f.Data, require, at.PeriodSeconds, at.TimeoutSeconds, at.FailureThreshold)
-				}
-			}
-		}
-	}
-}
-
-// Each run draws the same requirements, unless the flags say otherwise. A requirement takes seconds.
-var _ = flag.Set("rapid.seed", "1")
-var _ = flag.Set("rapid.checks", "3")
