@@ -28,6 +28,8 @@ func (c *Container) UntilReady(atOnce bool) Time {
 	switch {
 	case r.startup != nil && !atOnce && c.startup.lastChance().Greatest > 0:
 		until = c.laterAfterConnection(&r)
+	case c.manyPhases():
+		return Time{c.untilLastWhenYoung(&r, atOnce).plus(r.untilWritten()), c.meanReady(atOnce)}
 	case r.startup != nil:
 		until = c.afterStartup(r, atOnce)
 	case atOnce:

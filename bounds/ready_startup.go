@@ -33,6 +33,15 @@ func (c *Container) afterStartup(r readyTiming, atOnce bool) Range {
 	return until
 }
 
+// manyPhases reports whether the start has so many phases against the ticks of both probes that the bounds take any phase instead.
+func (c *Container) manyPhases() bool {
+	if !c.afterInit() || c.startup == nil || c.readiness == nil {
+		return false
+	}
+	period, other := c.startup.period, c.readiness.period
+	return other/divisor(period, other)*max(1, c.readiness.delay/period) > 2000
+}
+
 // laterAfterConnection is afterStartup for a program that comes up later, if a run of the startup probe can succeed at any time, because it connects
 // more than once. The readiness probe then runs at its next tick after a sync at the latest, once its initialDelaySeconds is over.
 func (c *Container) laterAfterConnection(r *readyTiming) Range {
@@ -156,17 +165,21 @@ func (r *readyTiming) relisted(moment, lists time.Duration) latest {
 		return sync
 	}
 	relists := r.relist() // from the one that shows the start until the sync
-	for n := time.Duration(1); ; n++ {
-		left, more := moment-u.shown.Least-n*time.Second, n-lists
+	// The more relists there are, the shorter their lists are. The time is the longest where the lists just need not be shorter.
+	within := moment - u.shown.Least
+	most := (within + lists*r.lists.Greatest) / r.relist()
+	for n := max(1, most-2); n <= most+2; n++ {
+		left, more := within-n*time.Second, n-lists
 		each := r.lists.Greatest
-		switch {
-		case left < more*r.lists.Least:
-			return sync.min(latest{u.shown.Greatest + relists, r.shown.Greatest + relists})
-		case more > 0:
+		if left < more*r.lists.Least {
+			break
+		}
+		if more > 0 {
 			each = min(each, left/more)
 		}
 		relists = max(relists, (n+1)*(time.Second+each))
 	}
+	return sync.min(latest{u.shown.Greatest + relists, r.shown.Greatest + relists})
 }
 
 // relist is the longest time from the end of a relist to that of the next one.

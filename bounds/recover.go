@@ -61,7 +61,7 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 	later := p.successes - 1
 	syncs := min(later, 2) // that can follow the first run
 	if !atOnce {
-		syncs = 0
+		syncs = min(later, 1)
 	}
 	return first.plus(Range{(later - syncs) * p.period, later * p.period}, p.answer)
 }

@@ -9,40 +9,53 @@ import (
 	"testing"
 
 	"probesim.dev/check"
-	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
 )
 
-// BenchmarkTenWorkloads checks ten workloads of well-known charts on typical nodes, on as many cores as -cpu allows.
-func BenchmarkTenWorkloads(b *testing.B) {
-	const workloads = 10
+// BenchmarkOneContainer checks a pod with a container with three probes on typical nodes.
+func BenchmarkOneContainer(b *testing.B) {
+	benchmark(b, []check.File{{Name: "web.yaml", Data: []byte(pod(`
+startupProbe: {httpGet: {path: /up, port: 80}, periodSeconds: 5, failureThreshold: 12}
+livenessProbe: {httpGet: {path: /live, port: 80}}
+readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5}`))}})
+}
+
+// BenchmarkTenWorkloads checks ten workloads of well-known charts.
+func BenchmarkTenWorkloads(b *testing.B) { benchmark(b, charts(b, 10)) }
+
+// BenchmarkManifests checks 2,000 manifests.
+func BenchmarkManifests(b *testing.B) {
+	of := charts(b, 1<<30)
+	var files []check.File
+	for len(files) < 2000 {
+		files = append(files, of[len(files)%len(of)])
+	}
+	benchmark(b, files)
+}
+
+// charts returns the files with the first workloads of the charts of the library.
+func charts(b *testing.B, workloads int) []check.File {
 	names, err := filepath.Glob("../scenarios/library/manifests/charts/*.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
 	var files []check.File
-	found := 0
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}
-		file := check.File{Name: name, Data: data}
-		files = append(files, file)
-		if err := check.EachWorkload([]check.File{file}, func(check.File, *scenarios.Workload) scenarios.Errors { found++; return nil }); err != nil {
-			b.Fatal(err)
-		}
-		if found >= workloads {
+		files = append(files, check.File{Name: name, Data: data})
+		if c, err := check.New(files, check.Options{}); err == nil && c.Workloads() >= workloads {
 			break
 		}
 	}
-	delays, _ := fakeruntime.DelaySet("typical")
-	// As in the command, which has no memory profiler.
-	defer runtime.KeepAlive(make([]byte, 40_000_000))
-	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
-	runtime.MemProfileRate = 0
+	return files
+}
+
+// benchmark checks files on typical nodes, on as many cores as -cpu allows.
+func benchmark(b *testing.B, files []check.File) {
 	for b.Loop() {
-		c, err := check.New(files, check.Options{Nodes: delays})
+		c, err := check.New(files, check.Options{Nodes: typical})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -62,7 +75,7 @@ func BenchmarkTenWorkloads(b *testing.B) {
 			})
 		}
 		group.Wait()
+		c.Report()
 		b.ReportMetric(float64(c.Tasks()), "containers")
-		b.ReportMetric(float64(c.Workloads()), "workloads")
 	}
 }

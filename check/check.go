@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -109,8 +108,12 @@ func New(files []File, o Options) (*Checker, error) {
 	}
 	c := &Checker{options: o}
 	err := EachWorkload(files, c.add)
+	inFile := map[string]int{}
 	for _, w := range c.workloads {
-		w.several = slices.ContainsFunc(c.workloads, func(o *workload) bool { return o != w && o.file == w.file })
+		inFile[w.file]++
+	}
+	for _, w := range c.workloads {
+		w.several = inFile[w.file] > 1
 	}
 	return c, err
 }

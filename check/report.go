@@ -72,7 +72,7 @@ type Limit struct {
 	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
 	Formula string `json:"formula,omitempty"`
 	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Always.
-	Witness string  `json:"-"`
+	Witness string  `json:"witness,omitempty"`
 	Cases   []Range `json:"cases"` // for each case and version
 }
 
@@ -86,7 +86,7 @@ type Time struct {
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
 	Formula string `json:"formula,omitempty"`
 	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Worst. It is empty for Recover.
-	Witness string  `json:"-"`
+	Witness string  `json:"witness,omitempty"`
 	Cases   []Range `json:"cases"`
 }
 

@@ -12,6 +12,9 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/check/witness"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // write returns the page of a report.
@@ -37,7 +40,7 @@ func sample(text string) *check.Report {
 				{Case: "first start", Kubernetes: text, Least: s(50), Greatest: s(55)},
 				{Case: "first start", Kubernetes: "v2", Least: s(50), Greatest: s(55)},
 				{Case: "first start on a young kubelet", Kubernetes: text, Least: s(52), Greatest: s(60)},
-			}},
+			}, Formula: "10 x 5s " + text, Witness: "app/start"},
 			{Row: check.Stall, Text: "survives a stall of up to", Always: none, Never: none},
 		},
 		Times: []check.Time{
@@ -204,8 +207,8 @@ func TestParts(t *testing.T) {
 			t.Errorf("the page does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "Copy</button>"); n != 2 {
-		t.Errorf("%d commands to copy, want 2", n)
+	if n := strings.Count(page, "Copy</button>"); n != 3 {
+		t.Errorf("%d commands to copy, want 3", n)
 	}
 	// A requirement that is not met belongs to the container that decides.
 	rows := strings.Split(page, "<tr><td>")
@@ -214,14 +217,27 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNumberLinksToItsRun checks that the number at the end of a row links to the run that has it, and that other numbers do not.
-func TestNumberLinksToItsRun(t *testing.T) {
-	page := write(t, sample("name"))
-	if !strings.Contains(page, `<a href="#c1r1" title="Show the run">1m00.0s</a>`) || !strings.Contains(page, `<details class="shown" id="c1r1">`) {
-		t.Error("the number does not link to its run")
+// TestNumberLinksToItsFormula checks that the number that decides links to its formula, with the command that finds a run or with the timeline of the run that was
+// found.
+func TestNumberLinksToItsFormula(t *testing.T) {
+	r := sample("name")
+	page := write(t, r)
+	for _, want := range []string{
+		`<a href="#c1r1" title="Show the formula">50.0s</a>`, `<details class="shown" id="c1r1">`, "10 x 5s",
+		"<code>probesim check name --delays name --witness witnesses --row app/start; probesim run witnesses</code>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
 	}
-	if n := strings.Count(page, `title="Show the run"`); n != 1 {
-		t.Errorf("%d numbers link to runs", n)
+	var b strings.Builder
+	run := &witness.Witness{Target: &check.Target{Name: "app/start", Row: check.Start, Admitted: &check.Admitted{}}, Value: 51 * time.Second, Happens: "the container is stopped",
+		Until: virtual.At(70 * time.Second), Records: []trace.Record{{Step: 1, Kind: trace.ContainerStarted, Pod: "web", Container: "app"}}}
+	if err := Write(&b, r, []*witness.Witness{run}); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.String(); !strings.Contains(page, "The closest run that was found") || strings.Contains(page, "--row app/start") {
+		t.Error("the page does not have the timeline of the run")
 	}
 }
 

@@ -144,10 +144,10 @@ type Fact struct{ Name, Text string }
 func Facts(c *check.Container) []Fact {
 	var list []Fact
 	if c.Kill != nil {
-		list = append(list, Fact{"never comes up: killed from", c.Kill.String()})
+		list = append(list, Fact{"stuck start: killed at the earliest after", c.Kill.String()})
 	}
 	if text := starts(c.Restarts); text != "" {
-		list = append(list, Fact{"never comes up: starts at", text})
+		list = append(list, Fact{"stuck start: starts at", text})
 	}
 	if c.StartShare != nil {
 		list = append(list, Fact{"share of starts that come up", check.Percent(*c.StartShare)})

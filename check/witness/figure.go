@@ -137,7 +137,7 @@ func event(name string, m bounds.Misfortune, needs trace.Probe, happens string, 
 		Name: name, Needs: needs, happens: happens, expect: expect,
 		draw: func(s *Subject, p *Phases) (Case, bool) {
 			c := s.node(p)
-			from, repeat := s.startsWithin()+s.settles(), 10*time.Minute // the phases of the probes against each other change with the time
+			from, repeat := s.startsWithin()+s.settles(), 150*time.Second // the phases of the probes against each other change with the time
 			c.Event = p.in("event", from, from+repeat)
 			c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, From: c.Event, Misfortune: m}}
 			return c, true

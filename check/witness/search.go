@@ -29,13 +29,13 @@ type Witness struct {
 
 // effort limits a search: the virtual time of its runs, each with some more for its own cost. It takes about two seconds.
 const (
-	effort  = 60 * time.Hour
+	effort  = 12 * time.Hour
 	ownCost = 2 * time.Minute
-	most    = 900 // cases
+	most    = 500 // cases
 )
 
 // closeEnough is how close a run is to an end that needs no closer one.
-const closeEnough = time.Millisecond
+const closeEnough = 10 * time.Millisecond
 
 // Find searches for the run closest to the end of a row that decides: the value of a limit up to which all goes well, or the worst value of a time. The error says
 // that nothing reaches the end, or that no run was found, or it is that of the context.
