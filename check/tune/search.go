@@ -255,25 +255,21 @@ func (s *search) nearest(x setting, p place) int32 {
 }
 
 // subsets returns the sets of n fields to change. A new probe always counts with its period and its threshold.
-func subsets(places []place, n int, old setting) [][]place {
-	must := []place{{startup, period}, {startup, threshold}}
-	if old.has(startup) || !slices.Contains(places, must[0]) {
-		must = nil
-	}
-	optional := slices.DeleteFunc(slices.Clone(places), func(p place) bool { return slices.Contains(must, p) })
-	var all [][]place
-	var choose func(from int, chosen []place)
-	choose = func(from int, chosen []place) {
-		if len(chosen) == n {
-			all = append(all, slices.Clone(chosen))
-			return
+func subsets(places []place, n int, old setting) (all [][]place) {
+	for bit := range 1 << len(places) {
+		var set []place
+		for i, p := range places {
+			added := p.kind == startup && !old.has(startup) && (p.field == period || p.field == threshold)
+			if bit>>i&1 > 0 {
+				set = append(set, p)
+			} else if added {
+				set = nil
+				break
+			}
 		}
-		for i := from; i < len(optional); i++ {
-			choose(i+1, append(chosen, optional[i]))
+		if len(set) == n {
+			all = append(all, set)
 		}
-	}
-	if len(must) <= n {
-		choose(0, must)
 	}
 	return all
 }

@@ -50,7 +50,7 @@ func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
 	}
 	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Requirements: texts(require), Containers: []Container{}, template: w.Template}
 	left := slices.Clone(require)
-	for _, spec := range containers(w.Pod) {
+	for spec := range podutil.Containers(&w.Pod.Spec) {
 		without := func(q check.Requirement) bool { return !decides(settingOf(spec), q.Row) }
 		own := slices.DeleteFunc(slices.Clone(require), without)
 		if len(own) == 0 {
@@ -64,20 +64,6 @@ func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
 	added.Impossible = texts(left)
 	t.report.Workloads = append(t.report.Workloads, added)
 	return nil
-}
-
-// containers returns the containers that can have probes.
-func containers(pod *v1.Pod) []*v1.Container {
-	var list []*v1.Container
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; podutil.IsRestartableInitContainer(c) {
-			list = append(list, c)
-		}
-	}
-	for i := range pod.Spec.Containers {
-		list = append(list, &pod.Spec.Containers[i])
-	}
-	return list
 }
 
 // decides reports whether a container has a probe without which it has no value of a row.
@@ -126,7 +112,10 @@ func (x *task) tune(c *Container, o *check.Options) error {
 		c.Contradictions = s.contradictions(x.require)
 		return nil
 	}
-	c.Met, c.old, c.now, c.Changes = true, s.old, found.setting, changed(s.old, found.setting)
+	c.Met, c.now, c.Changes = true, found.setting, changed(s.old, found.setting)
+	if !s.old.has(startup) {
+		c.added = c.now.probe(startup, nil, x.spec.LivenessProbe)
+	}
 	for _, q := range x.require {
 		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}

@@ -142,7 +142,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		return e.Encode(r)
 	case "patch":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return r.Patch(safeText(w), files)
+		return r.Patch(safeText(w))
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
 		return editManifests(w, cmd.ErrOrStderr(), files, r)
