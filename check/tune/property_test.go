@@ -174,8 +174,8 @@ func (x *tried) others(found tune.Container) {
 		}
 		relative += x.relative(value{c.Field, c.After})
 	}
-	// A liveness probe that stops the container sooner also takes it out of its Service. It is no setting for that.
-	byStop := slices.ContainsFunc(x.require, func(q check.Requirement) bool { return q.Row == check.Unready })
+	// A liveness probe that stops the container sooner also takes it out of its Service, and leaves no time to come up later. It is no setting for that.
+	byStop := slices.ContainsFunc(x.require, func(q check.Requirement) bool { return q.Row == check.Unready || q.Row == check.Ready })
 	var list []value
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		for _, name := range []string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"} {

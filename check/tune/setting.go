@@ -159,7 +159,7 @@ func relevant(s setting, row check.RowID) []place {
 			list = append(list, place{startup, delay})
 		}
 		if killer == startup && row == check.Restart {
-			list = append(list, place{liveness, threshold}, place{liveness, period})
+			list = append(list, runs(liveness)...)
 		}
 	case check.Stall, check.Silence, check.Detect:
 		list = runs(liveness)
