@@ -18,12 +18,16 @@ type search struct {
 	limits  check.Requirements // of them, each sort
 	times   check.Requirements
 	longest int32 // the longest time that a requirement names, in seconds
+	retry   int32 // the one for a start after a crash while starting, or 0
 }
 
 func (s *subject) search(require check.Requirements) *search {
 	one := &search{subject: s, require: require}
 	for _, q := range require {
-		one.longest = max(one.longest, int32(math.Ceil(q.Duration.Seconds())))
+		least := int32(math.Ceil(q.Duration.Seconds()))
+		if one.longest = max(one.longest, least); q.Row == check.Retry {
+			one.retry = least
+		}
 	}
 	one.limits, one.times = sorted(require)
 	return one
@@ -94,26 +98,31 @@ func (s *search) cheaper(x, than setting) bool { return x.costs(s.old).less(than
 
 // fastest returns the setting that keeps the limits with the shortest times, and whether it keeps them. Longer periods and delays and higher thresholds make
 // no time shorter, and a period of a second with the threshold that suffices exceeds a limit by the least. Only a start after a crash while starting needs a
-// delay. A timeout takes as much time as a failure more, but for a readiness probe that the program refuses.
-func (s *search) fastest(base setting) (setting, bool) {
-	x := base
+// delay. A readiness probe can also have a longer timeout: it ends no run that the program refuses, but those of gRPC.
+func (s *search) fastest(base setting) (best setting, limits bool) {
 	places := s.places(base)
-	for _, p := range places {
-		x.set(p, least[p.field])
+	for i, last := range [][]field{{threshold, timeout}, {timeout, threshold}} {
+		x := base
+		for _, p := range places {
+			x.set(p, least[p.field])
+		}
+		needed := slices.DeleteFunc([]place{
+			{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, last[0]}, {readiness, last[1]},
+		}, func(p place) bool { return !slices.Contains(places, p) })
+		for _, p := range needed {
+			x.set(p, s.most(x, p))
+		}
+		if !s.meets(x, s.limits) {
+			return x, false
+		}
+		for _, p := range needed {
+			x.set(p, s.lowest(x, p))
+		}
+		if i == 0 || s.late(x) < s.late(best) {
+			best = x
+		}
 	}
-	needed := slices.DeleteFunc([]place{
-		{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, threshold}, {readiness, timeout},
-	}, func(p place) bool { return !slices.Contains(places, p) })
-	for _, p := range needed {
-		x.set(p, s.most(x, p))
-	}
-	if !s.meets(x, s.limits) {
-		return x, false
-	}
-	for _, p := range needed {
-		x.set(p, s.lowest(x, p))
-	}
-	return x, true
+	return best, true
 }
 
 // smallest returns the setting with the smallest change of those that have the probes of a base. There is one.
@@ -227,7 +236,7 @@ func (s *search) most(x setting, p place) int32 {
 	switch {
 	case p.field != threshold:
 		return min(most, bounds.LongestTime)
-	case slices.ContainsFunc(s.limits, func(q check.Requirement) bool { return q.Row == check.Retry }):
+	case s.retry > 0:
 		return max(1, min(most, (int32(bounds.LongestLimit/time.Second)-of[delay])/max(of[period], of[timeout])))
 	}
 	return most
@@ -312,8 +321,11 @@ func (s *search) try(x setting, free, solved []place, changed int, best *candida
 	}
 	p := free[0]
 	upTo := max(x.at(p), min(s.longest, 60))
-	if len(solved) == 0 || p.field == delay { // the only field, or one that a start after a crash needs
+	switch {
+	case len(solved) == 0: // few fields
 		upTo = s.most(x, p)
+	case p.field == delay: // after a crash while starting, only a delay that is longer than the start helps
+		upTo = max(upTo, min(s.retry+5, s.most(x, p)))
 	}
 	for by := int32(0); by <= max(x.at(p)-least[p.field], upTo-x.at(p)); by++ { // the closest values first
 		if low := x.at(p) - by; low >= least[p.field] {

@@ -36,10 +36,11 @@ func newSubject(pod *v1.Pod, spec *v1.Container, rows []check.RowID, o *check.Op
 		if broken := admitted.Broken(spec.Name, rows); broken != "" {
 			return nil, broken, nil
 		}
-		for k, row := range map[kind]check.RowID{liveness: check.Detect, readiness: check.Unready} {
-			if admitted.Broken(spec.Name, []check.RowID{row}) != "" {
-				s.old[k] = [fields]int32{}
-			}
+		if admitted.Broken(spec.Name, []check.RowID{check.Detect}) != "" {
+			s.old[liveness] = [fields]int32{}
+		}
+		if admitted.Broken(spec.Name, []check.RowID{check.Unready}) != "" {
+			s.old[readiness] = [fields]int32{}
 		}
 		s.versions = append(s.versions, b)
 	}

@@ -44,6 +44,15 @@ func TestTuneFindsOtherFields(t *testing.T) {
 		// After a restart, the liveness probe can run before the startup probe, so both limit a start.
 		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 1}\n    livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 3, failureThreshold: 1}",
 			"restart>=1800ms", "startupProbe.failureThreshold 3, livenessProbe.failureThreshold 2"},
+		// A probe that the program refuses does not wait for its timeout, so a longer one makes no time longer.
+		{"readinessProbe: {httpGet: {port: 80}}", "serving>=30s, unready<=10s", "readinessProbe.periodSeconds 3, readinessProbe.timeoutSeconds 11"},
+		// With a period of minutes, the startup probe corrects late that the kubelet has carried over the start.
+		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 120, failureThreshold: 1}\n    livenessProbe: {httpGet: {port: 80}, failureThreshold: 3}",
+			"restart>=60s", "startupProbe.failureThreshold 2, livenessProbe.failureThreshold 7"},
+		{"startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 8, periodSeconds: 9, failureThreshold: 1}\n    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}",
+			"restart>=7100ms", "startupProbe.initialDelaySeconds 9, startupProbe.periodSeconds 1"},
+		// A probe that can never run stays as it is.
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}\n    readinessProbe: {httpGet: {port: htpp}}", "stall>=5s", "livenessProbe.failureThreshold 3"},
 		// The times grow with all fields, so the quickest probe shows that a time is too short.
 		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}", "detect<=1s", ""},
 	} {
@@ -63,7 +72,7 @@ func TestTuneFindsOtherFields(t *testing.T) {
 	}
 }
 
-// A start of over an hour needs a threshold: package bounds measures no delay that is so long.
+// A start of over an hour needs a threshold: package bounds takes no delay that is so long.
 func TestTuneLongStart(t *testing.T) {
 	require, err := check.ParseRequirements("start>=2h")
 	if err != nil {
