@@ -26,7 +26,7 @@ func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 	for _, sets := range [][]check.Requirements{single, pairs, {asked}} {
 		var list []Contradiction
 		for _, set := range sets {
-			if r := s.search(s.implied(set...)).find(); !r.met {
+			if r := s.search(s.implied(set...)).find(); !r.met() {
 				list = append(list, s.contradiction(r, set))
 			}
 		}

@@ -62,7 +62,7 @@ func (s *search) alternative(c *Container, asked check.Requirements) *Alternativ
 		return nil
 	}
 	r := one.find()
-	if !r.met || !r.has(startup) || r.setting[liveness] != s.old[liveness] {
+	if !r.met() || !r.has(startup) || r.setting[liveness] != s.old[liveness] {
 		return nil
 	}
 	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, r.setting), Costs: s.costs(r.setting)}

@@ -175,7 +175,13 @@ func (x *tried) others(found tune.Container) {
 		relative += x.relative(value{c.Field, c.After})
 	}
 	// A liveness probe that stops the container sooner also takes it out of its Service, and leaves no time to come up later. It is no setting for that.
-	byStop := slices.ContainsFunc(x.require, func(q check.Requirement) bool { return q.Row == check.Unready || q.Row == check.Ready })
+	required := func(row check.RowID) bool {
+		return slices.ContainsFunc(x.require, func(q check.Requirement) bool { return q.Row == row })
+	}
+	byStop := required(check.Unready) || required(check.Ready)
+	if byStop && required(check.Restart) { // which can need a slower liveness probe
+		return
+	}
 	var list []value
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		for _, name := range []string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"} {

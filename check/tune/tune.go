@@ -108,7 +108,7 @@ func (x *task) tune(c *Container, o *check.Options) error {
 	s := of.search(of.implied(x.require...))
 	defer func() { c.Settings = of.settings }()
 	found := s.find()
-	if !found.met {
+	if !found.met() {
 		c.Contradictions = s.contradictions(x.require)
 		return nil
 	}
