@@ -156,7 +156,7 @@ func (a *attempt) try(x setting, free, solved []place) {
 		}
 		return
 	}
-	if a.hopeless(x, append(slices.Clone(free), solved...)) {
+	if a.fields > 1 && a.hopeless(x, append(slices.Clone(free), solved...)) {
 		return
 	}
 	p := free[0]
