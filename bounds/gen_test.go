@@ -25,7 +25,7 @@ var long = os.Getenv("PROBESIM_LONG") != ""
 // The same examples are drawn each time; .ci/nightly draws new ones with -rapid.seed.
 var _ = flag.Set("rapid.seed", "1")
 var _ = flag.Set("rapid.nofailfile", "true")
-var _ = flag.Set("rapid.checks", map[bool]string{false: "60", true: "3000"}[long])
+var _ = flag.Set("rapid.checks", map[bool]string{false: "15", true: "3000"}[long])
 
 // Sorts of containers and nodes.
 type sort struct {

@@ -116,6 +116,9 @@ func (c *Container) newReadyTiming(atOnce bool) readyTiming {
 	}
 	if c.startup != nil {
 		r.startup = &startupRun{took: c.startup.answer}
+		if c.startup.answer.Least == 0 { // the readiness probe can run at the tick of the success, without a sync
+			r.next = 0
+		}
 	} else {
 		r.resyncs = c.resyncsBeforeReady(&r, atOnce)
 	}

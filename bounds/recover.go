@@ -3,8 +3,8 @@ package bounds
 import "time"
 
 // UntilRecovered returns the time from a hang of a healthy container until its next instance is up and ready, on a node in the middle of the latencies. The
-// program ignores the stop signal while it hangs, and its next instance takes a while to start. Before this instance is up, the kubelet can show it as
-// ready for a moment. The time does not take into account that a probe can stop the next instance.
+// program ignores the stop signal while it hangs, and its next instance takes a while to start. The status must show this instance: the kubelet can show
+// the one before as ready for a moment. The time does not take into account that a probe can stop the next instance.
 //
 //	hang ──► verdict of the liveness probe ──► hook, grace period, SIGKILL ──► next start ──► shown, up ──► probes succeed ──► status
 func (c *Container) UntilRecovered(start time.Duration) Time {
@@ -36,34 +36,53 @@ func (c *Container) untilKilled() Range {
 const minimumGrace = 2 * time.Second
 
 // readyAgain returns the time from the start of the next instance until the last probe run that it needs has succeeded. The start comes some time after a tick of
-// the liveness probe. The sync loop can take a result late, and the status manager can still be at work.
+// the liveness probe. The sync loop can take a result late, and the status manager can still be at work. If the kubelet carries over that the container has
+// started, the container can become ready before its startup probe has succeeded.
 func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 	n := &c.node
 	look := n.lists().Least + n[podSandboxStatus].Least + time.Duration(len(c.pod.Containers)+len(c.pod.InitContainers)+1)*n[containerStatus].Least
 	shown := c.rest(false).plus(Range{look, c.look() + c.relistsLater() + n.lists().Least + n[apiGet].Least})
 	up := Range{max(start, shown.Least), max(start, shown.Greatest)}
-	p := c.readiness
-	atOnce := p == nil || p.delay == 0
-	if carried := start == 0 && atOnce && c.carriesStart(AfterLivenessKill); c.startup != nil && !carried {
-		up = c.startedAgain(up, afterTick)
+	atOnce := c.readiness == nil || c.readiness.delay == 0
+	carries := c.carriesStart(AfterLivenessKill)
+	if c.startup == nil || carries && atOnce && start == 0 {
+		return c.succeedsAgain(up, shown, start > 0)
 	}
+	started := c.startedAgain(up, afterTick)
+	if carries { // the first tick that sees the instance corrects this, and need not count
+		started.Greatest += c.startup.period
+	}
+	ready := c.succeedsAgain(started, started, false)
+	if carries {
+		ready.Least = min(ready.Least, c.succeedsAgain(up, shown, true).Least)
+	}
+	return ready
+}
+
+// succeedsAgain returns the time until the readiness probe of the next instance has succeeded as often as it has to, if the program is up from some time on. Syncs from
+// some time on begin its period. If no sync shows that the program is up, it waits for a tick.
+func (c *Container) succeedsAgain(up, syncs Range, waits bool) Range {
+	p := c.readiness
 	if p == nil {
 		return up
 	}
 	first, seconds := up, p.delayed()
-	if seconds.Greatest > up.Least { // the ticks begin with the syncs that follow
-		resets := Range{up.Least, up.Greatest + 2*n.longestWait()}
+	if seconds.Greatest > up.Least { // the ticks begin with these syncs
+		resets := Range{syncs.Least, syncs.Greatest + 2*c.node.longestWait()}
 		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, resets)), max(up.Greatest, lastFrom(seconds.Greatest, p.period, resets))}
+		if seconds.Least <= resets.Greatest { // it ends among them
+			first.Least = max(up.Least, seconds.Least)
+		}
 	}
-	if start > 0 && c.startup == nil { // no sync shows that the program is up
+	if waits {
 		first.Greatest = max(first.Greatest, up.Greatest+p.period)
 	}
 	later := p.successes - 1
-	syncs := min(later, 2) // that can follow the first run
-	if !atOnce {
-		syncs = min(later, 1)
+	triggered := min(later, 2) // of the later runs, by syncs that follow the first one
+	if p.delay > 0 {
+		triggered = min(later, 1)
 	}
-	return first.plus(Range{(later - syncs) * p.period, later * p.period}, p.answer)
+	return first.plus(Range{(later - triggered) * p.period, later * p.period}, p.answer)
 }
 
 // startedAgain returns the time from the start of the next instance until its startup probe has succeeded: at the first tick from a moment on. The ticks of both

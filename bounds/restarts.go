@@ -13,7 +13,7 @@ const (
 )
 
 // Restarts returns when the instances of a container start that never comes up, up to some time after the first start, on a node in the middle of the latencies.
-// The times are right to about two seconds: the phase of the syncs is not taken into account.
+// The phase of the syncs is not taken into account, so the times can be 5% off once the container waits for its back-off.
 func (c *Container) Restarts(within time.Duration) []time.Duration {
 	m := c.AtMiddle()
 	starts := []time.Duration{0}
@@ -60,7 +60,7 @@ func (c *Container) syncsAfter(exit, moment time.Duration) time.Duration {
 		if !c.settings.Profile.RequeueAtBackOffExpiry {
 			delay = backOffRequeue
 		}
-		at += max(delay+delay/4, time.Second)
+		at = ceil(at+delay+delay/4, time.Second) // the sync loop looks once a second
 	}
 	return at
 }

@@ -18,11 +18,11 @@ import (
 // Broken says which probe of a container can never run, and why, if one of the rows has no meaning then. It returns an empty string otherwise.
 func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
-	for p, rec := range s.neverSucceeds() {
-		for _, id := range rows {
-			if id.needs(p, s.spec()) {
-				return brokenMessage(p, s.brokenBy(p, rec))
-			}
+	failed := s.neverSucceeds()
+	for _, p := range trace.ProbeTypes {
+		needed := slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) })
+		if rec := failed[p]; rec != nil && needed {
+			return brokenMessage(p, s.brokenBy(p, rec))
 		}
 	}
 	return ""

@@ -104,7 +104,6 @@ func (s *Subject) ends(p *Phases, instance int) Rule {
 // still succeed.
 func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
 	c := s.node(p)
-	c.Up = true
 	if young {
 		_, longest := s.periods()
 		c.Uptime = p.in("age", time.Millisecond, longest-1)
@@ -138,7 +137,12 @@ func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
 	if to <= from {
 		return c, false
 	}
-	c.Event = p.in("up", from+1, to)
-	c.Rules = []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: c.Event, Misfortune: bounds.Refuse}}
+	up := UpAt(p.in("up", from+1, to))
+	c.Event, c.Rules = up.Event, up.Rules
 	return c, true
+}
+
+// UpAt returns the case of a program that comes up at a virtual time.
+func UpAt(t time.Duration) Case {
+	return Case{Event: t, Rules: []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: bounds.Refuse}}}
 }

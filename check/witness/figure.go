@@ -40,6 +40,9 @@ func (f *Figure) Draw(s *Subject, p *Phases) (Case, Measured, bool) {
 	return c, m, err == nil
 }
 
+// Measure reads the figure from the run of a case. The error says that the case does not count.
+func (f *Figure) Measure(s *Subject, c *Case) (Measured, error) { return f.measure(s, c) }
+
 // Of returns the figures of a row, in the order of the values of a check.
 func Of(row check.RowID, b *bounds.Container) []Figure {
 	var list []Figure
@@ -157,6 +160,25 @@ func Ready(atOnce, young bool) Figure {
 		draw:    func(s *Subject, p *Phases) (Case, bool) { return s.drawUp(p, atOnce, young) },
 		measure: (*Subject).untilReady,
 	}
+}
+
+// Recovered is the time from a hang until the next instance is up, which takes a while to start, and ready. The node is in the middle of the latencies.
+func Recovered(start time.Duration) Figure {
+	f := event(fmt.Sprintf("recovered, start %v", start), bounds.Hang, trace.Liveness, "the container is ready again", becomesReady)
+	f.Range = func(b *bounds.Container) bounds.Range { return b.UntilRecovered(start).Range }
+	draw := f.draw
+	f.draw = func(s *Subject, p *Phases) (Case, bool) {
+		c, ok := draw(s, p)
+		c.Seed, c.Delays, c.Wall = -1, s.Delays, 0
+		c.Rules[0].Instance = 0
+		c.Rules = append(c.Rules, Rule{Instance: 0, Clock: fakeruntime.AfterSigterm, NeverExits: true})
+		if start > 0 {
+			c.Rules = append(c.Rules, Rule{Instance: 1, For: start, Misfortune: bounds.Refuse})
+		}
+		return c, ok
+	}
+	f.measure = func(s *Subject, c *Case) (Measured, error) { return s.recovered(c, start) }
+	return f
 }
 
 // stopping, becomesReady and becomesUnready match outcomes in scenario files.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"probesim.dev/bounds"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -55,6 +56,16 @@ func (s *Subject) stops(r *trace.Record) bool { return s.stopped(0)(r) }
 // isReady and isUnready report whether a status in the API says that the container is or is not ready.
 func (s *Subject) isReady(r *trace.Record) bool   { return s.patched(r, true) }
 func (s *Subject) isUnready(r *trace.Record) bool { return s.patched(r, false) }
+
+// restarted reports whether a status shows a later instance of the container.
+func (s *Subject) restarted(r *trace.Record) bool {
+	for i := range r.Status.Containers {
+		if c := &r.Status.Containers[i]; c.Name == s.Container {
+			return c.RestartCount > 0
+		}
+	}
+	return false
+}
 
 func (s *Subject) patched(r *trace.Record, ready bool) bool {
 	if r.Kind != trace.StatusPatched || r.Status == nil {
@@ -128,6 +139,9 @@ func (s *Subject) lasting(c *Case, m bounds.Misfortune, outcome func(*trace.Reco
 	for _, p := range s.probes() {
 		wait += s.timeout(p)
 	}
+	if hook := podutil.Find(s.Pod, s.Container).Lifecycle; hook != nil && hook.PreStop != nil { // it delays the stop signal
+		wait += time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	}
 	h, at, err := s.healthy(c, outcome, wait)
 	if err != nil {
 		return Measured{}, err
@@ -192,6 +206,30 @@ func (s *Subject) healthy(c *Case, outcome func(*trace.Record) bool, longer time
 		return nil, 0, errNothing
 	}
 	return h, int(at - 1), nil
+}
+
+// recovered measures the time from a hang until the next instance is up and ready.
+func (s *Subject) recovered(c *Case, start time.Duration) (Measured, error) {
+	healthy := false
+	var up, readySince virtual.Time // zero: not yet
+	h, err := s.run(c, c.Event+s.longestRun(), func(r *trace.Record) bool {
+		switch {
+		case s.isReady(r) && r.T < virtual.At(c.Event):
+			healthy = true
+		case s.started(1)(r):
+			up = r.T.Add(start)
+		case up > 0 && s.isReady(r) && s.restarted(r): // not the instance before, for a moment
+			readySince = r.T
+		case up > 0 && s.isUnready(r):
+			readySince = 0
+		}
+		return readySince > 0 && r.T >= up || s.stopped(1)(r)
+	})
+	if err != nil || !healthy || s.stopped(1)(h.outcome()) {
+		return Measured{}, errNothing
+	}
+	at := max(up, readySince).Offset()
+	return Measured{at - c.Event, at}, nil
 }
 
 // untilReady measures the time until ready of a program that comes up at the event of a case, or when the container starts.

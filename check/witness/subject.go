@@ -31,11 +31,10 @@ type Case struct {
 	Wall     time.Duration      // how far the wall clock steps forward at t=0; below a second
 	Delays   fakeruntime.Delays // the latencies of the node
 	InitRuns time.Duration      // how long the last init container before the container runs; 0: none
-	Seed     int64              // of what the kubelet leaves open
+	Seed     int64              // of what the kubelet leaves open; negative: the usual choices, and the middle of each latency
 	Event    time.Duration      // the virtual time of a misfortune, or at which the program is up; 0: with the start of the instance
 	Rules    []Rule             // the program of the container. The last one is the misfortune, which lasts for ever
 	Instance int                // that has the misfortune
-	Up       bool               // Event is the time at which the program is up
 }
 
 // Rule is one statement about the program of the container: it has a misfortune in a window, or it exits.
@@ -116,7 +115,11 @@ func (s *Subject) run(c *Case, until time.Duration, over func(*trace.Record) boo
 	if s.reconnects() {
 		to.Also = trace.Behavior // shows the connections of probes
 	}
-	n := node.New(node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Seed: &c.Seed, Trace: to})
+	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
+	if c.Seed >= 0 {
+		o.Seed = &c.Seed
+	}
+	n := node.New(o)
 	defer n.Close()
 	var last int64
 	n.Observe(func(r *trace.Record) {

@@ -50,23 +50,18 @@ func (o *checkOptions) writes(format string) bool {
 
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
 
-func newCheck() *cobra.Command {
-	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check MANIFEST...",
-		Short: "Check whether the probe settings of manifests are enough",
-		Long: `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
+const checkLong = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
 directory, or - for stdin. You need no scenario.
 
 For each container with probes, check prints how long a start may take, which
 stalls the container survives, and how long the kubelet needs to act. The
-figures come from simulated runs, and from rules of the kubelet where too many
-times decide for a search. Each limit has two values: what stays below "always"
-goes well on every node and in every phase, and what exceeds "never" always
-fails. In between, the outcome depends on timing.
+figures are arithmetic on the settings; docs/limits.md derives them. Each limit
+has two values: what stays below "always" goes well on every node and in every
+phase, and what exceeds "never" always fails. In between, the outcome depends on
+timing.
 
-Below the table are findings: settings that a run shows to be a problem, with
-the command that shows the run.
+Below the table are findings: settings that are a problem, with the command that
+shows the problem in a run.
 
 Rows for --require, and for the annotation probesim.dev/require of a workload or
 of its pod template:
@@ -94,8 +89,9 @@ Exit codes:
   1    a requirement is not met, or a finding is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Check a manifest
+  130  interrupted`
+
+const checkExample = `  # Check a manifest
   probesim check deployment.yaml
 
   # Check the output of Helm
@@ -107,12 +103,20 @@ Exit codes:
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
-  # Write scenarios that show each figure or come close, and run one
+  # Find a run that comes close to a figure, and run it
   probesim check deployment.yaml --witness witnesses --row app/start
   probesim run witnesses
 
   # Take the worst of several versions of Kubernetes, on slow nodes
-  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`,
+  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
+
+func newCheck() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:               "check MANIFEST...",
+		Short:             "Check whether the probe settings of manifests are enough",
+		Long:              checkLong,
+		Example:           checkExample,
 		Args:              requireManifests,
 		ValidArgsFunction: completeFiles,
 		PreRunE:           rejectEmptyFlags,
