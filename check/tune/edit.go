@@ -30,12 +30,8 @@ func (r *Report) Edit(f check.File) (edited []byte, comments []Comment, err erro
 	e := &editor{data: f.Data}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
-		for j := range r.Workloads {
-			if of := &r.Workloads[j]; of.File == f.Name && of.Line == w.Line && of.Name == w.Name {
-				for k := range of.Containers {
-					e.container(w, &of.Containers[k])
-				}
-			}
+		for _, c := range r.changedIn(f.Name, w) {
+			e.container(w, c)
 		}
 	}
 	if e.err != nil {

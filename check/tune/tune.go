@@ -150,15 +150,20 @@ func (t *Tuner) Report() *Report {
 
 // Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
 func (r *Report) Modify(file string, w *scenarios.Workload) {
+	for _, c := range r.changedIn(file, w) {
+		c.now.apply(w.Pod, c.Name)
+	}
+}
+
+// changedIn returns the containers of a workload that change.
+func (r *Report) changedIn(file string, w *scenarios.Workload) (list []*Container) {
 	for i := range r.Workloads {
-		found := &r.Workloads[i]
-		if found.File != file || found.Line != w.Line || found.Name != w.Name {
-			continue
-		}
-		for _, c := range found.Containers {
-			if len(c.Changes) > 0 {
-				c.now.apply(w.Pod, c.Name)
+		of := &r.Workloads[i]
+		for k := range of.Containers {
+			if c := &of.Containers[k]; of.File == file && of.Line == w.Line && of.Name == w.Name && len(c.Changes) > 0 {
+				list = append(list, c)
 			}
 		}
 	}
+	return list
 }
