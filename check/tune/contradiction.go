@@ -5,145 +5,106 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
 )
 
-// contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs. If there is neither, it
+// contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs of a limit and a time. If there is neither, it
 // takes all requirements together.
-func (s *search) contradictions(c *Container) error {
-	for _, sets := range [][]check.Requirements{s.single(), s.pairs(), {s.asked}} {
-		if err := s.contradict(c, sets); err != nil || len(c.Contradictions) > 0 {
-			return err
-		}
-	}
-	return nil
-}
-
-// single returns the requirements one by one.
-func (s *search) single() []check.Requirements {
-	var list []check.Requirements
-	for _, q := range s.asked {
-		list = append(list, check.Requirements{q})
-	}
-	return list
-}
-
-// pairs returns the pairs of a limit and a time.
-func (s *search) pairs() []check.Requirements {
-	var list []check.Requirements
-	for i, q := range s.asked {
-		for _, r := range s.asked[i+1:] {
+func (s *subject) contradictions(asked check.Requirements) []Contradiction {
+	var single, pairs []check.Requirements
+	for i, q := range asked {
+		single = append(single, check.Requirements{q})
+		for _, r := range asked[i+1:] {
 			if q.Row.IsLimit() != r.Row.IsLimit() {
-				list = append(list, check.Requirements{q, r})
+				pairs = append(pairs, check.Requirements{q, r})
 			}
 		}
 	}
-	return list
-}
-
-// part returns the search for some of the requirements, which is over.
-func (s *search) part(set check.Requirements) (*search, error) {
-	if found := s.parts[set.String()]; found != nil {
-		return found, nil
-	}
-	one := s.search(s.old, set)
-	var err error
-	if _, one.found, err = one.find(); err != nil {
-		return nil, err
-	}
-	if s.parts == nil {
-		s.parts = map[string]*search{}
-	}
-	s.parts[set.String()] = one
-	return one, nil
-}
-
-// contradict adds the sets of requirements that no setting meets.
-func (s *search) contradict(c *Container, sets []check.Requirements) error {
-	for _, set := range sets {
-		one, err := s.part(set)
-		if err != nil {
-			return err
+	for _, sets := range [][]check.Requirements{single, pairs, {asked}} {
+		var list []Contradiction
+		for _, set := range sets {
+			if r := s.search(s.implied(set...)).find(); !r.met() {
+				list = append(list, s.contradiction(r, set))
+			}
 		}
-		if one.found {
-			continue
+		if len(list) > 0 {
+			return list
 		}
-		x, err := one.contradiction()
-		if err != nil {
-			return err
-		}
-		c.Contradictions = append(c.Contradictions, x)
 	}
 	return nil
 }
 
-// contradiction describes why the search found nothing: in the setting that comes closest, the times are too long.
-func (s *search) contradiction() (Contradiction, error) {
-	c := Contradiction{Best: seconds(bounds.Never), By: seconds(bounds.Never)}
-	atLeast, atMost := limits(s.asked), times(s.asked)
-	for _, q := range append(atLeast, atMost...) {
-		c.Requirements = append(c.Requirements, q.String())
+// contradiction describes why no setting meets some requirements: the one that keeps the limits and comes the closest has a time that is too long.
+func (s *subject) contradiction(closest result, asked check.Requirements) Contradiction {
+	atLeast, list := sorted(asked)
+	slices.SortStableFunc(list, func(a, b check.Requirement) int {
+		return -cmp.Compare(s.margin(closest.setting, a), s.margin(closest.setting, b))
+	})
+	list = append(atLeast, list...)
+	last := list[len(list)-1] // which is the farthest away
+	m := s.marginOf(closest.setting, last)
+	if !closest.limits || m.Margin >= 0 || m.Value.IsNever() {
+		return noSetting(list, "no setting was found that meets %s", together(list))
 	}
-	what := together(c.Requirements)
-	if s.closestMiss == bounds.Never || len(atMost) == 0 {
-		c.Text = fmt.Sprintf("no setting was found that meets %s", what)
-		return c, nil
-	}
-	q := atMost[len(atMost)-1]
-	m, err := s.margins(s.closest, q)
-	if err != nil {
-		return c, err
-	}
-	if m.Margin >= 0 || m.Value.IsNever() {
-		c.Text = fmt.Sprintf("no setting was found that meets %s", what)
-		return c, nil
+	best := fmt.Sprintf("%s, which is %s too long", check.FormatUp(m.Value), check.FormatUp(-m.Margin))
+	var c Contradiction
+	switch len(list) {
+	case len(asked) - len(atLeast):
+		c = noSetting(list, "no setting meets %s: the best that was found is %s", together(list), best)
+	case 2:
+		c = noSetting(list, "%s contradict each other: with the first, %s is at best %s", together(list), last.Row, best)
+	default:
+		c = noSetting(list, "%s contradict each other: with the others, %s is at best %s", together(list), last.Row, best)
 	}
 	c.Best, c.By = m.Value, -m.Margin
-	if len(atLeast) == 0 {
-		c.Text = fmt.Sprintf("no setting meets %s: the best that was found is %s, which is %s too long", what, check.FormatUp(c.Best), check.FormatUp(c.By))
-		return c, nil
+	return c
+}
+
+// noSetting returns a contradiction without a best value.
+func noSetting(list check.Requirements, format string, args ...any) Contradiction {
+	return Contradiction{Requirements: texts(list), Best: seconds(bounds.Never), By: seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
+}
+
+// texts returns requirements as texts.
+func texts(list check.Requirements) (all []string) {
+	for _, q := range list {
+		all = append(all, q.String())
 	}
-	c.Text = fmt.Sprintf("%s contradict each other: with the first, %s is at best %s, which is %s too long", what, q.Row, check.FormatUp(c.Best), check.FormatUp(c.By))
-	if len(s.asked) > 2 {
-		c.Text = fmt.Sprintf("%s contradict each other: with the others, %s is at best %s, which is %s too long", what, q.Row, check.FormatUp(c.Best), check.FormatUp(c.By))
+	return all
+}
+
+// together lists requirements for people.
+func together(list check.Requirements) string {
+	all := texts(list)
+	if len(all) == 1 {
+		return all[0]
 	}
-	return c, nil
+	return fmt.Sprintf("%s and %s", strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+}
+
+// marginOf returns the value and the margin of a requirement.
+func (s *subject) marginOf(x setting, q check.Requirement) Margin {
+	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: seconds(s.margin(x, q))}
 }
 
 // wider finds the next round threshold or delay above a changed one, and the margin that it leaves: that of the requirement with the
 // least margin so far for which it leaves more.
-func (s *search) wider(c *Container) error {
+func (s *search) wider(c *Container) *Wider {
 	for _, change := range c.Changes {
 		p := change.place
-		if p.field != threshold && p.field != delay {
+		x := c.now.with(p, roundUp(change.After))
+		if p.field != threshold && p.field != delay || !s.meets(x, s.require) {
 			continue
 		}
-		round := roundUp(change.After)
-		x := c.now.with(p, round)
-		ok := s.ok(x)
-		if s.err != nil {
-			return s.err
-		}
-		if !ok {
-			continue
-		}
-		now := func(q check.Requirement) check.Seconds {
-			return c.Margins[slices.IndexFunc(c.Margins, func(m Margin) bool { return m.Requirement == q.String() })].Margin
-		}
-		about := s.about(p.kind, x, limits(s.asked))
-		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(now(a), now(b)) })
+		about := about(p.kind, x, s.limits)
+		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
 		for _, q := range about {
-			m, err := s.margins(x, q)
-			if err != nil {
-				return err
+			if m := s.margin(x, q); m > s.margin(c.now, q) {
+				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: seconds(m)}
 			}
-			if m.Margin <= now(q) {
-				continue
-			}
-			c.Wider = &Wider{Field: p.String(), Value: round, Requirement: q.String(), Margin: m.Margin}
-			return nil
 		}
 	}
 	return nil
@@ -151,14 +112,12 @@ func (s *search) wider(c *Container) error {
 
 // roundUp returns the next round number above n.
 func roundUp(n int32) int32 {
-	step := int32(1)
+	step := int64(1)
 	switch {
 	case n >= 100:
 		step = 50
-	case n >= 10:
-		step = 5
 	case n >= 5:
 		step = 5
 	}
-	return int32(min(int64(n/step+1)*int64(step), math.MaxInt32))
+	return int32(min((int64(n)/step+1)*step, math.MaxInt32))
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 )
 
@@ -36,19 +35,9 @@ type Alternative struct {
 const noise = check.Seconds(100 * time.Millisecond)
 
 // costs returns the rows that are worse in a setting than in the old one.
-func (s *search) costs(x setting) ([]Cost, error) {
-	s.exact = true
-	defer func() { s.exact = false }()
-	var list []Cost
+func (s *subject) costs(x setting) (list []Cost) {
 	for _, row := range check.Rows() {
-		before, err := s.guaranteed(s.old, row)
-		if err != nil {
-			return nil, err
-		}
-		after, err := s.guaranteed(x, row)
-		if err != nil {
-			return nil, err
-		}
+		before, after := s.guaranteed(s.old, row), s.guaranteed(x, row)
 		worse := after - before
 		if row.IsLimit() {
 			worse = before - after
@@ -57,84 +46,39 @@ func (s *search) costs(x setting) ([]Cost, error) {
 			list = append(list, Cost{row, before, after})
 		}
 	}
-	return list, nil
-}
-
-// guaranteed returns the limit that always holds, or the worst time. Without a readiness and a startup probe, a container is ready
-// at once. Without the probe of another row, nothing ever happens.
-func (s *search) guaranteed(x setting, row check.RowID) (check.Seconds, error) {
-	found, err := s.values(x, row, true)
-	switch {
-	case err != nil:
-		return 0, err
-	case len(found) == 0 && row == check.Ready:
-		return 0, nil
-	case len(found) == 0:
-		return seconds(bounds.Never), nil
-	}
-	_, worst := check.Requirement{Row: row}.Margin(found)
-	if row.IsLimit() {
-		return seconds(worst.Least), nil
-	}
-	return seconds(worst.Greatest), nil
-}
-
-// explain adds what the changes cost, a startup probe that would cost less, and what the requirements leave out.
-func (s *search) explain(c *Container) (err error) {
-	if c.Costs, err = s.costs(c.now); err != nil {
-		return err
-	}
-	if c.Alternative, err = s.alternative(c); err != nil {
-		return err
-	}
-	return s.note(c)
+	return list
 }
 
 // alternative looks for a startup probe that meets the requirements in place of a liveness probe that detects hangs later.
-func (s *search) alternative(c *Container) (*Alternative, error) {
+func (s *search) alternative(c *Container, asked check.Requirements) *Alternative {
 	at := slices.IndexFunc(c.Costs, func(x Cost) bool { return x.Row == check.Detect && !x.Before.IsNever() })
 	if at < 0 || s.old.has(startup) || c.now.has(startup) {
-		return nil, nil
-	}
-	detect := check.Requirement{Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
-	require := slices.DeleteFunc(slices.Clone(s.asked), func(q check.Requirement) bool { return q.Row == check.Detect })
-	one := s.search(s.old, append(require, detect))
-	bases := one.bases()
-	if len(bases) == 1 {
-		return nil, nil
-	}
-	base := c.now
-	base[liveness], base[startup] = s.old[liveness], bases[1][startup]
-	// Whether there is a startup probe that suffices is known soon. A search that finds none takes long.
-	if _, ok := one.best(base, []place{{startup, period}, {startup, threshold}}, setting{}, false); !ok {
-		return nil, one.err
-	}
-	found, ok, err := one.find()
-	if err != nil || !ok || !found.has(startup) || found[liveness] != s.old[liveness] {
-		return nil, err
-	}
-	a := &Alternative{Requirement: detect.String(), Changes: changed(s.old, found)}
-	a.Costs, err = s.costs(found)
-	return a, err
-}
-
-// note adds a note if a start after a restart may take less time than the required one.
-func (s *search) note(c *Container) error {
-	required := func(row check.RowID) int {
-		return slices.IndexFunc(s.asked, func(q check.Requirement) bool { return q.Row == row })
-	}
-	at := required(check.Start)
-	if at < 0 || required(check.Restart) >= 0 {
 		return nil
 	}
-	value, err := s.guaranteed(c.now, check.Restart)
-	if err != nil || value >= seconds(s.asked[at].Duration) {
-		return err
+	detect := check.Requirement{Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
+	require := slices.DeleteFunc(slices.Clone(asked), func(q check.Requirement) bool { return q.Row == check.Detect })
+	one := s.search(s.implied(append(require, detect)...))
+	if len(one.bases()) == 1 {
+		return nil
 	}
-	restart := check.Requirement{Row: check.Restart, Duration: s.asked[at].Duration}
-	c.Note = fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",
-		s.asked[at], check.FormatDown(value), restart)
-	return nil
+	r := one.find()
+	if !r.met() || !r.has(startup) || r.setting[liveness] != s.old[liveness] {
+		return nil
+	}
+	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, r.setting), Costs: s.costs(r.setting)}
+}
+
+// note returns a note if a start after a restart may take less time than the required one.
+func (s *subject) note(x setting, asked check.Requirements) string {
+	required := func(row check.RowID) int {
+		return slices.IndexFunc(asked, func(q check.Requirement) bool { return q.Row == row })
+	}
+	at, value := required(check.Start), s.guaranteed(x, check.Restart)
+	if at < 0 || required(check.Restart) >= 0 || value >= seconds(asked[at].Duration) {
+		return ""
+	}
+	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",
+		asked[at], check.FormatDown(value), check.Requirement{Row: check.Restart, Duration: asked[at].Duration})
 }
 
 // Notes says for people what the changes cost, what would cost less, and what the requirements leave out.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 )
 
@@ -32,12 +30,8 @@ func (r *Report) Edit(f check.File) (edited []byte, comments []Comment, err erro
 	e := &editor{data: f.Data}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
-		for j := range r.Workloads {
-			if of := &r.Workloads[j]; of.File == f.Name && of.Line == w.Line && of.Name == w.Name {
-				for k := range of.Containers {
-					e.container(w, &of.Containers[k])
-				}
-			}
+		for _, c := range r.changedIn(f.Name, w) {
+			e.container(w, c)
 		}
 	}
 	if e.err != nil {
@@ -119,12 +113,11 @@ func (e *editor) comment(from int) string {
 // container adds the changes of a container.
 func (e *editor) container(w *scenarios.Workload, c *Container) {
 	path := containerPath(w.Pod, c.Name)
-	added := !c.old.has(startup) && c.now.has(startup)
-	if added {
-		e.add(w, path, c)
+	if c.added != nil {
+		e.add(w, path, c.added)
 	}
 	for _, change := range c.Changes {
-		if added && change.place.kind == startup {
+		if c.added != nil && change.place.kind == startup {
 			continue
 		}
 		probe := path + "." + kindNames[change.place.kind] + "Probe"
@@ -214,18 +207,17 @@ func (e *editor) line(key scenarios.Pos, text string) {
 }
 
 // add adds a startup probe to a container.
-func (e *editor) add(w *scenarios.Workload, path string, c *Container) {
-	pod := w.Pod.DeepCopy()
-	c.now.apply(pod, c.Name)
-	probe := map[string]any{"startupProbe": written(podutil.Find(pod, c.Name).StartupProbe)}
-	mapping := w.At(path)
+func (e *editor) add(w *scenarios.Workload, path string, added *v1.Probe) {
+	p, err := written(added)
+	if err != nil {
+		e.err = err
+		return
+	}
+	probe, mapping := map[string]any{"startupProbe": p}, w.At(path)
 	if at := e.offset(mapping); at < len(e.data) && e.data[at] == '{' {
 		text, err := json.Marshal(probe)
-		if err != nil {
-			e.err = err
-			return
-		}
-		e.edits = append(e.edits, edit{at + 1, at + 1, strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}") + ", "})
+		e.err = err
+		e.edits = append(e.edits, edit{at + 1, at + 1, string(text[1:len(text)-1]) + ", "})
 		return
 	}
 	var b bytes.Buffer
@@ -272,18 +264,15 @@ func (e *editor) key(container, probe scenarios.Pos) (scenarios.Pos, bool) {
 }
 
 // written returns a probe as a person writes it: without defaults.
-func written(p *v1.Probe) map[string]any {
+func written(p *v1.Probe) (map[string]any, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	m := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&m) != nil {
-		return nil
+	if err := yaml.Unmarshal(text, &m); err != nil { // unlike package json, it reads integers as such
+		return nil, err
 	}
-	integers(m)
 	for _, name := range []string{"timeoutSeconds", "successThreshold"} {
 		if m[name] == 1 {
 			delete(m, name)
@@ -292,19 +281,5 @@ func written(p *v1.Probe) map[string]any {
 	if get, ok := m["httpGet"].(map[string]any); ok && get["scheme"] == "HTTP" {
 		delete(get, "scheme")
 	}
-	return m
-}
-
-// integers replaces the numbers in a value by integers, which is what they are in a probe.
-func integers(m map[string]any) {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		switch v := m[k].(type) {
-		case json.Number:
-			if n, err := strconv.Atoi(v.String()); err == nil {
-				m[k] = n
-			}
-		case map[string]any:
-			integers(v)
-		}
-	}
+	return m, nil
 }

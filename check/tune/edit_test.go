@@ -138,7 +138,7 @@ spec:
     livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 1, failureThreshold: 2}
 `, "start>=5s, detect<=4.5s")
 	var b bytes.Buffer
-	if err := r.Patch(&b, []check.File{f}); err != nil {
+	if err := r.Patch(&b); err != nil {
 		t.Fatal(err)
 	}
 	text, _, err := r.Edit(f)

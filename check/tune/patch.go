@@ -9,37 +9,27 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"probesim.dev/check"
-	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 )
 
 // Patch writes a strategic merge patch for each workload that changes, as 'kubectl patch' takes it.
-func (r *Report) Patch(w io.Writer, files []check.File) error {
-	first := true
+func (r *Report) Patch(w io.Writer) error {
+	var all [][]byte
 	for i := range r.Workloads {
-		of := &r.Workloads[i]
-		if !slices.ContainsFunc(of.Containers, func(c Container) bool { return len(c.Changes) > 0 }) {
-			continue
-		}
-		text, err := of.patch(files)
+		text, err := r.Workloads[i].patch()
 		if err != nil {
 			return err
 		}
-		if !first {
-			text = append([]byte("---\n"), text...)
-		}
-		first = false
-		if _, err := w.Write(text); err != nil {
-			return err
+		if text != nil {
+			all = append(all, text)
 		}
 	}
-	return nil
+	_, err := w.Write(bytes.Join(all, []byte("---\n")))
+	return err
 }
 
-// patch returns the patch of a workload.
-func (w *Workload) patch(files []check.File) ([]byte, error) {
+// patch returns the patch of a workload, or nil if it does not change.
+func (w *Workload) patch() ([]byte, error) {
 	lists := map[string][]map[string]any{}
 	for i := range w.Containers {
 		c := &w.Containers[i]
@@ -58,14 +48,17 @@ func (w *Workload) patch(files []check.File) ([]byte, error) {
 			}
 			item[probe].(map[string]any)[fieldNames[change.place.field]] = int(change.After)
 		}
-		if !c.old.has(startup) && c.now.has(startup) {
-			added, err := w.added(c, files)
+		if c.added != nil {
+			added, err := written(c.added)
 			if err != nil {
 				return nil, err
 			}
 			item["startupProbe"] = added
 		}
 		lists[field] = append(lists[field], item)
+	}
+	if len(lists) == 0 {
+		return nil, nil
 	}
 	var value any = map[string]any{"spec": lists}
 	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
@@ -89,24 +82,4 @@ func (w *Workload) command() string {
 		words = append(words, "-n", simulate.Quote(w.Namespace))
 	}
 	return strings.Join(append(words, "--patch-file PATCH"), " ")
-}
-
-// added returns the startup probe of a container that had none.
-func (w *Workload) added(c *Container, files []check.File) (map[string]any, error) {
-	for _, f := range files {
-		if f.Name != w.File {
-			continue
-		}
-		m, err := scenarios.ReadManifest(f.Name, f.Data)
-		if err != nil {
-			return nil, err
-		}
-		for i := range m.Workloads {
-			if found := &m.Workloads[i]; found.Line == w.Line && found.Name == w.Name {
-				c.now.apply(found.Pod, c.Name)
-				return written(podutil.Find(found.Pod, c.Name).StartupProbe), nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("%s %s is not in its file", w.Kind, w.Name)
 }

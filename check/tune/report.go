@@ -1,7 +1,12 @@
 package tune
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/check"
 )
@@ -60,10 +65,10 @@ type Container struct {
 	// Contradictions say why no setting meets the requirements.
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
 	Frontiers      []Frontier      `json:"frontiers,omitempty"`
-	Tries          int             `json:"tries"`    // rows of settings that were tried on one node
-	Settings       int             `json:"settings"` // rows of settings that were measured over all nodes
+	Settings       int             `json:"settings"` // rows of settings that were computed
 
-	old, now setting
+	now   setting   // with the changes
+	added *v1.Probe // a new startup probe
 }
 
 // Tuned reports whether there is a result. There is none if the container is the Problem of its workload.
@@ -78,11 +83,27 @@ type Change struct {
 	place place
 }
 
+// From is the value before for people.
+func (c Change) From() string {
+	if c.Before == nil {
+		return "none"
+	}
+	return fmt.Sprint(*c.Before)
+}
+
 // Margin says by how much a requirement is met.
 type Margin struct {
 	Requirement string        `json:"requirement"`
 	Value       check.Seconds `json:"value"`
 	Margin      check.Seconds `json:"margin"`
+}
+
+// ValueText is the value for people.
+func (m Margin) ValueText() string {
+	if strings.Contains(m.Requirement, ">=") {
+		return check.FormatDown(m.Value)
+	}
+	return check.FormatTime(m.Value)
 }
 
 // Wider is a greater value of a changed field, with which all requirements hold by more.
@@ -125,39 +146,21 @@ type FrontierPoint struct {
 
 // Met reports whether all requirements can be met.
 func (r *Report) Met() bool {
-	for _, w := range r.Workloads {
-		if len(w.Impossible) > 0 {
-			return false
-		}
-		for _, c := range w.Containers {
-			if !c.Met {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Workloads, func(w Workload) bool {
+		return len(w.Impossible) > 0 || slices.ContainsFunc(w.Containers, func(c Container) bool { return !c.Met })
+	})
 }
 
 // Problems reports whether a workload could not be checked.
 func (r *Report) Problems() bool {
-	for _, w := range r.Workloads {
-		if w.Problem != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Problem != "" })
 }
 
 // Changed reports whether a container changes.
 func (r *Report) Changed() bool {
-	for _, w := range r.Workloads {
-		for _, c := range w.Containers {
-			if len(c.Changes) > 0 {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Workloads, func(w Workload) bool {
+		return slices.ContainsFunc(w.Containers, func(c Container) bool { return len(c.Changes) > 0 })
+	})
 }
 
 func seconds(d time.Duration) check.Seconds { return check.Seconds(d) }

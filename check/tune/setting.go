@@ -1,13 +1,12 @@
 package tune
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/bounds"
+	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
 )
 
@@ -39,14 +38,6 @@ var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeout
 // least is the smallest value that Kubernetes accepts.
 var least = [fields]int32{0, 1, 1, 1}
 
-// greatest returns the greatest value of a field that tune tries.
-func greatest(f field) int32 {
-	if f == threshold {
-		return math.MaxInt32
-	}
-	return bounds.LongestTime
-}
-
 // place is a field of a probe.
 type place struct {
 	kind  kind
@@ -68,35 +59,38 @@ func (s setting) with(p place, to int32) setting {
 	return s
 }
 
-// probe returns the probe of a container.
-func probe(c *v1.Container, k kind) **v1.Probe {
-	return [kinds]**v1.Probe{&c.StartupProbe, &c.LivenessProbe, &c.ReadinessProbe}[k]
-}
-
-func settingOf(c *v1.Container) setting {
-	var s setting
-	for k := range kinds {
-		if p := *probe(c, k); p != nil {
+func settingOf(c *v1.Container) (s setting) {
+	for k, p := range [kinds]*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+		if p != nil {
 			s[k] = [fields]int32{p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold}
 		}
 	}
 	return s
 }
 
-// apply changes a container of a pod to have the setting. A startup probe that it does not have gets the handler of its liveness
-// probe.
+// probe returns a probe with the fields of the setting, or nil. A container without it gets the handler of its liveness probe.
+func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
+	if !s.has(k) {
+		return nil
+	}
+	var p v1.Probe
+	if own != nil {
+		p = *own
+	} else {
+		p = *like
+		p.TerminationGracePeriodSeconds = nil
+	}
+	p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold = s[k][delay], s[k][period], s[k][timeout], s[k][threshold]
+	return &p
+}
+
+// apply changes a container of a pod to have the setting.
 func (s setting) apply(pod *v1.Pod, container string) {
 	c := podutil.Find(pod, container)
-	for k := range kinds {
-		p := probe(c, k)
-		if !s.has(k) {
-			continue
+	for k, own := range [kinds]**v1.Probe{&c.StartupProbe, &c.LivenessProbe, &c.ReadinessProbe} {
+		if s.has(kind(k)) {
+			*own = s.probe(kind(k), *own, c.LivenessProbe)
 		}
-		if *p == nil {
-			*p = c.LivenessProbe.DeepCopy()
-			(*p).TerminationGracePeriodSeconds = nil
-		}
-		(*p).InitialDelaySeconds, (*p).PeriodSeconds, (*p).TimeoutSeconds, (*p).FailureThreshold = s[k][delay], s[k][period], s[k][timeout], s[k][threshold]
 	}
 }
 
@@ -122,84 +116,59 @@ type cost struct {
 }
 
 func (c cost) less(d cost) bool {
-	return c.fields < d.fields || c.fields == d.fields && c.relative < d.relative-1e-9
+	return c.fields < d.fields || c.fields == d.fields && c.relative < d.relative-tie/2
 }
 
-func (s setting) cost(old setting) cost {
+// tie is the difference of the relative changes of two settings that cost the same.
+const tie = 1e-6
+
+func (s setting) costs(old setting) cost {
 	var c cost
 	for _, p := range s.changes(old) {
 		c.fields++
-		reference := float64(old.at(p))
-		if !old.has(p.kind) { // a new probe is best like the liveness probe, with as few failures and as little delay as possible
-			reference = float64(old[liveness][p.field])
-			if p.field == threshold || p.field == delay {
-				c.relative += float64(s.at(p)) / 100
-				continue
-			}
+		before := float64(old.at(p))
+		switch {
+		case old.has(p.kind):
+		case p.field == period:
+			before = float64(old.addedPeriod())
+		default: // a new probe is best with as few failures and as little delay as possible
+			c.relative += float64(s.at(p)) / 100
+			continue
 		}
-		c.relative += math.Abs(float64(s.at(p))-reference) / max(1, reference)
+		c.relative += math.Abs(float64(s.at(p))-before) / max(1, before)
 	}
 	return c
 }
 
+// addedPeriod is the best period of a new startup probe: the one of the liveness probe, up to the default. Each start waits for its ticks.
+func (s setting) addedPeriod() int32 { return min(s[liveness][period], 10) }
+
 // relevant are the fields of the probes that a row depends on. A row without a startup probe depends on the liveness probe instead.
-func relevant(s setting, row string) []place {
-	starts := func(k kind) []place {
-		list := []place{{k, threshold}, {k, period}, {k, timeout}}
-		if k == startup { // a delay of the liveness probe also delays it after a quick start; a startup probe does not
-			list = append(list, place{k, delay})
-		}
-		return list
-	}
-	runs := func(k kind) []place { return []place{{k, threshold}, {k, period}, {k, timeout}} }
-	comesUp := []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
+func relevant(s setting, row check.RowID) []place {
 	killer := startup
 	if !s.has(startup) {
 		killer = liveness
 	}
+	runs := func(k kind) []place { return []place{{k, threshold}, {k, period}, {k, timeout}} }
+	comesUp := []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
 	var list []place
 	switch row {
-	case "start", "retry":
-		list = starts(killer)
-	case "restart":
-		list = append(starts(killer), place{liveness, threshold}, place{liveness, period})
-	case "stall", "silence", "detect":
+	case check.Start, check.Restart, check.Retry:
+		list = runs(killer)
+		if killer == startup { // a delay of the liveness probe also delays it after a quick start; a startup probe does not
+			list = append(list, place{startup, delay})
+		}
+		if killer == startup && row == check.Restart {
+			list = append(list, runs(liveness)...)
+		}
+	case check.Stall, check.Silence, check.Detect:
 		list = runs(liveness)
-	case "serving", "unready":
+	case check.Serving, check.Unready:
 		list = runs(readiness)
-	case "ready":
+	case check.Ready:
 		list = comesUp
-	case "recover":
+	case check.Recover:
 		list = append(runs(liveness), comesUp...)
 	}
 	return slices.DeleteFunc(list, func(p place) bool { return !s.has(p.kind) })
-}
-
-// values are the values of a field that a search tries, beginning with those that are the closest to the old value.
-func values(p place, old, limit int32) []int32 {
-	var list []int32
-	add := func(v int32) {
-		if v >= least[p.field] && v <= max(limit, old) && !slices.Contains(list, v) {
-			list = append(list, v)
-		}
-	}
-	for i := range int32(6) {
-		add(old + i)
-		add(old - i)
-	}
-	for _, v := range []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 45, 60, 90, 120, 180, 240, 300, 600} {
-		add(v)
-	}
-	slices.SortStableFunc(list, func(a, b int32) int { return int(max(a-old, old-a)) - int(max(b-old, old-b)) })
-	return list
-}
-
-func (s setting) String() string {
-	text := ""
-	for k := range kinds {
-		if s.has(k) {
-			text += fmt.Sprintf("%s %v ", kindNames[k], s[k])
-		}
-	}
-	return text
 }

@@ -70,17 +70,13 @@ func (t *writer) container(r *Report, title string, c *Container) {
 		t.line(0, "The requirements are met already.", report.Good)
 	}
 	for _, x := range c.Changes {
-		before := "none"
-		if x.Before != nil {
-			before = fmt.Sprint(*x.Before)
-		}
-		t.line(2, fmt.Sprintf("%s: %s -> %d", x.Field, before, x.After), report.Good)
+		t.line(2, fmt.Sprintf("%s: %s -> %d", x.Field, x.From(), x.After), report.Good)
 	}
 	t.b.WriteByte('\n')
 	table := &report.Table{Left: 1}
 	table.Head("requirement", "value", "margin")
 	for _, m := range c.Margins {
-		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: formatValue(m.Requirement, m.Value)}, report.Cell{Text: check.FormatDown(m.Margin)})
+		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: m.ValueText()}, report.Cell{Text: check.FormatDown(m.Margin)})
 	}
 	table.Write(&t.b, t.o)
 	if x := c.Wider; x != nil {
@@ -120,19 +116,11 @@ func (t *writer) frontier(f *Frontier) {
 		case !p.Met:
 			note, style = "not enough", report.Dim
 		}
-		cells := []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note}
 		var row []report.Cell
-		for _, text := range cells {
+		for _, text := range []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note} {
 			row = append(row, report.Cell{Text: text, Style: style})
 		}
 		table.Row(row...)
 	}
 	table.Write(&t.b, t.o)
-}
-
-func formatValue(requirement string, s check.Seconds) string {
-	if strings.Contains(requirement, ">=") {
-		return check.FormatDown(s)
-	}
-	return check.FormatTime(s)
 }

@@ -2,47 +2,16 @@ package tune_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
-
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
-	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
 )
-
-// group has the rows that depend on one probe, and the ranges of the durations to require, in tenths of a second.
-type group struct {
-	probe       string
-	limit, time check.RowID
-}
-
-var groups = []group{
-	{"startup", check.Start, check.Ready},
-	{"liveness", check.Stall, check.Detect},
-	{"readiness", check.Serving, check.Unready},
-}
-
-// manifest returns a Pod with a liveness probe, and another probe.
-func manifest(kind string, period, timeout, threshold int) string {
-	text := func(kind string, period, timeout, threshold int) string {
-		return fmt.Sprintf("    %sProbe: {grpc: {port: 80}, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d}\n", kind, period, timeout, threshold)
-	}
-	probes := text(kind, period, timeout, threshold)
-	if kind == "readiness" {
-		probes += text("liveness", 10, 1, 10)
-	}
-	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" + probes
-}
 
 func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Report {
 	x, err := tune.New([]check.File{f}, o)
@@ -61,37 +30,6 @@ func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Re
 	return r
 }
 
-// Settings that tune returns meet the requirements by a full check, and none of their neighbors towards the old setting does. Where
-// tune finds none, a search over all small settings finds none either.
-func TestPropertyTunedSettingsMeetRequirements(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom(groups).Draw(t, "group")
-		f := check.File{Name: "web.yaml", Data: []byte(manifest(g.probe,
-			rapid.IntRange(1, 3).Draw(t, "periodSeconds"), rapid.IntRange(1, 2).Draw(t, "timeoutSeconds"), rapid.IntRange(1, 4).Draw(t, "failureThreshold")))}
-		text := fmt.Sprintf("%s>=%dms", g.limit, 100*rapid.IntRange(1, 90).Draw(t, "limit"))
-		if rapid.IntRange(0, 3).Draw(t, "both") > 0 {
-			text += fmt.Sprintf(", %s<=%dms", g.time, 100*rapid.IntRange(5, 110).Draw(t, "time"))
-		}
-		require, err := check.ParseRequirements(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := tuned(t, f, check.Options{Require: require})
-		c := r.Workloads[0].Containers[0]
-		switch {
-		case r.Met():
-			meets(t, r, f, require)
-			if len(c.Changes) > 0 {
-				neighbors(t, f, c.Changes, require)
-			}
-		case len(c.Contradictions) == 0:
-			t.Fatalf("%s%s: no setting, and no contradiction", f.Data, text)
-		default:
-			bruteForce(t, f, g, require)
-		}
-	})
-}
-
 // Some settings that meet requirements differ in a field that a probe seldom needs, or in another probe.
 func TestTuneFindsOtherFields(t *testing.T) {
 	for _, test := range []struct{ probes, require, changes string }{
@@ -106,6 +44,15 @@ func TestTuneFindsOtherFields(t *testing.T) {
 		// After a restart, the liveness probe can run before the startup probe, so both limit a start.
 		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 1}\n    livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 3, failureThreshold: 1}",
 			"restart>=1800ms", "startupProbe.failureThreshold 3, livenessProbe.failureThreshold 2"},
+		// A probe that the program refuses does not wait for its timeout, so a longer one makes no time longer.
+		{"readinessProbe: {httpGet: {port: 80}}", "serving>=30s, unready<=10s", "readinessProbe.periodSeconds 3, readinessProbe.timeoutSeconds 11"},
+		// With a period of minutes, the startup probe corrects late that the kubelet has carried over the start.
+		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 120, failureThreshold: 1}\n    livenessProbe: {httpGet: {port: 80}, failureThreshold: 3}",
+			"restart>=60s", "startupProbe.failureThreshold 2, livenessProbe.failureThreshold 7"},
+		{"startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 8, periodSeconds: 9, failureThreshold: 1}\n    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}",
+			"restart>=7100ms", "startupProbe.initialDelaySeconds 9, startupProbe.periodSeconds 1"},
+		// A probe that can never run stays as it is.
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}\n    readinessProbe: {httpGet: {port: htpp}}", "stall>=5s", "livenessProbe.failureThreshold 3"},
 		// The times grow with all fields, so the quickest probe shows that a time is too short.
 		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}", "detect<=1s", ""},
 	} {
@@ -125,7 +72,7 @@ func TestTuneFindsOtherFields(t *testing.T) {
 	}
 }
 
-// A start of over an hour needs a threshold: package bounds measures no delay that is so long.
+// A start of over an hour needs a threshold: package bounds takes no delay that is so long.
 func TestTuneLongStart(t *testing.T) {
 	require, err := check.ParseRequirements("start>=2h")
 	if err != nil {
@@ -139,20 +86,18 @@ func TestTuneLongStart(t *testing.T) {
 	}
 }
 
-// The settings alone show that a start of hours is far more than a probe allows for, or far less, and that a time is too long. So the search needs few runs,
-// which are long.
-func TestTuneLongTimesWithFewRuns(t *testing.T) {
+// Some requirements on long starts have no setting.
+func TestTuneLongTimes(t *testing.T) {
 	f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
 		"    startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 10, periodSeconds: 5, failureThreshold: 30}\n    readinessProbe: {httpGet: {port: 80}}\n")}
 	for _, test := range []struct {
 		require  string
 		changes  int
 		contrary []string // the requirement that no setting meets
-		tries    int
 	}{
-		{"retry>=2h", 0, []string{"retry>=2h"}, 2},
-		{"start>=3h", 1, nil, 5},
-		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}, 5},
+		{"retry>=2h", 0, []string{"retry>=2h"}},
+		{"start>=3h", 1, nil},
+		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}},
 	} {
 		require, err := check.ParseRequirements(test.require)
 		if err != nil {
@@ -160,8 +105,8 @@ func TestTuneLongTimesWithFewRuns(t *testing.T) {
 		}
 		r := tuned(t, f, check.Options{Require: require})
 		c := r.Workloads[0].Containers[0]
-		if len(c.Changes) != test.changes || c.Tries > test.tries {
-			t.Errorf("%s: %d tries, the changes are %+v", test.require, c.Tries, c.Changes)
+		if len(c.Changes) != test.changes {
+			t.Errorf("%s: the changes are %+v", test.require, c.Changes)
 		}
 		if r.Met() == (test.contrary != nil) || !r.Met() && (len(c.Contradictions) != 1 || !slices.Equal(c.Contradictions[0].Requirements, test.contrary)) {
 			t.Errorf("%s: met %v, the contradictions are %+v", test.require, r.Met(), c.Contradictions)
@@ -263,102 +208,3 @@ func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check
 	}
 	return c.Report()
 }
-
-// meets checks that the changed file meets the requirements.
-func meets(t *rapid.T, r *tune.Report, f check.File, require check.Requirements) {
-	edited, _, err := r.Edit(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := checked(t, check.File{Name: f.Name, Data: edited}, check.Options{Require: require}); got.Problems() || !got.Met() {
-		t.Fatalf("%s%s: the check finds %+v", edited, require, got.Workloads[0].Requirements)
-	}
-}
-
-// holds reports whether the container of a pod meets requirements.
-func holds(t *rapid.T, pod *v1.Pod, require check.Requirements) bool {
-	admitted, err := check.Admit(pod, profile.Newest())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := admitted.Bounds("app", fakeruntime.Delays{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, q := range require {
-		values := check.Values(b, q.Row, 0)
-		if len(values) == 0 {
-			continue
-		}
-		if margin, _ := q.Margin(values); margin < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// pod returns the pod of a file.
-func pod(t *rapid.T, f check.File) *v1.Pod {
-	m, err := scenarios.ReadManifest(f.Name, f.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m.Workloads[0].Pod
-}
-
-// probe returns a probe of a container by the name of its type.
-func probe(c *v1.Container, kind string) *v1.Probe {
-	return map[string]*v1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe}[kind]
-}
-
-// field returns a field such as livenessProbe.periodSeconds.
-func field(c *v1.Container, path string) *int32 {
-	kind, name, _ := strings.Cut(path, "Probe.")
-	p := probe(c, kind)
-	return map[string]*int32{"initialDelaySeconds": &p.InitialDelaySeconds, "periodSeconds": &p.PeriodSeconds, "timeoutSeconds": &p.TimeoutSeconds, "failureThreshold": &p.FailureThreshold}[name]
-}
-
-// neighbors checks that no setting meets the requirements that differs from the new one by one step towards the old one.
-func neighbors(t *rapid.T, f check.File, changes []tune.Change, require check.Requirements) {
-	if slices.ContainsFunc(changes, func(c tune.Change) bool { return c.Before == nil }) {
-		return // a new probe has no old values
-	}
-	for _, back := range changes {
-		p := pod(t, f)
-		for _, c := range changes {
-			at := field(&p.Spec.Containers[0], c.Field)
-			*at = c.After
-			if c.Field != back.Field {
-				continue
-			}
-			if *c.Before > c.After {
-				*at++
-			} else {
-				*at--
-			}
-		}
-		if holds(t, p, require) {
-			t.Fatalf("%s%s: with %+v, one step back in %s also meets the requirements", f.Data, require, changes, back.Field)
-		}
-	}
-}
-
-// bruteForce checks that none of many small settings of a probe meets the requirements.
-func bruteForce(t *rapid.T, f check.File, g group, require check.Requirements) {
-	p := pod(t, f)
-	at := probe(&p.Spec.Containers[0], g.probe)
-	for at.PeriodSeconds = 1; at.PeriodSeconds <= 4; at.PeriodSeconds++ {
-		for at.TimeoutSeconds = 1; at.TimeoutSeconds <= 3; at.TimeoutSeconds++ {
-			for at.FailureThreshold = 1; at.FailureThreshold <= 11; at.FailureThreshold++ {
-				if holds(t, p, require) {
-					t.Fatalf("%s%s: period %d, timeout %d, threshold %d meets the requirements, and tune finds nothing",
-						f.Data, require, at.PeriodSeconds, at.TimeoutSeconds, at.FailureThreshold)
-				}
-			}
-		}
-	}
-}
-
-// Each run draws the same requirements, unless the flags say otherwise. A requirement takes seconds.
-var _ = flag.Set("rapid.seed", "1")
-var _ = flag.Set("rapid.checks", "3")

@@ -136,7 +136,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		return writeJSON(w, r)
 	case "patch":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return r.Patch(terminal.Safe(w), files)
+		return r.Patch(terminal.Safe(w))
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
 		return editManifests(w, cmd.ErrOrStderr(), files, r)

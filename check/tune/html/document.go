@@ -3,9 +3,7 @@ package html
 import (
 	"fmt"
 	"html/template"
-	"strings"
 
-	"probesim.dev/check"
 	"probesim.dev/check/tune"
 )
 
@@ -27,17 +25,8 @@ type workload struct {
 
 type container struct {
 	*tune.Container
-	Changes []change
-	Margins []margin
-	Wider   string
-	Plots   []*plot
+	Plots []*plot
 }
-
-// change is a field that changes.
-type change struct{ Field, Before, After string }
-
-// margin says by how much a requirement is met.
-type margin struct{ Requirement, Value, Margin string }
 
 func newDocument(r *tune.Report, comparison string) *document {
 	d := &document{Report: r, Comparison: comparison, Title: "Settings that meet the requirements"}
@@ -61,23 +50,6 @@ func newDocument(r *tune.Report, comparison string) *document {
 
 func newContainer(of *tune.Container, id string) container {
 	c := container{Container: of}
-	for _, x := range of.Changes {
-		before := "none"
-		if x.Before != nil {
-			before = fmt.Sprint(*x.Before)
-		}
-		c.Changes = append(c.Changes, change{x.Field, before, fmt.Sprint(x.After)})
-	}
-	for _, m := range of.Margins {
-		format := check.FormatTime
-		if strings.Contains(m.Requirement, ">=") {
-			format = check.FormatDown
-		}
-		c.Margins = append(c.Margins, margin{m.Requirement, format(m.Value), check.FormatDown(m.Margin)})
-	}
-	if x := of.Wider; x != nil {
-		c.Wider = fmt.Sprintf("The changed setting just meets the requirements. With %s %d, the margin of %s is %s.", x.Field, x.Value, x.Requirement, check.FormatDown(x.Margin))
-	}
 	for i := range of.Frontiers {
 		c.Plots = append(c.Plots, newPlot(&of.Frontiers[i], fmt.Sprintf("%sp%d", id, i+1)))
 	}

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io"
 
+	"probesim.dev/check"
 	"probesim.dev/check/tune"
 	"probesim.dev/internal/printable"
 	pages "probesim.dev/report/html"
@@ -19,7 +20,7 @@ import (
 var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"clean": printable.Text, "lines": printable.Lines, "impossible": tune.Impossible,
+	"clean": printable.Text, "lines": printable.Lines, "impossible": tune.Impossible, "down": check.FormatDown,
 }).ParseFS(assets, "assets/*.gohtml"))
 
 // Write writes the page. The comparison of the check before and after, as text, may be empty. The same report gives the same bytes.

@@ -1,0 +1,98 @@
+package tune
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/check"
+	"probesim.dev/trace"
+)
+
+// subject is a container whose rows to compute with other settings of its probes.
+type subject struct {
+	versions []*bounds.Container // in each version of Kubernetes
+	old      setting             // without the probes that can never run
+	start    time.Duration       // the longest start, if it is known
+	settings int                 // number of rows that were computed
+}
+
+// newSubject returns a container of a pod. The text says why none of some rows has a meaning, if a probe can never run.
+func newSubject(pod *v1.Pod, spec *v1.Container, rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
+	s = &subject{old: settingOf(spec)}
+	if o.Start != nil {
+		s.start = o.Start.Max
+	}
+	for _, p := range o.Profiles {
+		admitted, err := check.Admit(pod, p)
+		if err != nil {
+			return nil, "", err
+		}
+		b, err := admitted.Bounds(spec.Name, o.Nodes)
+		if err != nil {
+			return nil, "", err
+		}
+		if broken := admitted.Broken(spec.Name, rows); broken != "" {
+			return nil, broken, nil
+		}
+		if admitted.Broken(spec.Name, []check.RowID{check.Detect}) != "" {
+			s.old[liveness] = [fields]int32{}
+		}
+		if admitted.Broken(spec.Name, []check.RowID{check.Unready}) != "" {
+			s.old[readiness] = [fields]int32{}
+		}
+		s.versions = append(s.versions, b)
+	}
+	return s, "", nil
+}
+
+// values returns the values of a row with a setting, in all cases and versions: none if the container does not have the row.
+func (s *subject) values(x setting, row check.RowID) (all []check.Value) {
+	s.settings++
+	for _, v := range s.versions {
+		own := [kinds]*v1.Probe{v.Probe(trace.Startup), v.Probe(trace.Liveness), v.Probe(trace.Readiness)}
+		for k := range kinds {
+			own[k] = x.probe(k, own[k], v.Probe(trace.Liveness))
+		}
+		all = append(all, check.Values(v.With(own[startup], own[liveness], own[readiness]), row, s.start)...)
+	}
+	return all
+}
+
+// margin returns by how much a setting meets a requirement, or misses it. It is bounds.Never if nothing limits what must be possible.
+func (s *subject) margin(x setting, q check.Requirement) time.Duration {
+	found := s.values(x, q.Row)
+	if len(found) == 0 {
+		return bounds.Never
+	}
+	m, _ := q.Margin(found)
+	return m
+}
+
+// meets reports whether a setting meets requirements.
+func (s *subject) meets(x setting, list check.Requirements) bool {
+	for _, q := range list {
+		if s.margin(x, q) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// guaranteed returns the limit that always holds, or the worst time. Without a readiness and a startup probe, a container is ready
+// at once. Without the probe of another row, nothing ever happens.
+func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
+	found := s.values(x, row)
+	switch {
+	case len(found) == 0 && row == check.Ready:
+		return 0
+	case len(found) == 0:
+		return seconds(bounds.Never)
+	}
+	_, worst := check.Requirement{Row: row}.Margin(found)
+	if row.IsLimit() {
+		return seconds(worst.Least)
+	}
+	return seconds(worst.Greatest)
+}
