@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"kubelet"},
 	{"node"},
 	{"scenarios"},
-	{"internal/check", "internal/random", "bounds"},
+	{"bounds"},
 	{"check"},
 	{"check/render"},
 	{"check/html", "check/compare", "check/tune", "incident"},

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

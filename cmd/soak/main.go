@@ -20,8 +20,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/random"
 )
 
 func main() {

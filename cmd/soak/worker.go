@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"

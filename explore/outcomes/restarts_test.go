@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/trace"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 )
 
 func load(t *testing.T, file []byte) *scenarios.Scenario {

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/incident/cluster"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/virtual"
 )
 

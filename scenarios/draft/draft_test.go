@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"

@@ -18,10 +18,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/draft"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
 )
 
 // compile compiles the schema with an independent validator.

@@ -1,4 +1,4 @@
-package check
+package verdict
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func TestHostileText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := Plans(context.Background(), all[0].Plans())
+		v := Of(context.Background(), all[0].Plans())
 		for _, text := range []string{v.Failure, v.Timeline, strings.ReplaceAll(v.Failure, "\n", "\n    ")} {
 			if !strings.Contains(text, "forged") {
 				t.Errorf("the text of the file is missing:\n%s", text)

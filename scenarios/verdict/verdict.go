@@ -1,6 +1,6 @@
-// Package check makes the runs of a scenario and describes the failures, for the packages that run scenarios
+// Package verdict makes the runs of a scenario and describes the failures, for the packages that run scenarios
 // as Go tests: probetest and ginkgokit.
-package check
+package verdict
 
 import (
 	"context"
@@ -42,9 +42,9 @@ func ByVersion(plans []*scenarios.Plan) [][]*scenarios.Plan {
 	return groups
 }
 
-// Plans makes the planned runs and checks their expectations. It stops early when ctx is done; the Failure then says
+// Of makes the planned runs and checks their expectations. It stops early when ctx is done; the Failure then says
 // so.
-func Plans(ctx context.Context, plans []*scenarios.Plan) Verdict {
+func Of(ctx context.Context, plans []*scenarios.Plan) Verdict {
 	c := outcome{runs: len(plans)}
 	for _, plan := range plans {
 		r := simulate.Run(ctx, plan, simulate.Options{})
