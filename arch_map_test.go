@@ -18,7 +18,7 @@ var orderless = map[string]string{
 	"kubelet.(*Kubelet).hasResourcesToForget": "asks whether one satisfies a condition",
 	"prober.(*manager).CleanupPods":           "sorts the workers before it stops them",
 	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
-	"scenarios.(*Driver).Branch":              "copies each pod into a map",
+	"scenarios/drive.(*Driver).Branch":        "copies each pod into a map",
 
 	"prober.(*containerBoundManager).stopWorkers":      "sorts the workers before it stops them",
 	"prober.(*containerBoundManager).forgetContainers": "only deletes",

@@ -18,6 +18,8 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/prober"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -51,7 +53,7 @@ type Subject struct {
 
 // NewSubject returns the subject for a container of an object that creates pods, such as a Pod or a Deployment. It returns an
 // error if the API server would reject the object, and if the pods do not have the container.
-func NewSubject(object scenarios.Object, container string, p profile.Profile) (*Subject, error) {
+func NewSubject(object manifests.APIObject, container string, p profile.Profile) (*Subject, error) {
 	planned, err := scenarios.Compile(object, nil, scenarios.CompileOptions{Profile: p})
 	switch {
 	case err != nil:
@@ -69,7 +71,7 @@ func NewSubject(object scenarios.Object, container string, p profile.Profile) (*
 }
 
 // admitted returns a pod as the API server stores it, or the error of a node that gets the pod.
-func admitted(p profile.Profile, planned *scenarios.PlannedPod) (*v1.Pod, error) {
+func admitted(p profile.Profile, planned *plan.PlannedPod) (*v1.Pod, error) {
 	n := node.New(node.Options{Profile: p})
 	defer n.Close()
 	if err := n.AddPod(planned.Pod, planned.Program); err != nil {

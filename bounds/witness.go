@@ -17,6 +17,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
@@ -144,7 +145,7 @@ func (s *Subject) scenario(w Witness, c Case, end time.Duration, expect string) 
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s%s.\n%s---\n", strings.ToUpper(w.Outcome[:1]), w.Outcome[1:], pod)
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:\n", scenarios.APIVersion, w.Name)
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:\n", format.APIVersion, w.Name)
 	fmt.Fprintf(&b, "  kubernetesVersions: [%s]\n  duration: %v\n", s.Profile.Version, end.Truncate(time.Second))
 	if c.Seed != nil {
 		fmt.Fprintf(&b, "  seeds: %d\n", *c.Seed)
@@ -202,7 +203,7 @@ func metadata(pod *v1.Pod) map[string]any {
 func delayNotation(c Case) []string {
 	var list []string
 	delays := reflect.ValueOf(c.Delays)
-	for field := range reflect.TypeFor[scenarios.Delays]().Fields() {
+	for field := range reflect.TypeFor[format.Delays]().Fields() {
 		if own := delays.FieldByName(field.Name); own.IsValid() && !own.IsNil() {
 			d := own.Interface().(*fakeruntime.Draw)
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

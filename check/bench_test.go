@@ -12,6 +12,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // BenchmarkTenWorkloads checks ten workloads of well-known charts on typical nodes, on as many cores as -cpu allows.
@@ -30,7 +31,7 @@ func BenchmarkTenWorkloads(b *testing.B) {
 		}
 		file := check.File{Name: name, Data: data}
 		files = append(files, file)
-		if err := check.EachWorkload([]check.File{file}, func(check.File, *scenarios.Workload) scenarios.Errors { found++; return nil }); err != nil {
+		if err := check.EachWorkload([]check.File{file}, func(check.File, *manifests.Workload) scenarios.Errors { found++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 		if found >= workloads {

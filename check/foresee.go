@@ -5,7 +5,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -20,7 +20,7 @@ type Foreseen struct {
 
 // Foresee returns what the settings of a container of an object say about the values of a row, those that Measure returns. No probe of the container
 // may be Broken.
-func Foresee(object scenarios.Object, name string, p profile.Profile, row RowID, o Options) ([]Foreseen, error) {
+func Foresee(object manifests.APIObject, name string, p profile.Profile, row RowID, o Options) ([]Foreseen, error) {
 	s, err := bounds.NewSubject(object, name, p)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -94,7 +94,7 @@ func (r *result) wants(id RowID) bool { return r.only == nil || slices.Contains(
 
 // Measure measures some rows of a container of an object in one version. It returns no values of rows that the container does not
 // have. If an end of a value is derived, no case of the value shows it.
-func Measure(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (map[RowID][]Value, error) {
+func Measure(ctx context.Context, object manifests.APIObject, name string, p profile.Profile, rows []RowID, o Options) (map[RowID][]Value, error) {
 	s, err := bounds.NewSubject(object, name, p)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func Measure(ctx context.Context, object scenarios.Object, name string, p profil
 
 // Broken says which probe of a container of an object can never run in a version, and why, if one of the rows has no meaning then. It
 // returns an empty string otherwise.
-func Broken(ctx context.Context, object scenarios.Object, name string, p profile.Profile, rows []RowID, o Options) (string, error) {
+func Broken(ctx context.Context, object manifests.APIObject, name string, p profile.Profile, rows []RowID, o Options) (string, error) {
 	s, err := bounds.NewSubject(object, name, p)
 	if err != nil {
 		return "", err

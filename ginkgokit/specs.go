@@ -13,6 +13,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/verdict"
 )
@@ -78,7 +79,7 @@ func describe(s *scenarios.Scenario) {
 }
 
 // location converts a position to a code location of Ginkgo, whose paths are absolute.
-func location(p scenarios.Pos) types.CodeLocation {
+func location(p strict.Pos) types.CodeLocation {
 	name := filepath.FromSlash(p.File)
 	if full, err := filepath.Abs(name); err == nil {
 		name = full

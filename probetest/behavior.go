@@ -1,6 +1,9 @@
 package probetest
 
-import "probesim.dev/scenarios"
+import (
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
+)
 
 // Behavior says what the programs in the containers of a pod do. The keys are names of containers. A container
 // without rules runs forever and answers every probe with ok.
@@ -23,4 +26,4 @@ type Rule = scenarios.BehaviorRule
 
 // Workload is an API object that creates pods: a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob.
 // See Node.AddWorkload.
-type Workload = scenarios.Object
+type Workload = manifests.APIObject

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"

@@ -11,7 +11,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -97,7 +97,7 @@ func (w *Workload) added(c *Container, files []check.File) (map[string]any, erro
 		if f.Name != w.File {
 			continue
 		}
-		m, err := scenarios.ReadManifest(f.Name, f.Data)
+		m, err := manifests.Read(f.Name, f.Data)
 		if err != nil {
 			return nil, err
 		}

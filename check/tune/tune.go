@@ -13,6 +13,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same time, as a check.Checker does.
@@ -50,7 +51,7 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 }
 
 // add adds a workload with requirements.
-func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
+func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 	require, _, errs := t.options.RequirementsOf(w)
 	if len(errs) > 0 || len(require) == 0 {
 		return errs
@@ -246,7 +247,7 @@ func (t *Tuner) Report() *Report {
 }
 
 // Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
-func (r *Report) Modify(file string, w *scenarios.Workload) {
+func (r *Report) Modify(file string, w *manifests.Workload) {
 	for i := range r.Workloads {
 		found := &r.Workloads[i]
 		if found.File != file || found.Line != w.Line || found.Name != w.Name {

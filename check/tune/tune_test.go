@@ -17,7 +17,7 @@ import (
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // group has the rows that depend on one probe, and the ranges of the durations to require, in tenths of a second.
@@ -296,7 +296,7 @@ func holds(t *rapid.T, pod *v1.Pod, require check.Requirements) bool {
 
 // pod returns the pod of a file.
 func pod(t *rapid.T, f check.File) *v1.Pod {
-	m, err := scenarios.ReadManifest(f.Name, f.Data)
+	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

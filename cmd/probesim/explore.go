@@ -22,7 +22,8 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
 )
 
 // exploreOptions are the flags of explore.
@@ -326,7 +327,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		if s.pattern != nil && !s.pattern.MatchString(scenario.Metadata.Name) {
 			continue
 		}
-		if _, read := files[scenario.File]; !read && scenario.File != scenarios.Stdin {
+		if _, read := files[scenario.File]; !read && scenario.File != plan.Stdin {
 			if files[scenario.File], err = readManifest(scenario.File); err != nil {
 				return nil, &exitError{exitUsage, err}
 			}
@@ -428,5 +429,5 @@ func writeExplorations(w io.Writer, results []*outcomes.Result) error {
 	if results == nil {
 		results = []*outcomes.Result{}
 	}
-	return e.Encode(explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
+	return e.Encode(explorationsFile{format.APIVersion, explorationsKind, version(), results})
 }

@@ -19,6 +19,7 @@ import (
 	"probesim.dev/internal/githubrunner"
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/sim/virtual"
 )
 
@@ -406,7 +407,7 @@ func TestHostileBlocks(t *testing.T) {
 			continue
 		}
 		s.check([]string{"init"}, "stdout", stdout.String())
-		before, err := scenarios.ReadManifest("x.yaml", []byte(text))
+		before, err := manifests.Read("x.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
@@ -14,7 +14,7 @@ type simulation struct {
 	records   []trace.Record
 	internal  bool
 	end       virtual.Time // before job.until if the run ended early
-	unreached []scenarios.Unreached
+	unreached []drive.Unreached
 	results   []expect.Result
 	err       error // why the run ended early
 }

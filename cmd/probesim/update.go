@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/refresh"
@@ -33,7 +34,7 @@ func (o *runOptions) checkUpdate() error {
 // updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an
 // error.
 func updateFiles(cmd *cobra.Command, jobs []*job, o runOptions) error {
-	seen := &observations{of: map[scenarios.Pos][]runsObservation{}}
+	seen := &observations{of: map[strict.Pos][]runsObservation{}}
 	progress := newProgress(cmd.ErrOrStderr(), jobs)
 	go progress.loop()
 	defer progress.stop()
@@ -75,8 +76,8 @@ func (j *job) observe(a *account, progress *progress) observed {
 
 // observations are the observations of all runs, by the position of the expectation: variants of a scenario share expectations.
 type observations struct {
-	order []scenarios.Pos // by first observation
-	of    map[scenarios.Pos][]runsObservation
+	order []strict.Pos // by first observation
+	of    map[strict.Pos][]runsObservation
 }
 
 // runsObservation merges the observations of one scenario and version.
@@ -106,7 +107,7 @@ func (all *observations) add(j *job, run observed) error {
 }
 
 // agreed returns the observation that all variants and versions agree on, or an observation with an error that says how they differ.
-func (all *observations) agreed(at scenarios.Pos) expect.Observation {
+func (all *observations) agreed(at strict.Pos) expect.Observation {
 	list := all.of[at]
 	first := list[0].Observation
 	for _, other := range list[1:] {

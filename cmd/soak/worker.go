@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
@@ -117,7 +118,7 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 		}},
 	})
 	defer n.Close()
-	driver := plan.Drive(n)
+	driver := drive.Start(plan, n)
 	end := virtual.At(plan.Duration)
 	errs := []error{n.RunUntil(end), driver.Err(), c.err}
 	if now := n.Now(); now != end {

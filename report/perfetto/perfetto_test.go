@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/report"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -203,7 +204,7 @@ func TestLibrary(t *testing.T) {
 		plan := s.Plans()[0]
 		known, _ := plan.Profile()
 		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
-		plan.Drive(n)
+		drive.Start(plan, n)
 		if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/program"
 )
 
 // Typical times of programs, as a starting point.
@@ -89,7 +89,7 @@ type request struct {
 func (r *request) answer() string {
 	isHook := r.key == "postStart" || r.key == "preStop"
 	if isHook && r.handler.Exec != nil {
-		if slept, _ := scenarios.SleepOf(r.handler.Exec.Command); slept > 0 {
+		if slept, _ := program.SleepOf(r.handler.Exec.Command); slept > 0 {
 			return "0 in " + value.Format(slept)
 		}
 	}
@@ -117,18 +117,18 @@ func requests(c *v1.Container) []request {
 }
 
 // endpointOf returns the endpoint at which a probe or hook asks.
-func endpointOf(c *v1.Container, key string) scenarios.Endpoint {
-	for _, e := range scenarios.Endpoints(c) {
+func endpointOf(c *v1.Container, key string) program.Endpoint {
+	for _, e := range program.Endpoints(c) {
 		if slices.Contains(e.Keys, key) {
 			return e
 		}
 	}
-	return scenarios.Endpoint{}
+	return program.Endpoint{}
 }
 
 // isShared reports whether a draft has one answer for an endpoint instead of one for each probe: several probes ask there,
 // and its text is short.
-func isShared(e scenarios.Endpoint) bool {
+func isShared(e program.Endpoint) bool {
 	const longest = 80
 	probes := 0
 	for _, key := range e.Keys {

@@ -14,7 +14,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // writer writes lines.
@@ -34,7 +34,7 @@ func (d *draft) text(s *seen) []byte {
 	w.line("# Fields:     probesim explain spec.pods.containers.behavior")
 	w.line("# For checks and completion in an editor: probesim schema > %s", Schema)
 	w.Write(d.inline)
-	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("apiVersion: %s", format.APIVersion)
 	w.line("kind: Scenario")
 	w.line("metadata:")
 	w.line("  name: %s", quoted(d.name()))

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -35,7 +36,7 @@ func TestRecordsFitTheirTable(t *testing.T) {
 				}
 			}},
 		})
-		plan.Drive(n)
+		drive.Start(plan, n)
 		err := n.RunUntil(virtual.At(plan.Duration))
 		n.Close()
 		if err != nil {

@@ -9,13 +9,14 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // facts are the parts of a scenario that features look at.
 type facts struct {
 	text     string
 	scenario *scenarios.Scenario
-	pods     []scenarios.PlannedPod
+	pods     []plan.PlannedPod
 }
 
 // feature reports whether a scenario has a feature.

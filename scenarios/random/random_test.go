@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -63,7 +64,7 @@ func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 	p, _ := plan.Profile()
 	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 	defer n.Close()
-	plan.Drive(n)
+	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}

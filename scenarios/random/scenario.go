@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // Options configure the scenarios. With the zero value, scenarios have no seeds, so their runs make no random draws.
@@ -125,7 +125,7 @@ func (g *generator) runDuration() time.Duration {
 func (g *generator) scenario(seed uint64) *yaml.Node {
 	n, metadata, spec := object(), inline(), object()
 	put(metadata, "name", text(fmt.Sprintf("random-%d", seed)))
-	put(n, "apiVersion", text(scenarios.APIVersion))
+	put(n, "apiVersion", text(format.APIVersion))
 	put(n, "kind", text("Scenario"))
 	put(n, "metadata", metadata)
 	put(n, "spec", spec)

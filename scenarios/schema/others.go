@@ -15,7 +15,7 @@ import (
 
 // Regular expressions for an apiVersion.
 const (
-	customVersion  = `^[^/]*\.[^/]*/`             // of custom resources, as in scenarios.IsCustom
+	customVersion  = `^[^/]*\.[^/]*/`             // of custom resources, as in manifests.IsCustom
 	knativeVersion = `^serving\.knative\.dev/`    // whose templates have fields that pods do not have
 	ownVersion     = `^probesim\.dev/`            // of scenarios
 	builtinVersion = `^[^/.]*(/|$)|` + ownVersion // of the kinds in Kinds

@@ -18,6 +18,9 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/draft"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/program"
 )
 
 // Options are a manifest and what happens to its programs.
@@ -50,12 +53,12 @@ func Load(o Options) (*scenarios.Scenario, error) {
 }
 
 func write(o Options) ([]byte, *scenarios.Scenario, error) {
-	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
+	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), scenarios.Workloads)
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), manifests.Workloads)
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
@@ -122,7 +125,7 @@ func parseAll(words []string) ([]*event, error) {
 type writer struct {
 	Options
 	strings.Builder
-	manifest *scenarios.Manifest
+	manifest *manifests.File
 	events   []*event
 	used     []bool         // events with a rule
 	of       map[int]*event // events by their line in the file
@@ -131,7 +134,7 @@ type writer struct {
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 func (w *writer) scenario() {
-	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("apiVersion: %s", format.APIVersion)
 	w.line("kind: Scenario")
 	w.line("metadata: {name: %s}", quoted(w.name()))
 	w.line("spec:")
@@ -178,7 +181,7 @@ func (w *writer) workloads(name string) []string {
 }
 
 // means reports whether a name, with or without a namespace, means a workload.
-func means(name string, of *scenarios.Workload) bool {
+func means(name string, of *manifests.Workload) bool {
 	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
 }
 
@@ -254,9 +257,9 @@ func (w *writer) duration() time.Duration {
 	return min(max(shortest, (longestEvent+rest).Truncate(time.Minute)), longest)
 }
 
-func (w *writer) pod(of *scenarios.Workload) {
+func (w *writer) pod(of *manifests.Workload) {
 	w.line("  - name: %s", quoted(of.Ref))
-	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
+	if slices.ContainsFunc(w.manifest.Workloads, func(o manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
 		w.line("    kind: %s", of.Kind)
 	}
 	if w.File != "" {
@@ -290,7 +293,7 @@ type rule struct {
 	event *event
 }
 
-func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
+func (w *writer) rules(of *manifests.Workload, c *v1.Container) []rule {
 	var rules []rule
 	for i, e := range w.events {
 		if !e.isStep() && e.isAbout(of, c) {
@@ -304,7 +307,7 @@ func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
 }
 
 // isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
-func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
+func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	if e.container != "" {
 		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
@@ -350,13 +353,13 @@ func (e *event) keys(c *v1.Container) (string, bool) {
 		return "exit: " + e.answer, true
 	}
 	if strings.Contains(e.target, ":") {
-		at, found := scenarios.FindEndpoint(c, e.target)
+		at, found := program.FindEndpoint(c, e.target)
 		return "endpoints: {" + at.InFlow() + ": " + e.answer + "}", found
 	}
 	if e.target == "" || e.target == "probes" {
 		return "probes: " + e.answer, c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 	}
-	for _, at := range scenarios.Endpoints(c) {
+	for _, at := range program.Endpoints(c) {
 		if slices.Contains(at.Keys, e.target) {
 			return e.target + ": " + e.answer, true
 		}
@@ -380,7 +383,7 @@ func (w *writer) unused() error {
 	for i := range w.manifest.Workloads {
 		for c := range podutil.Containers(&w.manifest.Workloads[i].Pod.Spec) {
 			containers = append(containers, c.Name)
-			for _, at := range scenarios.Endpoints(c) {
+			for _, at := range program.Endpoints(c) {
 				endpoints = append(endpoints, at.Text)
 			}
 		}
