@@ -12,8 +12,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/manifests"
 )
 
@@ -69,7 +71,7 @@ const rulesYAML = `[
   {at: 5m, chance: 5%, readiness: [ok x3, hang, repeat]}, {afterSigterm: 8s, exit: 0}, {preStop: 500 in 2s},
   {endpoints: {"http:80/live": [503 x2, ok, repeat], "exec:ready": down}}]`
 
-var rules = []BehaviorRule{
+var rules = []format.RuleText{
 	{For: "40s..50s", Probes: "down"}, {Replica: "0..1", Instance: "1..", After: "60s", For: "6s", Every: "1m", Liveness: "stall"},
 	{At: "5m", Chance: "5%", Readiness: "[ok x3, hang, repeat]"}, {AfterSigterm: "8s", Exit: "0"}, {PreStop: "500 in 2s"},
 	{Endpoints: map[string]string{"http:80/live": "[503 x2, ok, repeat]", "exec:ready": "down"}},
@@ -114,7 +116,7 @@ func TestCompileEqualsLoad(t *testing.T) {
 				t.Errorf("the manifest of the object is a %s of %+v, want a %s of %+v", got.Kind, got.Pod.Spec, want.Kind, want.Pod.Spec)
 			}
 			before := object.DeepCopyObject()
-			got, err := Compile(object, Behavior{"app": rules}, CompileOptions{Seed: &seed})
+			got, err := Compile(object, format.Behavior{"app": rules}, CompileOptions{Seed: &seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +148,7 @@ func TestCompileReportsAllErrors(t *testing.T) {
 	pod := webPod()
 	pod.Spec.Containers[0].Image = ""
 	pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}}
-	_, err := Compile(pod, Behavior{
+	_, err := Compile(pod, format.Behavior{
 		"app": {{For: "20", Probes: "[ok x2, fial]"}, {Readiness: "fail"}, {Handler: http.NotFoundHandler(), Exit: "1"}, {},
 			{Endpoints: map[string]string{"http:8080/": "ok"}}},
 		"sidecar": {{Handler: http.NotFoundHandler()}},
@@ -170,7 +172,7 @@ spec.schedulingGates: schedulingGates is not supported yet`
 
 func TestCompileAttachesHandlers(t *testing.T) {
 	handler := http.NewServeMux()
-	pods, err := Compile(webPod(), Behavior{"app": {{Handler: handler}}}, CompileOptions{})
+	pods, err := Compile(webPod(), format.Behavior{"app": {{Handler: handler}}}, CompileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -88,7 +90,7 @@ func ExampleCompile() {
 			LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}},
 		}}},
 	}
-	pods, err := scenarios.Compile(pod, scenarios.Behavior{"app": {{For: "40s", Probes: "down"}}}, scenarios.CompileOptions{})
+	pods, err := scenarios.Compile(pod, format.Behavior{"app": {{For: "40s", Probes: "down"}}}, scenarios.CompileOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

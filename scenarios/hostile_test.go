@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
 	"probesim.dev/internal/strict"
 )
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
 	"probesim.dev/scenarios/plan"
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/plan"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

@@ -40,7 +40,7 @@ type Rule struct {
 	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
 	Endpoints map[string]*value.Series `json:"endpoints,omitempty"`
 
-	// Handler responds to the httpGet probes and hooks instead of the fields above; see BehaviorRule. Files cannot
+	// Handler responds to the httpGet probes and hooks instead of the fields above; see RuleText. Files cannot
 	// set it.
 	Handler http.Handler `json:"-"`
 }

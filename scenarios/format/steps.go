@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace/match"

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/program"

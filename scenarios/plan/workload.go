@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"

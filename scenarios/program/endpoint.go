@@ -3,12 +3,12 @@ package program
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
@@ -35,16 +35,6 @@ func FindEndpoint(c *v1.Container, text string) (Endpoint, bool) {
 		return *e, true
 	}
 	return Endpoint{}, false
-}
-
-var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
-
-// InFlow returns the text as a key of a flow mapping in YAML, in quotes if necessary.
-func (e *Endpoint) InFlow() string {
-	if plainInFlow.MatchString(e.Text) {
-		return e.Text
-	}
-	return printable.Text(strconv.Quote(e.Text))
 }
 
 // endpoints are the endpoints of a container.

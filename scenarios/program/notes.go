@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"

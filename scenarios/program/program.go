@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"

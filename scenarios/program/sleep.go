@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/value"
 )
 

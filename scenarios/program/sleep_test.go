@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
 	"probesim.dev/internal/value"
 )
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"

@@ -3,6 +3,7 @@ package validation
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"

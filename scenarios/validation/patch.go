@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
+
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/manifests"

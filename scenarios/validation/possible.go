@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"

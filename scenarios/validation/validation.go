@@ -7,6 +7,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
