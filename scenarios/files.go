@@ -60,7 +60,7 @@ func (l *loader) list(path string) (files []string, isDirectory bool) {
 func (l *loader) loadFile(name string, inDirectory bool) ([]*plan.Scenario, *manifests.Objects) {
 	data, err := l.stdin, error(nil)
 	if name != plan.Stdin {
-		data, err = readFile(name)
+		data, err = ReadFile(name)
 	} else if len(data) == 0 {
 		err = errors.New("it is empty")
 	}
@@ -77,9 +77,10 @@ func (l *loader) loadFile(name string, inDirectory bool) ([]*plan.Scenario, *man
 // errEmpty is the error for files without a size. The files of /proc have none, and reading some of them never ends.
 var errEmpty = errors.New("it is empty, or it is a special file without a size, as in /proc")
 
-// readFile reads a file within the size limit. It rejects directories, devices, pipes and files without a size before it
+// ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is not a regular
+// file, or is larger than 4 MiB. The error does not contain the path. It rejects directories, devices, pipes and files without a size before it
 // opens them, and then files whose content does not have the size that the file system says.
-func readFile(name string) ([]byte, error) {
+func ReadFile(name string) ([]byte, error) {
 	path := filepath.FromSlash(name)
 	info, err := os.Stat(path)
 	switch {
@@ -124,7 +125,3 @@ func reason(err error) error {
 	}
 	return err
 }
-
-// ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is not a regular
-// file, or is larger than 4 MiB. The error does not contain the path.
-func ReadFile(path string) ([]byte, error) { return readFile(path) }

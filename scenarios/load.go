@@ -35,7 +35,7 @@ type LoadOptions struct {
 
 // Load loads the scenarios of files and directories.
 func (o LoadOptions) Load(paths ...string) ([]*plan.Scenario, error) {
-	l := newLoader(readFile)
+	l := newLoader(ReadFile)
 	l.stdin = o.Stdin
 	l.readInstead(o.Instead)
 	all := l.loadAll(paths, o.KeepGoing)
@@ -61,7 +61,7 @@ func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
 			seen[name] = true
 			one := l
 			if apart {
-				one = newLoader(readFile) // which reports the errors of a manifest again
+				one = newLoader(ReadFile) // which reports the errors of a manifest again
 				one.stdin, one.instead = l.stdin, l.instead
 			}
 			scenarios, f := one.loadFile(name, isDirectory)

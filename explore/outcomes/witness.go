@@ -120,7 +120,7 @@ func ReadWitness(data []byte) (*Witness, error) {
 		}
 	}
 	for i, f := range w.Change.Faults {
-		if f.Step().Action() == "" {
+		if len(f.Step().Actions()) == 0 {
 			return nil, fmt.Errorf("change.faults[%d]: there is no fault of kind %q", i, f.Kind)
 		}
 		if f.At < 0 || f.For < 0 {

@@ -25,11 +25,11 @@ type Options struct {
 	Command, Run string
 }
 
-// Schema is the name of the JSON Schema file that drafts refer to, for editors.
-const Schema = "probesim.schema.json"
+// schemaFile is the name of the JSON Schema file that drafts refer to, for editors.
+const schemaFile = "probesim.schema.json"
 
 // modeline names the schema for the YAML language server. Each document needs its own modeline.
-const modeline = "# yaml-language-server: $schema=" + Schema + "\n"
+const modeline = "# yaml-language-server: $schema=" + schemaFile + "\n"
 
 // mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
 const mostWorkloads = 200

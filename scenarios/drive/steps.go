@@ -17,7 +17,8 @@ import (
 
 // take executes the action of step i and reports whether it had an effect.
 func (d *Driver) take(i int, step *format.Step) bool {
-	switch a := step.Actions()[0].(type) {
+	name := step.Actions()[0].Name
+	switch a := step.Actions()[0].Value.(type) {
 	case *format.Delete:
 		return d.delete(a)
 	case *format.Kill:
@@ -40,19 +41,19 @@ func (d *Driver) take(i int, step *format.Step) bool {
 		return d.stopKubelet(a.Downtime, restartDowntime, i, func(virtual.Time) {})
 	case *format.RebootNode:
 		return d.stopKubelet(a.Downtime, rebootDowntime, i, func(back virtual.Time) {
-			d.note(a, "")
+			d.note(name, "")
 			d.world.PowerOff(back)
 		})
 	case *format.ShutdownNode:
 		return d.world.ShutDown()
 	case *format.APIDown:
-		d.outage(i, a.For, a.Name(), func(d *Driver) { d.world.SetAPIDown(d.outages[a.Name()] > 0) })
+		d.outage(i, a.For, name, func(d *Driver) { d.world.SetAPIDown(d.outages[name] > 0) })
 	case *format.RuntimeDown:
 		d.outage(i, a.For, runtimeOutage+a.Condition, (*Driver).setRuntimeHealth)
 	case *format.RegistryDown:
-		d.outage(i, a.For, a.Name(), (*Driver).setRuntimeHealth)
+		d.outage(i, a.For, registryOutage, (*Driver).setRuntimeHealth)
 	case *format.StepClock:
-		d.note(a, step.ActionText) // before its consequences
+		d.note(name, step.ActionText) // before its consequences
 		d.world.StepClock(a.By.Time())
 	}
 	return true
@@ -69,7 +70,7 @@ func (d *Driver) setManifest(p *plan.PlannedPod, manifest *v1.Pod, text string) 
 	static := admission.Static(manifest)
 	p.Manifest, p.Pod, p.Program.UID = manifest, static, string(static.UID)
 	key := static.Namespace + "/" + static.Name
-	d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: (*format.SetManifest).Name(nil), Message: text})
+	d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: "setManifest", Message: text})
 	d.written[key] = true
 	return d.check(d.world.SetManifest(static.DeepCopy(), p.Program))
 }
@@ -93,7 +94,7 @@ func (d *Driver) removeManifest(a *format.RemoveManifest) bool {
 	done := false
 	for _, key := range d.plan.Scenario.PodKeys(a.Pod) {
 		if p := d.pods[key]; d.written[key] {
-			d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: a.Name()})
+			d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: "removeManifest"})
 			delete(d.written, key)
 			done = d.check(d.world.RemoveManifest(p.Pod.Namespace, p.Pod.Name)) || done
 		}
@@ -122,7 +123,7 @@ func (d *Driver) patch(a *format.PatchPod, text string) bool {
 		if !d.hasObject(p) || d.refuses(a, p) {
 			return false
 		}
-		d.noteOf(a, pod, text)
+		d.noteOf("patch", pod, text)
 		if a.Status != nil {
 			return d.check(d.world.PatchPodStatus(pod.Namespace, pod.Name, a.JSON()))
 		}
@@ -135,7 +136,7 @@ func (d *Driver) resize(a *format.Resize, text string) bool {
 		if !d.hasObject(p) {
 			return false
 		}
-		d.noteOf(a, p.Pod, text)
+		d.noteOf("resize", p.Pod, text)
 		return d.check(d.world.ResizePod(p.Pod.Namespace, p.Pod.Name, a.JSON()))
 	})
 }
@@ -145,7 +146,7 @@ func (d *Driver) debug(a *format.Debug, text string) bool {
 		if !d.hasObject(p) {
 			return false
 		}
-		d.noteOf(a, p.Pod, text)
+		d.noteOf("debug", p.Pod, text)
 		return d.check(d.world.AddEphemeralContainer(p.Pod.Namespace, p.Pod.Name, *a.Container.DeepCopy(), p.Ephemeral[a.Container.Name]))
 	})
 }
@@ -200,8 +201,11 @@ func (d *Driver) setDelays() {
 	d.world.SetDelays(all...)
 }
 
-// runtimeOutage is the key of outages of the runtime. A condition is appended; without one, calls fail.
-const runtimeOutage = "runtime "
+// Keys of outages. A condition is appended to that of the runtime; without one, calls fail.
+const (
+	runtimeOutage  = "runtime "
+	registryOutage = "registry"
+)
 
 // outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set is called when
 // the first begins and when the last ends.
@@ -225,7 +229,7 @@ func (d *Driver) setRuntimeHealth() {
 		Down:            down,
 		RuntimeNotReady: d.outages[runtimeOutage+fakeruntime.RuntimeReady] > 0,
 		NetworkNotReady: d.outages[runtimeOutage+fakeruntime.NetworkReady] > 0,
-		RegistryDown:    d.outages[(*format.RegistryDown).Name(nil)] > 0,
+		RegistryDown:    d.outages[registryOutage] > 0,
 	})
 	if d.stopped && !down {
 		d.startKubelet()
@@ -254,24 +258,24 @@ func (d *Driver) refuses(p *format.PatchPod, pod *plan.PlannedPod) bool {
 func (d *Driver) hasObject(p *plan.PlannedPod) bool { return d.present[p.Pod.Namespace+"/"+p.Pod.Name] }
 
 // note adds a record of a step to the trace and returns its number.
-func (d *Driver) note(a format.Action, message string) int64 {
-	return d.world.Record(trace.Record{Kind: trace.Step, Reason: a.Name(), Message: message})
+func (d *Driver) note(action, message string) int64 {
+	return d.world.Record(trace.Record{Kind: trace.Step, Reason: action, Message: message})
 }
 
 // noteOf adds a record of a step about a pod to the trace.
-func (d *Driver) noteOf(a format.Action, pod *v1.Pod, message string) {
-	d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Namespace + "/" + pod.Name, Reason: a.Name(), Message: message})
+func (d *Driver) noteOf(action string, pod *v1.Pod, message string) {
+	d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Namespace + "/" + pod.Name, Reason: action, Message: message})
 }
 
 // during calls begin now and end after a time, with a record of step i for each. Without a time it never calls end.
 func (d *Driver) during(i int, span *value.Draw, begin func(), end func(*Driver)) {
 	step := d.plan.Scenario.Spec.Steps[i]
-	a := step.Actions()[0]
-	cause := d.note(a, step.ActionText)
+	action := step.Actions()[0].Name
+	cause := d.note(action, step.ActionText)
 	begin()
 	if span != nil {
 		d.later(d.now.Add(d.plan.Draw(*span, "step for", i)), func(d *Driver) {
-			d.world.Record(trace.Record{Kind: trace.Step, Cause: cause, Reason: a.Name(), Message: trace.StepOver})
+			d.world.Record(trace.Record{Kind: trace.Step, Cause: cause, Reason: action, Message: trace.StepOver})
 			end(d)
 		})
 	}

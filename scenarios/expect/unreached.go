@@ -11,7 +11,7 @@ import (
 func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (Failure, bool) {
 	c := newChecker(plan, run)
 	c.index = &index{records: run.Records} // around needs only the records
-	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Target()), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
+	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Actions()[0].Target), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string
 	switch {
 	case u.Due == virtual.Max:

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"slices"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace/match"
@@ -159,14 +161,5 @@ func (e *Expect) OrderHasPods() bool {
 
 // AppliesTo reports whether runs of a version check the expectation.
 func (e *Expect) AppliesTo(v value.Version) bool {
-	return len(e.KubernetesVersions) == 0 || InAny(e.KubernetesVersions, v)
-}
-
-func InAny(ranges []value.VersionRange, v value.Version) bool {
-	for _, r := range ranges {
-		if r.Contains(v) {
-			return true
-		}
-	}
-	return false
+	return len(e.KubernetesVersions) == 0 || slices.ContainsFunc(e.KubernetesVersions, func(r value.VersionRange) bool { return r.Contains(v) })
 }

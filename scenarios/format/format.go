@@ -67,7 +67,7 @@ type Pod struct {
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind,omitempty"`
 	File       string      `json:"file,omitempty"` // path relative to the directory of the scenario file
-	Patch      *Patch      `json:"patch,omitempty"`
+	Patch      *patch      `json:"patch,omitempty"`
 	Static     bool        `json:"static,omitempty"`
 	At         value.Draw  `json:"at,omitempty"`
 	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says

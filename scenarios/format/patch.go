@@ -72,9 +72,9 @@ func (part[T]) Patched() any {
 
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
-// Patch has strategic merge patches of the metadata and spec of a pod, which apply one after the other: that of a scenario, and that
+// patch has strategic merge patches of the metadata and spec of a pod, which apply one after the other: that of a scenario, and that
 // of its variant.
-type Patch struct{ Nodes []*strict.Node }
+type patch struct{ Nodes []*strict.Node }
 
 // patchedPod has the fields that a patch can change.
 type patchedPod = struct {
@@ -83,10 +83,10 @@ type patchedPod = struct {
 }
 
 // Patched returns a patchedPod, for the generator of the documentation.
-func (Patch) Patched() any { return patchedPod{} }
+func (patch) Patched() any { return patchedPod{} }
 
 // UnmarshalNode checks a patch against the type of a pod and adds it.
-func (p *Patch) UnmarshalNode(n *strict.Node) {
+func (p *patch) UnmarshalNode(n *strict.Node) {
 	p.Nodes = append(p.Nodes, n)
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping with metadata and spec")

@@ -28,8 +28,8 @@ type Scenario struct {
 	// Command are the words after 'probesim run' that load the scenario. Nil: its Path.
 	Command []string `json:"-"`
 
-	Workloads []*Workload            // of Spec.Pods
-	Moments   []*match.Moment        // that rules wait for
+	Workloads []*Workload            `json:"-"` // of Spec.Pods
+	Moments   []*match.Moment        `json:"-"` // that rules wait for
 	byName    map[string][]*Workload // by the name of the workload, and by the stem of the names of its pods
 }
 
@@ -39,6 +39,7 @@ const Stdin = "stdin"
 // Path returns the path for the command line from which a scenario was loaded: its File, or - for standard input.
 func (s *Scenario) Path() string { return PathOf(s.File) }
 
+// PathOf returns the path for the command line of a file.
 func PathOf(file string) string {
 	if file == Stdin {
 		return "-"

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 )
@@ -28,39 +27,38 @@ type Shift struct {
 
 // Time is a time in a scenario that a Shift can move: of a pod, of a step, or of a rule of a program.
 type Time struct {
-	Path  string     // such as spec.steps[0].at
-	Pos   strict.Pos // of the step, the pod or the rule that has the field
-	Field string     // the last part of the path, such as at
+	Path  string // such as spec.steps[0].at
+	Field string // the last part of the path, such as at
 	Value value.Draw
 }
 
 // Times returns the times in a scenario that a Shift can move, in the order of the file.
 func (s *Scenario) Times() []Time {
 	var list []Time
-	add := func(at strict.Pos, of, field string, d *value.Draw) {
+	add := func(of, field string, d *value.Draw) {
 		if d != nil {
-			list = append(list, Time{of + "." + field, at, field, *d})
+			list = append(list, Time{of + "." + field, field, *d})
 		}
 	}
 	for i := range s.Spec.Pods {
 		p := &s.Spec.Pods[i]
 		of := fmt.Sprintf("spec.pods[%d]", i)
-		add(p.Pos, of, "at", &p.At)
+		add(of, "at", &p.At)
 		for j := range p.Containers {
 			for k := range p.Containers[j].Behavior {
 				r := &p.Containers[j].Behavior[k]
 				of := fmt.Sprintf("%s.containers[%d].behavior[%d]", of, j, k)
-				add(r.Pos, of, "after", r.After)
-				add(r.Pos, of, "at", r.At)
-				add(r.Pos, of, "afterSigterm", r.AfterSigterm)
-				add(r.Pos, of, "for", r.For)
+				add(of, "after", r.After)
+				add(of, "at", r.At)
+				add(of, "afterSigterm", r.AfterSigterm)
+				add(of, "for", r.For)
 			}
 		}
 	}
 	for i, step := range s.Spec.Steps {
 		of := fmt.Sprintf("spec.steps[%d]", i)
-		add(step.Pos, of, "at", step.At)
-		add(step.Pos, of, "after", step.After)
+		add(of, "at", step.At)
+		add(of, "after", step.After)
 	}
 	return list
 }

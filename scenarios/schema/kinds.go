@@ -33,8 +33,8 @@ var goTypes = []struct {
 	{"batch/v1", "CronJob", reflect.TypeFor[batchv1.CronJob]()},
 }
 
-// Kinds returns all kinds of objects, Scenario first.
-var Kinds = sync.OnceValue(func() []Kind {
+// kinds returns all kinds of objects, Scenario first.
+var kinds = sync.OnceValue(func() []Kind {
 	kinds, _ := build()
 	return kinds
 })

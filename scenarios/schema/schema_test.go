@@ -286,7 +286,7 @@ func TestDefaultDelaysMatchFormatReference(t *testing.T) {
 // TestKinds checks that the schema has exactly the kinds that can be loaded.
 func TestKinds(t *testing.T) {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range kinds() {
 		names = append(names, k.Name)
 		if k.Name != "Scenario" && !manifests.IsWorkload(k.APIVersion, k.Name) {
 			t.Errorf("%s of %s is not a workload", k.Name, k.APIVersion)

@@ -272,7 +272,7 @@ func (c *checker) checkRuns(e *format.Expect, n *strict.Node) {
 	if e.Runs != format.EveryRun && e.Runs != format.SomeRun {
 		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{format.EveryRun, format.SomeRun}))
 	}
-	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !anyIn(c.versions, e.KubernetesVersions) {
+	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !slices.ContainsFunc(c.versions, e.AppliesTo) {
 		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
 	}
 }

@@ -290,9 +290,8 @@ func (c *checker) stepsDone() []stepDone {
 	}
 	for _, step := range c.scenario.Spec.Steps {
 		var done stepDone
-		if step != nil && len(step.Actions()) == 1 {
-			a := step.Actions()[0]
-			done = stepDone{a.Name(), scope{pod: a.Target()}}
+		if actions := step.Actions(); len(actions) == 1 {
+			done = stepDone{actions[0].Name, scope{pod: actions[0].Target}}
 			if step.Kill != nil {
 				done.target.container = step.Kill.Container
 			}

@@ -37,19 +37,19 @@ func (c *checker) checkAction(s *format.Step, n *strict.Node) {
 			n.Errorf("does nothing: write an action, such as delete: {}")
 		}
 	case 1:
-		field := n.Field(actions[0].Name())
+		field := n.Field(actions[0].Name)
 		s.ActionText = field.Text()
-		c.checkActionOf(actions[0], field)
+		c.checkActionOf(actions[0].Value, field)
 	default:
 		var names []string
 		for _, a := range actions {
-			names = append(names, a.Name())
+			names = append(names, a.Name)
 		}
 		n.Errorf("has several actions, %s: write a step for each", strings.Join(names, " and "))
 	}
 }
 
-func (c *checker) checkActionOf(a format.Action, n *strict.Node) {
+func (c *checker) checkActionOf(a any, n *strict.Node) {
 	switch a := a.(type) {
 	case *format.Delete:
 		c.checkDelete(a, n)

@@ -126,15 +126,6 @@ func (c *checker) checkVersions() {
 	}
 }
 
-func anyIn(versions []value.Version, ranges []value.VersionRange) bool {
-	for _, v := range versions {
-		if format.InAny(ranges, v) {
-			return true
-		}
-	}
-	return false
-}
-
 func listVersions(versions []value.Version) string {
 	list := ""
 	for i, v := range versions {

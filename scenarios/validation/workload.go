@@ -80,7 +80,7 @@ func (w *workload) patched() *v1.Pod {
 	if w.Spec.Patch == nil {
 		return nil
 	}
-	patched := apply(w.Spec.Patch, w.Pod)
+	patched := apply(w.Spec.Patch.Nodes, w.Pod)
 	w.unread = w.unread || patched == nil || !allContainersRead(w.Spec.Patch.Nodes)
 	return patched
 }
@@ -110,8 +110,8 @@ func containersRead(root *strict.Node) bool {
 
 // apply returns the patched pod, or nil after reporting why a patch cannot be applied. Invalid parts of the
 // patches are left out.
-func apply(p *format.Patch, pod *v1.Pod) *v1.Pod {
-	for _, n := range p.Nodes {
+func apply(patches []*strict.Node, pod *v1.Pod) *v1.Pod {
+	for _, n := range patches {
 		if n.Kind != strict.Mapping {
 			return nil
 		}
