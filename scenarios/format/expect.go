@@ -10,26 +10,15 @@ import (
 
 // NeedsDetails reports whether the expectation asks for fields of a status that a trace has only with details.
 func (e *Expect) NeedsDetails() bool {
-	if inDetail(e.Status) || e.Transitions != nil && match.InDetail(e.Transitions.Field) {
-		return true
-	}
-	for _, m := range append([]*match.Moment{e.Since, e.Moment()}, e.Order...) {
-		if MomentInDetail(m) {
-			return true
-		}
-	}
-	return false
+	return inDetail(e.Status) || e.Transitions != nil && match.InDetail(e.Transitions.Field) ||
+		slices.ContainsFunc(append([]*match.Moment{e.Since, e.Moment()}, e.Order...), MomentInDetail)
 }
 
+// MomentInDetail reports whether a moment asks for such fields.
 func MomentInDetail(m *match.Moment) bool { return m != nil && inDetail(m.Becomes) }
 
 func inDetail(fields match.Fields) bool {
-	for _, f := range fields {
-		if match.InDetail(f.Name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f match.Field) bool { return match.InDetail(f.Name) })
 }
 
 // Expect is an expectation. Exactly one matcher is set: Status, Becomes, Record, Transitions or Order. At most

@@ -8,22 +8,9 @@ import (
 
 // NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with details (trace.Recorder).
 func (s *Scenario) NeedsDetails() bool {
-	for _, e := range s.Spec.Expect {
-		if e.NeedsDetails() {
-			return true
-		}
-	}
-	for _, step := range s.Spec.Steps {
-		if format.MomentInDetail(step.Since) {
-			return true
-		}
-	}
-	for _, m := range s.Moments {
-		if format.MomentInDetail(m) {
-			return true
-		}
-	}
-	return false
+	ofStep := func(step *format.Step) bool { return format.MomentInDetail(step.Since) }
+	return slices.ContainsFunc(s.Spec.Expect, (*format.Expect).NeedsDetails) || slices.ContainsFunc(s.Spec.Steps, ofStep) ||
+		slices.ContainsFunc(s.Moments, format.MomentInDetail)
 }
 
 // ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature gate MutableContainerProbes.

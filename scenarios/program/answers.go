@@ -44,10 +44,8 @@ func (a *namedAnswer) unsupportedField(h *handler) string {
 
 // named returns the named answer for a word, or nil.
 func (b *behavior) named(word string) *namedAnswer {
-	for _, a := range b.names {
-		if a.spec.Name == word {
-			return a
-		}
+	if i := slices.IndexFunc(b.names, func(a *namedAnswer) bool { return a.spec.Name == word }); i >= 0 {
+		return b.names[i]
 	}
 	return nil
 }

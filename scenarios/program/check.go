@@ -51,7 +51,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	for _, p := range []ProbeOf{{Key: "liveness", Field: "livenessProbe"}, {Key: "readiness", Field: "readinessProbe"}, {Key: "startup", Field: "startupProbe"}} {
 		if field := n.Field(p.Key); field.Written() {
 			answers++
-			if !hasProbe(probes, p.Key) {
+			if ProbeNamed(b.Container, p.Key) == nil {
 				field.Errorf("the container %s has no %s%s", b.Spec.Name, p.Field, strict.ThereAre(probeFields(probes)))
 			}
 		}

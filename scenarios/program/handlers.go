@@ -168,15 +168,6 @@ func ProbeNamed(c *v1.Container, key string) *v1.Probe {
 	return nil
 }
 
-func hasProbe(probes []ProbeOf, key string) bool {
-	for _, p := range probes {
-		if p.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
 // probeFields returns the field names of probes in their container.
 func probeFields(probes []ProbeOf) []string {
 	var list []string

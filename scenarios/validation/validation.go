@@ -2,6 +2,7 @@ package validation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -127,14 +128,11 @@ func (c *checker) checkVersions() {
 }
 
 func listVersions(versions []value.Version) string {
-	list := ""
-	for i, v := range versions {
-		if i > 0 {
-			list += ", "
-		}
-		list += v.String()
+	var names []string
+	for _, v := range versions {
+		names = append(names, v.String())
 	}
-	return list
+	return strings.Join(names, ", ")
 }
 
 // Usage counts what the scenarios of a file use, against the limits of a file.
