@@ -13,6 +13,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // Admitted is a pod as the API server of a version stores it, with its defaults, but without its activeDeadlineSeconds: the figures are those of a pod that is
@@ -24,7 +25,7 @@ type Admitted struct {
 }
 
 // Admit returns the first pod that an object creates, such as a Pod or a Deployment. The error says why the API server or a node would reject it.
-func Admit(object scenarios.Object, p profile.Profile) (*Admitted, error) {
+func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	planned, err := scenarios.Compile(object, nil, scenarios.CompileOptions{Profile: p})
 	switch {
 	case err != nil:

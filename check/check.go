@@ -10,8 +10,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // File is a file of manifests.
@@ -36,16 +38,16 @@ type Options struct {
 	// IgnoreAnnotations makes Require hold for all workloads, whatever their annotations say.
 	IgnoreAnnotations bool
 	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.
-	Modify func(file string, w *scenarios.Workload)
+	Modify func(file string, w *manifests.Workload)
 }
 
 // RequirementsOf returns what must hold for a workload, and the annotation that says so, or nil.
-func (o *Options) RequirementsOf(w *scenarios.Workload) (Requirements, *scenarios.Annotation, scenarios.Errors) {
+func (o *Options) RequirementsOf(w *manifests.Workload) (Requirements, *manifests.Annotation, scenarios.Errors) {
 	if o.IgnoreAnnotations {
 		return o.Require, nil, nil
 	}
 	var errs scenarios.Errors
-	list, from := o.Require, (*scenarios.Annotation)(nil)
+	list, from := o.Require, (*manifests.Annotation)(nil)
 	for _, a := range w.Annotations(annotationPrefix) {
 		if a.Key != RequireAnnotation {
 			errs = append(errs, scenarios.Error{Pos: a.KeyPos, Path: a.Path, Message: "probesim reads only the annotation " + RequireAnnotation})
@@ -77,11 +79,11 @@ type Checker struct {
 
 // workload is a workload with the results for its containers.
 type workload struct {
-	*scenarios.Workload
+	*manifests.Workload
 	file       string
 	several    bool // its file has other workloads too
 	require    Requirements
-	annotation *scenarios.Annotation // that has the requirements; nil: they are those of the Options
+	annotation *manifests.Annotation // that has the requirements; nil: they are those of the Options
 	containers []*container
 }
 
@@ -120,10 +122,10 @@ func New(files []File, o Options) (*Checker, error) {
 
 // EachWorkload calls visit for each workload of the files. The error is of type scenarios.Errors. It lists those of the manifests and of
 // visit.
-func EachWorkload(files []File, visit func(File, *scenarios.Workload) scenarios.Errors) error {
+func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.Errors) error {
 	var all scenarios.Errors
 	for _, f := range files {
-		m, err := scenarios.ReadManifest(f.Name, f.Data)
+		m, err := manifests.Read(f.Name, f.Data)
 		if list, invalid := errors.AsType[scenarios.Errors](err); invalid {
 			all = append(all, list...)
 			continue
@@ -139,7 +141,7 @@ func EachWorkload(files []File, visit func(File, *scenarios.Workload) scenarios.
 }
 
 // add adds the tasks for a workload.
-func (c *Checker) add(f File, w *scenarios.Workload) scenarios.Errors {
+func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 	require, from, errs := c.options.RequirementsOf(w)
 	if len(errs) > 0 {
 		return errs
@@ -211,6 +213,6 @@ func (c *container) rowName(id RowID) string {
 }
 
 // at returns the position of a field of the container.
-func (c *container) at(field string) scenarios.Pos {
+func (c *container) at(field string) strict.Pos {
 	return c.workload.At(strings.TrimSuffix(c.path+"."+field, "."))
 }

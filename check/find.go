@@ -11,7 +11,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/program"
 	"probesim.dev/trace"
 )
 
@@ -49,7 +49,7 @@ func (s *subject) findBroken() []finding {
 
 // brokenBy says why a probe can never run.
 func (s *simulation) brokenBy(p trace.Probe, rec *trace.Record) string {
-	for _, port := range scenarios.UnknownPorts(s.spec()) {
+	for _, port := range program.UnknownPorts(s.spec()) {
 		if slices.Contains(port.Keys, string(p)) {
 			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
 		}
@@ -222,9 +222,9 @@ func execTimeout(s *subject, _ *result) []finding {
 
 // asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
 func (s *subject) asked(p trace.Probe) string {
-	for _, e := range scenarios.Endpoints(s.container.spec) {
+	for _, e := range program.Endpoints(s.container.spec) {
 		text := strings.Join(strings.Fields(e.Text), " ")
-		if _, found := scenarios.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
+		if _, found := program.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
 			return text
 		}
 	}
@@ -366,7 +366,7 @@ func (s *subject) killer() trace.Probe {
 
 // sameEndpoint reports whether two probes ask the program the same. The port of one can be a name, and that of the other its number.
 func (s *subject) sameEndpoint(a, b trace.Probe) bool {
-	return slices.ContainsFunc(scenarios.Endpoints(s.container.spec), func(e scenarios.Endpoint) bool {
+	return slices.ContainsFunc(program.Endpoints(s.container.spec), func(e program.Endpoint) bool {
 		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
 	})
 }

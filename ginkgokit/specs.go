@@ -12,9 +12,10 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
 
-	"probesim.dev/internal/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/verdict"
 )
 
 // DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a file, or in
@@ -63,10 +64,10 @@ func exit(err error, caller types.CodeLocation) {
 
 // describe makes the specs of a scenario, one for each version of Kubernetes.
 func describe(s *scenarios.Scenario) {
-	for _, plans := range check.ByVersion(s.Plans()) {
+	for _, plans := range verdict.ByVersion(s.Plans()) {
 		ginkgo.It(s.Metadata.Name+" ["+plans[0].Version+"]", location(s.Pos), ginkgo.Label(labels(s.Metadata.Labels)...),
 			func(ctx ginkgo.SpecContext) {
-				v := check.Plans(ctx, plans)
+				v := verdict.Of(ctx, plans)
 				if v.Failure != "" {
 					// Ginkgo takes the place of a failure from the call stack, which has no line of the user. Only the
 					// message can point to the scenario.
@@ -78,7 +79,7 @@ func describe(s *scenarios.Scenario) {
 }
 
 // location converts a position to a code location of Ginkgo, whose paths are absolute.
-func location(p scenarios.Pos) types.CodeLocation {
+func location(p strict.Pos) types.CodeLocation {
 	name := filepath.FromSlash(p.File)
 	if full, err := filepath.Abs(name); err == nil {
 		name = full

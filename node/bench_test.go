@@ -16,6 +16,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -140,7 +141,7 @@ func simulate(plan *scenarios.Plan, o node.Options) error {
 	o.Uptime, o.Seed, o.Delays, o.Config = &plan.Uptime, plan.Seed, plan.Delays, plan.Config
 	n := node.New(o)
 	defer n.Close()
-	plan.Drive(n)
+	drive.Start(plan, n)
 	return n.RunUntil(virtual.At(plan.Duration))
 }
 

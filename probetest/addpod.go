@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver/admission"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/trace"
 )
 
@@ -69,7 +69,7 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 
 // addPlanned adds a pod. Like the API server, it gives each pod a new UID, even if an earlier pod had the
 // same name.
-func (n *Node) addPlanned(key string, p *scenarios.PlannedPod) *Pod {
+func (n *Node) addPlanned(key string, p *plan.PlannedPod) *Pod {
 	if again := n.added[key]; again > 0 {
 		p.Pod.UID += types.UID(fmt.Sprintf("-%d", again))
 		p.Program.UID = string(p.Pod.UID)

@@ -1,13 +1,16 @@
 package probetest
 
-import "probesim.dev/scenarios"
+import (
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
+)
 
 // Behavior says what the programs in the containers of a pod do. The keys are names of containers. A container
 // without rules runs forever and answers every probe with ok.
-type Behavior = scenarios.Behavior
+type Behavior = format.Behavior
 
 // Rule is one statement about a program: which instances it applies to, when, and what the program does then. See
-// scenarios.BehaviorRule for the fields; they have the notation of behavior in a scenario file (docs/format.md).
+// format.RuleText for the fields; they have the notation of behavior in a scenario file (docs/format.md).
 // If several rules apply, the last one wins. A request that no rule covers gets the answer ok.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
@@ -19,8 +22,8 @@ type Behavior = scenarios.Behavior
 // panics fails the test, and the failure shows the frames of the handler. A handler that exceeds
 // NodeOptions.HandlerTimeout fails the test, and the failure shows its stack. A panic with http.ErrAbortHandler is not
 // a failure: it closes the connection.
-type Rule = scenarios.BehaviorRule
+type Rule = format.RuleText
 
 // Workload is an API object that creates pods: a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob.
 // See Node.AddWorkload.
-type Workload = scenarios.Object
+type Workload = manifests.APIObject

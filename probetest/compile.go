@@ -7,10 +7,11 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // compile returns the pods that an object creates with the programs in their containers.
-func (n *Node) compile(w Workload, b Behavior) ([]scenarios.PlannedPod, error) {
+func (n *Node) compile(w Workload, b Behavior) ([]plan.PlannedPod, error) {
 	pods, err := scenarios.Compile(w, b, scenarios.CompileOptions{Profile: n.profile, Seed: n.options.Seed})
 	if _, invalid := err.(scenarios.Errors); invalid {
 		kind := reflect.TypeOf(w).Elem().Name()

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"probesim.dev/internal/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
+	"probesim.dev/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -31,8 +31,8 @@ func (f *finding) message(expected, got string) string {
 		b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	}
 	l := f.subject.pod.log
-	o := report.Options{Width: check.Width}
-	o.From, o.To = check.Around(f.center, l.end)
+	o := report.Options{Width: verdict.Width}
+	o.From, o.To = verdict.Around(f.center, l.end)
 	b.WriteString("\n")
 	report.Timeline(&b, &report.Run{Records: f.shown(), Until: l.end}, o)
 	b.WriteString("\n" + l.String())

@@ -3,7 +3,7 @@ package probetest
 import (
 	"fmt"
 
-	"probesim.dev/internal/check"
+	"probesim.dev/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -37,7 +37,7 @@ func (l *log) String() string {
 		text += "\nNote: " + note
 	}
 	if l.command != "" {
-		text += "\n" + check.RunAgain(l.command)
+		text += "\n" + verdict.RunAgain(l.command)
 	}
 	return text
 }

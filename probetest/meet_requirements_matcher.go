@@ -17,7 +17,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -155,7 +155,7 @@ func manifestOf(actual any) (check.File, error) {
 		data, err := os.ReadFile(string(a))
 		return check.File{Name: filepath.ToSlash(string(a)), Data: data}, err
 	case Workload:
-		data, err := scenarios.ManifestOf(a)
+		data, err := manifests.Marshal(a)
 		if err != nil {
 			return check.File{}, err
 		}
@@ -209,7 +209,7 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", scenarios.Workloads)
+		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", manifests.Workloads)
 	case len(m.verified) == 0:
 		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
 	}

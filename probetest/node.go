@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/check"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/report"
+	"probesim.dev/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -275,7 +275,7 @@ func (n *Node) String() string {
 	}
 	n.reached()
 	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
-	return n.log.String() + "\n\n" + check.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
+	return n.log.String() + "\n\n" + verdict.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
 }
 
 // reached updates the time that the log has reached.

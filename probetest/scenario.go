@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
+	"probesim.dev/scenarios/verdict"
 )
 
 // RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest NAME/VERSION for
@@ -40,9 +40,9 @@ func RunScenarios(t *testing.T, path string) {
 	}
 	for _, s := range all {
 		t.Run(s.Metadata.Name, func(t *testing.T) {
-			for _, plans := range check.ByVersion(s.Plans()) {
+			for _, plans := range verdict.ByVersion(s.Plans()) {
 				t.Run(plans[0].Version, func(t *testing.T) {
-					v := check.Plans(t.Context(), plans)
+					v := verdict.Of(t.Context(), plans)
 					if v.Failure != "" {
 						t.Errorf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure)
 					} else if testing.Verbose() {

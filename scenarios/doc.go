@@ -2,17 +2,18 @@
 // documents, which script what the containers do, what happens to the pods and the node, and what must hold. See
 // docs/format.md for the format.
 //
-// A file goes through four steps. The names of this package's source files begin with their step:
+// A file goes through these packages. Each imports only those above it:
 //
-//   - load: [Load] reads files, finds manifests and scenarios in them, and decodes both.
-//   - check: every name, reference, time and expectation is checked. Invalid files are rejected before anything runs,
-//     with all errors listed; see [Errors].
-//   - plan: [Scenario.Plans] compiles a scenario to its runs, one for each Kubernetes version and seed. A [Plan] holds
-//     the pods as the API server stores them, and the programs that package fakeruntime runs in their containers.
-//   - drive: [Plan.Drive] executes a plan in a [World]: it adds the pods and takes the steps at their times. Package
-//     scenarios/simulate drives a simulated node, and package conformance/realkubelet drives the real kubelet.
+//   - [probesim.dev/scenarios/format] has the types of the format, such as a rule, a step and an expectation.
+//   - [probesim.dev/scenarios/program] compiles the rules of a container to a program for package fakeruntime.
+//   - [probesim.dev/scenarios/manifests] finds the workloads in manifests, and decodes them as the API server does.
+//   - [probesim.dev/scenarios/plan] has the scenario with its pods and programs. A plan is one run, for a Kubernetes version and a seed.
+//   - [probesim.dev/scenarios/validation] checks every name, reference, time and expectation, and makes the pods and programs. Invalid
+//     files are rejected before anything runs, with all errors listed; see [Errors].
+//   - [Load] reads files, and expands the variants and ranges in them.
 //
-// The files that begin with format declare the types of the format, such as [Spec], [Step] and [Expect].
+// Package scenarios/drive executes a plan in a world: it adds the pods and takes the steps at their times. Package
+// scenarios/simulate drives a simulated node, and package conformance/realkubelet drives the real kubelet.
 //
 // All times are virtual. Unless its comment says otherwise, a time counts from t=0, when the run starts.
 package scenarios

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -89,7 +90,7 @@ func ExampleCompile() {
 			LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}},
 		}}},
 	}
-	pods, err := scenarios.Compile(pod, scenarios.Behavior{"app": {{For: "40s", Probes: "down"}}}, scenarios.CompileOptions{})
+	pods, err := scenarios.Compile(pod, format.Behavior{"app": {{For: "40s", Probes: "down"}}}, scenarios.CompileOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"path"
-	"slices"
-	"strings"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/plan"
+	"probesim.dev/scenarios/validation"
 )
 
 // Load loads the scenarios of files and directories. For a directory it loads all files below it that end in .yaml or
@@ -14,12 +16,9 @@ import (
 // manifests that scenarios use. A path of a file must lead to a file with a Scenario.
 //
 // If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
-func Load(paths ...string) ([]*Scenario, error) {
+func Load(paths ...string) ([]*plan.Scenario, error) {
 	return LoadOptions{}.Load(paths...)
 }
-
-// Stdin is the name of standard input as a file: the File of its scenarios and of its errors.
-const Stdin = "stdin"
 
 // LoadOptions control how files are loaded. The zero value loads as [Load] does.
 type LoadOptions struct {
@@ -35,8 +34,8 @@ type LoadOptions struct {
 }
 
 // Load loads the scenarios of files and directories.
-func (o LoadOptions) Load(paths ...string) ([]*Scenario, error) {
-	l := newLoader(readFile)
+func (o LoadOptions) Load(paths ...string) ([]*plan.Scenario, error) {
+	l := newLoader(ReadFile)
 	l.stdin = o.Stdin
 	l.readInstead(o.Instead)
 	all := l.loadAll(paths, o.KeepGoing)
@@ -48,8 +47,8 @@ func (o LoadOptions) Load(paths ...string) ([]*Scenario, error) {
 }
 
 // loadAll loads the scenarios of files and directories. If apart is set, the errors of a file do not affect other files.
-func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
-	var all []*Scenario
+func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
+	var all []*plan.Scenario
 	seen := map[string]bool{}
 	for _, path := range paths {
 		found, before, bare := 0, l.errs.Len(), ""
@@ -62,7 +61,7 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 			seen[name] = true
 			one := l
 			if apart {
-				one = newLoader(readFile) // which reports the errors of a manifest again
+				one = newLoader(ReadFile) // which reports the errors of a manifest again
 				one.stdin, one.instead = l.stdin, l.instead
 			}
 			scenarios, f := one.loadFile(name, isDirectory)
@@ -74,12 +73,12 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 				scenarios = nil
 			}
 			all = append(all, scenarios...)
-			found += len(f.scenarios)
+			found += len(f.Scenarios)
 			switch {
-			case bare == "" && len(f.manifests) > 0:
-				bare = "; 'probesim init -f " + pathOf(name) + "' writes one"
-			case len(f.manifests) == 0 && !isDirectory:
-				bare = f.noWorkload()
+			case bare == "" && len(f.Manifests) > 0:
+				bare = "; 'probesim init -f " + plan.PathOf(name) + "' writes one"
+			case len(f.Manifests) == 0 && !isDirectory:
+				bare = f.NoWorkload()
 			}
 		}
 		switch {
@@ -93,35 +92,16 @@ func (l *loader) loadAll(paths []string, apart bool) []*Scenario {
 	return all
 }
 
-// noWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The text continues an error.
-func (f *file) noWorkload() string {
-	const most = 5
-	var kinds []string
-	for _, n := range f.others {
-		if kind := n.Field("kind").Value; !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	has := "it has no objects"
-	if len(kinds) > 0 {
-		has = "it has only " + strings.Join(kinds[:min(len(kinds), most)], ", ")
-	}
-	if len(kinds) > most {
-		has += ", …"
-	}
-	return ", and no workload: " + has + "; a workload is a " + Workloads
-}
-
 // LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
 // with slash-separated paths relative to the directory of name. If any file is invalid, LoadBytes returns no
 // scenarios and an error of type Errors that lists all errors.
 //
 // Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
-func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*Scenario, error) {
+func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*plan.Scenario, error) {
 	l := newLoader(readFile)
 	f := l.read(name, data)
 	scenarios := l.load(f)
-	if len(f.scenarios) == 0 && l.errs.Err() == nil {
+	if len(f.Scenarios) == 0 && l.errs.Err() == nil {
 		l.errs.Addf(name, "there is no Scenario in this file")
 	}
 	if err := l.errs.Err(); err != nil {
@@ -130,57 +110,48 @@ func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, err
 	return scenarios, nil
 }
 
+// Limits of the files that the scenarios of a file use manifests from.
+const (
+	maxFiles     = 1000
+	maxFileBytes = 16 << 20 // in total
+)
+
 // loader reads files and collects their errors.
 type loader struct {
 	errs     *strict.Collector
 	readFile func(path string) ([]byte, error)
-	stdin    []byte           // what the path - stands for, unless nil
-	files    map[string]*file // files with manifests, by path
-	values   int              // number of values in the manifests used so far
-	pods     int              // number of pods so far
-	merges   int              // comparisons of values by the patches, so far
-	instead  []*manifest      // workloads that stand for those of the same name
-	bytes    int              // size of the files with manifests read so far
+	stdin    []byte                        // what the path - stands for, unless nil
+	files    map[string]*manifests.Objects // files with manifests, by path
+	used     *validation.Usage             // by the scenarios of the current file
+	instead  []*manifests.Object           // workloads that stand for those of the same name
+	bytes    int                           // size of the files with manifests read so far
 
 	copied, copiedText int // values and bytes of text in the copies for variants and ranges so far
-	ranged             int // names of the ranges so far
 }
 
 func newLoader(readFile func(path string) ([]byte, error)) *loader {
-	return &loader{errs: &strict.Collector{}, readFile: readFile, files: map[string]*file{}}
+	return &loader{errs: &strict.Collector{}, readFile: readFile, files: map[string]*manifests.Objects{}}
 }
 
 // read parses a file and sorts its objects.
-func (l *loader) read(name string, data []byte) *file {
-	f := &file{name: name}
-	docs, whole := strict.Parse(name, data, l.errs)
-	f.broken = !whole
-	f.sort(docs)
-	f.replace(l.instead)
+func (l *loader) read(name string, data []byte) *manifests.Objects {
+	f := manifests.Parse(name, data, l.errs)
+	f.Replace(l.instead)
 	return f
 }
 
 // load checks all manifests of a file, including those that no scenario uses, and loads its scenarios.
-func (l *loader) load(f *file) []*Scenario {
-	for _, m := range f.manifests {
-		m.load()
+func (l *loader) load(f *manifests.Objects) []*plan.Scenario {
+	for _, m := range f.Manifests {
+		m.Load()
 	}
-	if len(f.scenarios) > 0 {
-		for _, n := range f.others {
-			if w := kindNamed(n.Field("kind").Value); w != nil {
-				apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
-				f.refuse(n)
-				continue
-			}
-			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
-				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(kindNames(), "Scenario")))
-			f.refuse(n)
-		}
+	if len(f.Scenarios) > 0 {
+		f.RefuseOthers()
 	}
-	var scenarios []*Scenario
-	l.values, l.pods, l.merges, l.bytes, l.copied, l.copiedText, l.ranged = 0, 0, 0, 0, 0, 0, 0
-	names := map[string]Pos{}
-	for _, n := range f.scenarios {
+	var scenarios []*plan.Scenario
+	l.used, l.bytes, l.copied, l.copiedText = &validation.Usage{}, 0, 0, 0
+	names := map[string]strict.Pos{}
+	for _, n := range f.Scenarios {
 		l.expandRanges(n.Field("spec"))
 		if n.Find("spec.variants").Written() {
 			scenarios = append(scenarios, l.loadVariants(f, n, names)...)
@@ -195,7 +166,7 @@ func (l *loader) load(f *file) []*Scenario {
 }
 
 // checkTwice reports a second scenario of a name.
-func checkTwice(s *Scenario, n *strict.Node, names map[string]Pos) {
+func checkTwice(s *plan.Scenario, n *strict.Node, names map[string]strict.Pos) {
 	if first, twice := names[s.Metadata.Name]; twice && s.Metadata.Name != "" {
 		n.Find("metadata.name").Errorf("the Scenario %s is already defined in line %d", s.Metadata.Name, first.Line)
 	}
@@ -203,20 +174,19 @@ func checkTwice(s *Scenario, n *strict.Node, names map[string]Pos) {
 }
 
 // check checks a scenario of a file and resolves the names in it.
-func (l *loader) check(f *file, s *Scenario, n *strict.Node) {
-	(&checker{loader: l, file: f, scenario: s, root: n, spec: n.Field("spec"),
-		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
+func (l *loader) check(f *manifests.Objects, s *plan.Scenario, n *strict.Node) {
+	validation.Check(s, n, f, func(n *strict.Node, name string) *manifests.Objects { return l.manifestFile(f, n, name) }, l.used)
 }
 
 // readScenario decodes a scenario on top of the defaults.
-func readScenario(n *strict.Node) *Scenario {
+func readScenario(n *strict.Node) *plan.Scenario {
 	document := struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Scenario   `json:",inline"`
-	}{Scenario: Scenario{Pos: n.Pos, Spec: Spec{
-		Duration: value.Duration(defaultDuration),
-		Kubelet:  Kubelet{Uptime: value.Draw{Min: defaultUptime, Max: defaultUptime}},
+		APIVersion    string `json:"apiVersion"`
+		Kind          string `json:"kind"`
+		plan.Scenario `json:",inline"`
+	}{Scenario: plan.Scenario{Pos: n.Pos, Spec: format.Spec{
+		Duration: value.Duration(format.DefaultDuration),
+		Kubelet:  format.Kubelet{Uptime: value.Draw{Min: format.DefaultUptime, Max: format.DefaultUptime}},
 	}}}
 	strict.Decode(n, &document)
 	return &document.Scenario
@@ -225,12 +195,12 @@ func readScenario(n *strict.Node) *Scenario {
 // manifestFile returns the file that a scenario in f uses a workload from, or nil after reporting why it cannot.
 // The path is relative to f and may lead out of its directory, because manifests often live elsewhere in a
 // repository. Absolute paths are rejected: they differ between machines.
-func (l *loader) manifestFile(f *file, n *strict.Node, name string) *file {
+func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string) *manifests.Objects {
 	if path.IsAbs(name) {
 		n.Errorf("must be relative to the directory of this file")
 		return nil
 	}
-	full := path.Join(path.Dir(f.name), name)
+	full := path.Join(path.Dir(f.Name), name)
 	if known, ok := l.files[full]; ok {
 		return known
 	}

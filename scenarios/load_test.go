@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"probesim.dev/scenarios/plan"
 )
 
 // TestLoad loads the files in testdata/load and compares the errors. After you change a message, run the test
@@ -44,7 +46,7 @@ func TestLoad(t *testing.T) {
 }
 
 // describe lists the runs of scenarios, and the pods of the first run of each.
-func describe(loaded []*Scenario) string {
+func describe(loaded []*plan.Scenario) string {
 	var b strings.Builder
 	for _, s := range loaded {
 		plans := s.Plans()

@@ -6,7 +6,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -52,7 +52,7 @@ func WitnessCommand(file, kubernetes, nodes, row string) string {
 
 // path returns a file as a command takes it.
 func path(file string) string {
-	if file == scenarios.Stdin {
+	if file == plan.Stdin {
 		return "-"
 	}
 	return simulate.Quote(file)

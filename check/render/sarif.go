@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"probesim.dev/check"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // The parts of SARIF 2.1.0 that code scanning reads
@@ -98,7 +98,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 func uri(file string) string {
 	switch {
 	case file == "":
-		return scenarios.Stdin
+		return plan.Stdin
 	case strings.HasPrefix(file, "/"):
 		return (&url.URL{Scheme: "file", Path: file}).String()
 	}

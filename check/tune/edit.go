@@ -17,13 +17,14 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
-	"probesim.dev/scenarios"
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/manifests"
 )
 
 // Edit returns a file of manifests with the fields of the report changed in place. It keeps comments and everything else as it is. The comments are
 // those beside a changed number, which may no longer be right.
 func (r *Report) Edit(f check.File) (edited []byte, comments []Comment, err error) {
-	m, err := scenarios.ReadManifest(f.Name, f.Data)
+	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,8 +55,8 @@ type Comment struct {
 var errEdit = errors.New("cannot be changed in place, for example because of YAML anchors: use -o patch, and change it by hand")
 
 // verify reports whether a changed file has exactly the changes of the report.
-func (r *Report) verify(name string, before *scenarios.Manifest, edited []byte) error {
-	after, err := scenarios.ReadManifest(name, edited)
+func (r *Report) verify(name string, before *manifests.File, edited []byte) error {
+	after, err := manifests.Read(name, edited)
 	if err != nil || len(after.Workloads) != len(before.Workloads) {
 		return fmt.Errorf("%s %w", printable.Text(name), errEdit)
 	}
@@ -111,7 +112,7 @@ func (e *editor) comment(from int) string {
 }
 
 // container adds the changes of a container.
-func (e *editor) container(w *scenarios.Workload, c *Container) {
+func (e *editor) container(w *manifests.Workload, c *Container) {
 	path := containerPath(w.Pod, c.Name)
 	if c.added != nil {
 		e.add(w, path, c.added)
@@ -139,7 +140,7 @@ func containerPath(pod *v1.Pod, name string) string {
 }
 
 // offset returns the offset of a position. Columns count characters.
-func (e *editor) offset(pos scenarios.Pos) int {
+func (e *editor) offset(pos strict.Pos) int {
 	at := 0
 	for range pos.Line - 1 {
 		next := bytes.IndexByte(e.data[at:], '\n')
@@ -156,7 +157,7 @@ func (e *editor) offset(pos scenarios.Pos) int {
 }
 
 // replace replaces a number.
-func (e *editor) replace(pos scenarios.Pos, before, after int32) {
+func (e *editor) replace(pos strict.Pos, before, after int32) {
 	from, text := e.offset(pos), strconv.Itoa(int(before))
 	rest := e.data[from:]
 	if !bytes.HasPrefix(rest, []byte(text)) || len(rest) > len(text) && strings.IndexByte("0123456789_.eE", rest[len(text)]) >= 0 {
@@ -166,14 +167,14 @@ func (e *editor) replace(pos scenarios.Pos, before, after int32) {
 	e.edits = append(e.edits, edit{from, from + len(text), strconv.Itoa(int(after))})
 }
 
-func (e *editor) fail(pos scenarios.Pos) {
+func (e *editor) fail(pos strict.Pos) {
 	if e.err == nil {
 		e.err = fmt.Errorf("line %d %w", pos.Line, errEdit)
 	}
 }
 
 // insert inserts a field at the beginning of a mapping.
-func (e *editor) insert(mapping scenarios.Pos, name, value string) {
+func (e *editor) insert(mapping strict.Pos, name, value string) {
 	at := e.offset(mapping)
 	if at < len(e.data) && e.data[at] == '{' {
 		text := name + ": " + value + ", "
@@ -187,7 +188,7 @@ func (e *editor) insert(mapping scenarios.Pos, name, value string) {
 }
 
 // line inserts a line, or several, before the line of a key, which has nothing but spaces before it.
-func (e *editor) line(key scenarios.Pos, text string) {
+func (e *editor) line(key strict.Pos, text string) {
 	at := e.offset(key)
 	start := bytes.LastIndexByte(e.data[:at], '\n') + 1
 	indent := string(e.data[start:at])
@@ -207,7 +208,7 @@ func (e *editor) line(key scenarios.Pos, text string) {
 }
 
 // add adds a startup probe to a container.
-func (e *editor) add(w *scenarios.Workload, path string, added *v1.Probe) {
+func (e *editor) add(w *manifests.Workload, path string, added *v1.Probe) {
 	p, err := written(added)
 	if err != nil {
 		e.err = err
@@ -237,7 +238,7 @@ func (e *editor) add(w *scenarios.Workload, path string, added *v1.Probe) {
 
 // key returns the position of a key of a container, in the column of its first key: that of the liveness probe if there is only
 // white space before it, or else the next one.
-func (e *editor) key(container, probe scenarios.Pos) (scenarios.Pos, bool) {
+func (e *editor) key(container, probe strict.Pos) (strict.Pos, bool) {
 	lines := strings.Split(string(e.data), "\n")
 	blank := strings.Repeat(" ", container.Column-1)
 	isKey := func(line int) bool {
@@ -249,18 +250,18 @@ func (e *editor) key(container, probe scenarios.Pos) (scenarios.Pos, bool) {
 	}
 	for line := probe.Line; line > container.Line; line-- {
 		if isKey(line) {
-			return scenarios.Pos{Line: line, Column: container.Column}, true
+			return strict.Pos{Line: line, Column: container.Column}, true
 		}
 	}
 	for line := probe.Line + 1; line <= len(lines); line++ {
 		if isKey(line) {
-			return scenarios.Pos{Line: line, Column: container.Column}, true
+			return strict.Pos{Line: line, Column: container.Column}, true
 		}
 		if text := strings.TrimSpace(lines[line-1]); text != "" && len(lines[line-1])-len(strings.TrimLeft(lines[line-1], " ")) < container.Column-1 {
-			return scenarios.Pos{}, false
+			return strict.Pos{}, false
 		}
 	}
-	return scenarios.Pos{}, false
+	return strict.Pos{}, false
 }
 
 // written returns a probe as a person writes it: without defaults.

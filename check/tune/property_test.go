@@ -18,7 +18,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -80,7 +80,7 @@ func drawRequirements(t *rapid.T) check.Requirements {
 
 // container returns the container of a file in a version.
 func container(t *rapid.T, f check.File, p profile.Profile) *bounds.Container {
-	m, err := scenarios.ReadManifest(f.Name, f.Data)
+	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -43,7 +44,7 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 }
 
 // add adds a workload with requirements.
-func (t *Tuner) add(f check.File, w *scenarios.Workload) scenarios.Errors {
+func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 	require, _, errs := t.options.RequirementsOf(w)
 	if len(errs) > 0 || len(require) == 0 {
 		return errs
@@ -149,14 +150,14 @@ func (t *Tuner) Report() *Report {
 }
 
 // Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
-func (r *Report) Modify(file string, w *scenarios.Workload) {
+func (r *Report) Modify(file string, w *manifests.Workload) {
 	for _, c := range r.changedIn(file, w) {
 		c.now.apply(w.Pod, c.Name)
 	}
 }
 
 // changedIn returns the containers of a workload that change.
-func (r *Report) changedIn(file string, w *scenarios.Workload) (list []*Container) {
+func (r *Report) changedIn(file string, w *manifests.Workload) (list []*Container) {
 	for i := range r.Workloads {
 		of := &r.Workloads[i]
 		for k := range of.Containers {

@@ -14,7 +14,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // File is a scenario file that shows a value of a figure. It needs no other file.
@@ -88,7 +88,7 @@ func (s *Subject) file(w File, c *Case, end time.Duration, expect string) (File,
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s%s.\n%s---\n", strings.ToUpper(w.Outcome[:1]), w.Outcome[1:], pod)
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:\n", scenarios.APIVersion, w.Name)
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:\n", format.APIVersion, w.Name)
 	fmt.Fprintf(&b, "  kubernetesVersions: [%s]\n  duration: %v\n  seeds: %d\n", s.Profile.Version, end.Truncate(time.Second), c.Seed)
 	fmt.Fprintf(&b, "  kubelet: {uptime: %v}\n", c.Uptime)
 	if delays := notationOf(c.Delays); len(delays) > 0 {
@@ -144,7 +144,7 @@ func metadata(pod *v1.Pod) map[string]any {
 func notationOf(d fakeruntime.Delays) []string {
 	var list []string
 	delays := reflect.ValueOf(d)
-	for field := range reflect.TypeFor[scenarios.Delays]().Fields() {
+	for field := range reflect.TypeFor[format.Delays]().Fields() {
 		if own := delays.FieldByName(field.Name); own.IsValid() && !own.IsNil() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			list = append(list, fmt.Sprintf("%s: %v", name, own.Interface().(*fakeruntime.Draw).Min))

@@ -28,6 +28,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -292,7 +293,7 @@ func invalidManifests(command string, files []check.File, err error) error {
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
 func noWorkload(command, name string) error {
-	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, scenarios.Workloads)}
+	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)}
 }
 
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.

@@ -23,7 +23,8 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -307,7 +308,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		if !s.Matches(scenario) {
 			continue
 		}
-		if _, read := files[scenario.File]; !read && scenario.File != scenarios.Stdin {
+		if _, read := files[scenario.File]; !read && scenario.File != plan.Stdin {
 			if files[scenario.File], err = readManifest(scenario.File); err != nil {
 				return nil, &exitError{exitUsage, err}
 			}
@@ -412,5 +413,5 @@ func writeExplorations(w io.Writer, results []*outcomes.Result) error {
 	if results == nil {
 		results = []*outcomes.Result{}
 	}
-	return writeJSON(w, explorationsFile{scenarios.APIVersion, explorationsKind, version(), results})
+	return writeJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
 }

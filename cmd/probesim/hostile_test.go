@@ -21,6 +21,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // payloads are texts that a file can contain. Each is a command to GitHub's runner, or controls a terminal, if a program prints
@@ -416,7 +417,7 @@ func TestHostileBlocks(t *testing.T) {
 			continue
 		}
 		s.check([]string{"init"}, "stdout", stdout.String())
-		before, err := scenarios.ReadManifest("x.yaml", []byte(text))
+		before, err := manifests.Read("x.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/scenarios/whatif"
 )
@@ -73,7 +75,7 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 		}
 		return nil, nil
 	}
-	if bytes.Contains(m.Data, []byte(scenarios.APIVersion)) {
+	if bytes.Contains(m.Data, []byte(format.APIVersion)) {
 		if asked {
 			return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its behavior", printable.Text(m.Manifest))
 		}
@@ -87,7 +89,7 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 
 // hasWorkloads reports whether a file is a valid manifest with workloads.
 func hasWorkloads(name string, data []byte) bool {
-	m, err := scenarios.ReadManifest(name, data)
+	m, err := manifests.Read(name, data)
 	return err == nil && len(m.Workloads) > 0
 }
 
@@ -103,7 +105,7 @@ func (o *runOptions) onlyOneManifest(command string, paths []string) error {
 			continue
 		}
 		data, err := readManifest(path)
-		if err == nil && !bytes.Contains(data, []byte(scenarios.APIVersion)) && hasWorkloads(path, data) {
+		if err == nil && !bytes.Contains(data, []byte(format.APIVersion)) && hasWorkloads(path, data) {
 			plain = append(plain, path)
 		}
 	}

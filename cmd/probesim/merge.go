@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 var mergeOutputs = []string{"text", "json"}
@@ -127,7 +128,7 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
 		var f explorationsFile
-		if err := d.Decode(&f); err != nil || f.APIVersion != scenarios.APIVersion || f.Kind != explorationsKind || slices.Contains(f.Explorations, nil) {
+		if err := d.Decode(&f); err != nil || f.APIVersion != format.APIVersion || f.Kind != explorationsKind || slices.Contains(f.Explorations, nil) {
 			errs = append(errs, fmt.Errorf("%s: is not the JSON output of 'probesim explore': %w", printable.Text(path), orOther(outcomes.JSONError(data, err))))
 			continue
 		}

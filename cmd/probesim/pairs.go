@@ -12,6 +12,8 @@ import (
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
 )
 
 // pairs returns the runs of the scenarios with each manifest, in the same order.
@@ -44,17 +46,17 @@ func (o *compareOptions) pairs(before, after []check.File) (pairs [2][]*runner.J
 }
 
 // usesWorkload reports whether a scenario uses a workload of a manifest.
-func usesWorkload(all []*scenarios.Scenario, manifests []scenarios.Source) bool {
+func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
 	var names []string
-	for _, source := range manifests {
-		if m, err := scenarios.ReadManifest(source.Name, source.Data); err == nil {
+	for _, source := range sources {
+		if m, err := manifests.Read(source.Name, source.Data); err == nil {
 			for _, w := range m.Workloads {
 				names = append(names, w.Name)
 			}
 		}
 	}
 	return slices.ContainsFunc(all, func(s *scenarios.Scenario) bool {
-		return slices.ContainsFunc(s.Spec.Pods, func(p scenarios.Pod) bool { return slices.Contains(names, p.Name) })
+		return slices.ContainsFunc(s.Spec.Pods, func(p format.Pod) bool { return slices.Contains(names, p.Name) })
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // Usages of flags that several commands have.
@@ -241,7 +241,7 @@ func (o *runOptions) parse() (s runner.Selection, err error) {
 		return s, fmt.Errorf("--kubernetes: %w", err)
 	}
 	if o.delays != "" {
-		if s.Delays, err = scenarios.DelaySet(o.delays); err != nil {
+		if s.Delays, err = format.DelaySet(o.delays); err != nil {
 			return s, fmt.Errorf("--delays: %w", err)
 		}
 		s.Set = o.delays
@@ -289,8 +289,8 @@ func parseSeeds(text string) (*value.IntRange, error) {
 	switch {
 	case r.Min == value.OpenMin || r.Max == value.OpenMax:
 		return nil, fmt.Errorf("%s has an open end: specify both ends", strconv.Quote(text))
-	case r.Max-r.Min >= scenarios.MaxSeeds:
-		return nil, fmt.Errorf("%s has more than %d seeds", strconv.Quote(text), scenarios.MaxSeeds)
+	case r.Max-r.Min >= format.MaxSeeds:
+		return nil, fmt.Errorf("%s has more than %d seeds", strconv.Quote(text), format.MaxSeeds)
 	}
 	return &r, nil
 }

@@ -19,9 +19,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/random"
 )
 
 func main() {

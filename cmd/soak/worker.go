@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"probesim.dev/internal/random"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -117,7 +118,7 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 		}},
 	})
 	defer n.Close()
-	driver := plan.Drive(n)
+	driver := drive.Start(plan, n)
 	end := virtual.At(plan.Duration)
 	errs := []error{n.RunUntil(end), driver.Err(), c.err}
 	if now := n.Now(); now != end {

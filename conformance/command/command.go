@@ -17,6 +17,7 @@ import (
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -161,7 +162,7 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 // runPlan executes one run of a scenario.
 func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) {
 	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan, realkubelet.Options{Procs: f.procs, Internal: f.verbose, Details: f.verbose}),
-		func(w scenarios.World) { plan.Drive(w) })
+		func(w drive.World) { drive.Start(plan, w) })
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 
 	"probesim.dev/conformance/compare"
 	"probesim.dev/explore/shrink"
-	"probesim.dev/internal/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 )
 
 // seedOptions configure the comparison of random scenarios.

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -97,7 +98,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 		}
 	}
 	start := time.Now()
-	result, err := realkubelet.Run(t, opts, func(w scenarios.World) { c.plan.Drive(w) })
+	result, err := realkubelet.Run(t, opts, func(w drive.World) { drive.Start(c.plan, w) })
 	return result, time.Since(start), err
 }
 
@@ -140,7 +141,7 @@ func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time)
 	n := c.node(ch, internal)
 	defer n.Close()
 	clock(n.Now)
-	c.plan.Drive(n)
+	drive.Start(c.plan, n)
 	err := n.RunUntil(until)
 	return n.Trace().Records(), err
 }
@@ -156,7 +157,7 @@ func (c *comparison) timeOneRun() time.Duration {
 	start := time.Now()
 	n := c.node(nil, false)
 	defer n.Close()
-	c.plan.Drive(n)
+	drive.Start(c.plan, n)
 	_ = n.RunUntil(virtual.At(c.plan.Duration)) // the search reports a run that ends early
 	return time.Since(start)
 }

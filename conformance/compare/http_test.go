@@ -18,7 +18,7 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 )
 
@@ -98,7 +98,7 @@ func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var userAgentVersion = strings.NewReplacer("[kube-probe/.]", "[kube-probe/1.37]", "[kube-lifecycle/.]", "[kube-lifecycle/1.37]")
 
 // drive returns a function that adds a pod with the action as its probe and hook, and with l as its program.
-func (l *requestLog) drive(action *v1.HTTPGetAction) func(scenarios.World) {
+func (l *requestLog) drive(action *v1.HTTPGetAction) func(drive.World) {
 	action = action.DeepCopy()
 	if action.Port == (intstr.IntOrString{}) {
 		action.Port = intstr.FromInt(8080)
@@ -113,5 +113,5 @@ func (l *requestLog) drive(action *v1.HTTPGetAction) func(scenarios.World) {
 	program := fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name, Containers: map[string]fakeruntime.ContainerConfig{
 		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{Probes: handled, PostStart: handled}}}},
 	}}
-	return func(w scenarios.World) { w.At(0, func() { w.AddAdmitted(pod, program) }) }
+	return func(w drive.World) { w.At(0, func() { w.AddAdmitted(pod, program) }) }
 }

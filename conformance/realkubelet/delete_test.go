@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -17,7 +17,7 @@ import (
 // with the given grace periods.
 func runDeletion(t *testing.T, grace ...*int64) *Result {
 	stops := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: seconds(5), Exit: &fakeruntime.Exit{Code: 143}}
-	return mustRun(t, Options{Duration: 60 * time.Second}, addAt0(newPod("p", v1.Container{}), program(stops), func(w scenarios.World) {
+	return mustRun(t, Options{Duration: 60 * time.Second}, addAt0(newPod("p", v1.Container{}), program(stops), func(w drive.World) {
 		for i, g := range grace {
 			w.At(virtual.At(time.Duration(10+i)*time.Second), func() { w.DeletePod("default", "p", g) })
 		}

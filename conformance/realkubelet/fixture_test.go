@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/trace"
 )
 
@@ -71,8 +71,8 @@ func basePod(name string) (*v1.Pod, fakeruntime.Pod) {
 }
 
 // addAt0 returns a drive function that adds a pod at t=0 and then calls the other functions.
-func addAt0(pod *v1.Pod, p fakeruntime.Pod, more ...func(scenarios.World)) func(scenarios.World) {
-	return func(w scenarios.World) {
+func addAt0(pod *v1.Pod, p fakeruntime.Pod, more ...func(drive.World)) func(drive.World) {
+	return func(w drive.World) {
 		w.At(0, func() { w.AddAdmitted(pod, p) })
 		for _, f := range more {
 			f(w)
@@ -80,7 +80,7 @@ func addAt0(pod *v1.Pod, p fakeruntime.Pod, more ...func(scenarios.World)) func(
 	}
 }
 
-func mustRun(t *testing.T, o Options, drive func(scenarios.World)) *Result {
+func mustRun(t *testing.T, o Options, drive func(drive.World)) *Result {
 	t.Helper()
 	r, err := Run(t, o, drive)
 	if err != nil {

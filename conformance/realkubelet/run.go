@@ -14,7 +14,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -79,7 +79,7 @@ type StartDraws struct {
 // Run runs a kubelet under virtual time. Before the kubelet starts, Run calls drive, which schedules the
 // actions of the scenario. These actions must not block. Concurrent calls of Run in one process wait for each
 // other.
-func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, error) {
+func Run(t *testing.T, opts Options, drive func(drive.World)) (*Result, error) {
 	if opts.Uptime == nil {
 		opts.Uptime = new(DefaultUptime)
 	}
@@ -101,7 +101,7 @@ func Run(t *testing.T, opts Options, drive func(scenarios.World)) (*Result, erro
 }
 
 // run executes a run inside the bubble.
-func run(opts Options, root string, draws *jitter, drive func(scenarios.World), result *Result) error {
+func run(opts Options, root string, draws *jitter, drive func(drive.World), result *Result) error {
 	profile, restoreGates, err := setGates(opts.Config.FeatureGates)
 	if err != nil {
 		return err

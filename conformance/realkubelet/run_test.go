@@ -13,7 +13,7 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -109,7 +109,7 @@ func TestCallsAreInternal(t *testing.T) {
 
 func TestObserverMaySchedule(t *testing.T) {
 	// The runtime holds its lock while it writes this record.
-	deleteWhenStarted := func(w scenarios.World) {
+	deleteWhenStarted := func(w drive.World) {
 		w.Observe(func(rec *trace.Record) {
 			if rec.Kind == trace.ContainerStarted {
 				w.At(rec.T, func() { w.DeletePod("default", "p00", nil) })

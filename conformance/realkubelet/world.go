@@ -10,12 +10,12 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// world implements scenarios.World for the real kubelet. The driver calls its methods one at a time.
+// world implements drive.World for the real kubelet. The driver calls its methods one at a time.
 type world struct {
 	driver   *driver
 	recorder *recorder
@@ -29,7 +29,7 @@ type world struct {
 // evict it.
 var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 
-var _ scenarios.World = (*world)(nil)
+var _ drive.World = (*world)(nil)
 
 func (w *world) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	return w.keepError(w.api.add(pod, program), "add", pod.Namespace, pod.Name)

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // TestWorkloads checks that the loader reports the same errors as the API server for random workloads of all
@@ -73,7 +74,7 @@ func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
 		delete(uses, "file")
 	}
 	scenario, err := json.Marshal(map[string]any{
-		"apiVersion": scenarios.APIVersion, "kind": "Scenario", "metadata": map[string]any{"name": "s"},
+		"apiVersion": format.APIVersion, "kind": "Scenario", "metadata": map[string]any{"name": "s"},
 		"spec": map[string]any{"pods": []any{uses}},
 	})
 	if err != nil {

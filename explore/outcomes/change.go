@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/choose"
 )
 
 // Change is how a run differs from the canonical run of the plan. The zero value is the canonical run.
 type Change struct {
-	Uptime  *time.Duration    `json:"uptime,omitempty"` // age of the kubelet at t=0, in nanoseconds
-	Seed    *int64            `json:"seed,omitempty"`   // decides orders, jitters, and the times within ranges
-	Faults  []Fault           `json:"faults,omitempty"`
-	Shifts  []scenarios.Shift `json:"shifts,omitempty"`
-	Choices []Choice          `json:"choices,omitempty"`
+	Uptime  *time.Duration `json:"uptime,omitempty"` // age of the kubelet at t=0, in nanoseconds
+	Seed    *int64         `json:"seed,omitempty"`   // decides orders, jitters, and the times within ranges
+	Faults  []Fault        `json:"faults,omitempty"`
+	Shifts  []plan.Shift   `json:"shifts,omitempty"`
+	Choices []Choice       `json:"choices,omitempty"`
 }
 
 // FaultKind is what happens to the node.
@@ -36,16 +37,16 @@ type Fault struct {
 }
 
 // Step returns the step of a scenario that has this effect.
-func (f Fault) Step() *scenarios.Step {
+func (f Fault) Step() *format.Step {
 	exactly := func(d time.Duration) *value.Draw { return &value.Draw{Min: d, Max: d} }
-	step := &scenarios.Step{At: exactly(f.At)}
+	step := &format.Step{At: exactly(f.At)}
 	switch f.Kind {
 	case KubeletRestart:
-		step.RestartKubelet = &scenarios.RestartKubelet{Downtime: exactly(f.For)}
+		step.RestartKubelet = &format.RestartKubelet{Downtime: exactly(f.For)}
 	case APIOutage:
-		step.APIDown = &scenarios.APIDown{For: exactly(f.For)}
+		step.APIDown = &format.APIDown{For: exactly(f.For)}
 	case RuntimeOutage:
-		step.RuntimeDown = &scenarios.RuntimeDown{For: exactly(f.For)}
+		step.RuntimeDown = &format.RuntimeDown{For: exactly(f.For)}
 	}
 	return step
 }
@@ -104,8 +105,8 @@ func (c *Change) chooser(seed *int64) choose.Chooser {
 func (c *Change) moved() bool { return len(c.Faults)+len(c.Shifts) > 0 }
 
 // variation returns the part of the change that concerns the scenario.
-func (c *Change) variation() scenarios.Variation {
-	v := scenarios.Variation{Uptime: c.Uptime, Shifts: c.Shifts}
+func (c *Change) variation() plan.Variation {
+	v := plan.Variation{Uptime: c.Uptime, Shifts: c.Shifts}
 	for _, f := range c.Faults {
 		v.Steps = append(v.Steps, f.Step())
 	}

@@ -8,7 +8,7 @@ import (
 
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // timed has a time of each kind that can move, each with another value.
@@ -52,7 +52,7 @@ func TestMovesAreEdits(t *testing.T) {
 			t.Fatalf("%s of %s is not unique in the file", old, moved.Path)
 		}
 		edited := subject(t, strings.Replace(timed, " "+old, " "+new, 1))
-		got := s.Run(outcomes.Change{Shifts: []scenarios.Shift{{Path: moved.Path, By: by}}}, false)
+		got := s.Run(outcomes.Change{Shifts: []plan.Shift{{Path: moved.Path, By: by}}}, false)
 		if got.Err != nil || got.Hash() != edited.Run(outcomes.Change{}, false).Hash() || got.Hash() == as {
 			t.Errorf("%s moved by %s is not the same as the edited file (%v)", moved.Path, by, got.Err)
 		}
@@ -60,7 +60,7 @@ func TestMovesAreEdits(t *testing.T) {
 	if s.Run(outcomes.Change{}, false).Hash() != as {
 		t.Error("a move changes the scenario itself")
 	}
-	if r := s.Run(outcomes.Change{Shifts: []scenarios.Shift{{Path: "spec.steps[7].at", By: time.Second}}}, false); r.Err == nil {
+	if r := s.Run(outcomes.Change{Shifts: []plan.Shift{{Path: "spec.steps[7].at", By: time.Second}}}, false); r.Err == nil {
 		t.Error("a time that does not exist is moved")
 	}
 }

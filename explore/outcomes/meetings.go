@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -217,13 +217,13 @@ func (c *Change) shiftOf(path string) time.Duration {
 // shifted returns the change with a time moved further.
 func (c *Change) shifted(path string, by time.Duration) Change {
 	moved := *c
-	moved.Shifts = []scenarios.Shift{}
+	moved.Shifts = []plan.Shift{}
 	for _, s := range c.Shifts {
 		if s.Path != path {
 			moved.Shifts = append(moved.Shifts, s)
 		}
 	}
-	moved.Shifts = append(moved.Shifts, scenarios.Shift{Path: path, By: c.shiftOf(path) + by})
+	moved.Shifts = append(moved.Shifts, plan.Shift{Path: path, By: c.shiftOf(path) + by})
 	return moved
 }
 

@@ -3,7 +3,7 @@ package outcomes
 import (
 	"time"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // Moves of a time: by up to moveSpan in both directions in steps of moveStep, whole seconds first, and halved between neighbors with
@@ -25,7 +25,7 @@ func moves(e *Explorer) []task {
 }
 
 // sweep moves a time and refines between neighbors with different outcomes.
-func (r *runner) sweep(t scenarios.Time) {
+func (r *runner) sweep(t plan.Time) {
 	known := map[time.Duration]string{0: r.canonical.History.withoutExpectations().ID()}
 	at := func(by time.Duration) string {
 		if id, ok := known[by]; ok {
@@ -34,7 +34,7 @@ func (r *runner) sweep(t scenarios.Time) {
 		if t.Value.Min+by < 0 || t.Value.Max+by > r.subject.Plan.Duration {
 			return ""
 		}
-		run := r.try(Change{Shifts: []scenarios.Shift{{Path: t.Path, By: by}}})
+		run := r.try(Change{Shifts: []plan.Shift{{Path: t.Path, By: by}}})
 		if run == nil {
 			return ""
 		}

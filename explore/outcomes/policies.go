@@ -3,7 +3,7 @@ package outcomes
 import (
 	"time"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // The policies, in the order in which an exploration uses them: those first that find most with few runs.
@@ -124,7 +124,7 @@ func products(e *Explorer) []task {
 	var moved []Change
 	for _, t := range e.subject.Plan.Scenario.Times() {
 		for _, by := range []time.Duration{-500 * time.Millisecond, 500 * time.Millisecond} {
-			moved = append(moved, Change{Shifts: []scenarios.Shift{{Path: t.Path, By: by}}})
+			moved = append(moved, Change{Shifts: []plan.Shift{{Path: t.Path, By: by}}})
 		}
 	}
 	restart, phase := some(e.faults(KubeletRestart, quickRestart, slowRestart), 20), some(e.phaseChanges(), 4)

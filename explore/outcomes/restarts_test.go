@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/trace"
 )
 

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/explore/invariants"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/limit"
@@ -103,7 +104,7 @@ type progress struct {
 	subject  *Subject
 	recorder *trace.Recorder
 	node     *node.Node
-	driver   *scenarios.Driver
+	driver   *drive.Driver
 	observed *observer // nil unless decisions were asked for
 }
 
@@ -149,7 +150,7 @@ func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 	if c, ok := chooser.(timed); ok {
 		c.setNow(p.node.Now)
 	}
-	p.driver = plan.Drive(p.node)
+	p.driver = drive.Start(plan, p.node)
 	return p
 }
 

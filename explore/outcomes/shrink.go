@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/choose"
 	"probesim.dev/trace"
 )
@@ -126,12 +127,12 @@ func (x *shrinking) write(data []byte, c Change) ([]byte, error) {
 	if c.Uptime != nil {
 		edits = append(edits, shrink.Field{Path: "spec.kubelet.uptime", Value: value.Format(*c.Uptime)})
 	}
-	varied, err := scenario.Vary(scenarios.Variation{Shifts: c.Shifts})
+	varied, err := scenario.Vary(plan.Variation{Shifts: c.Shifts})
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range varied.Times() {
-		if slices.ContainsFunc(c.Shifts, func(s scenarios.Shift) bool { return s.Path == t.Path }) {
+		if slices.ContainsFunc(c.Shifts, func(s plan.Shift) bool { return s.Path == t.Path }) {
 			edits = append(edits, shrink.Field{Path: t.Path, Value: t.Value.String()})
 		}
 	}

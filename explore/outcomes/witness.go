@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/choose"
 )
 
@@ -42,7 +43,7 @@ func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
 	}
 	sum := sha256.Sum256(data)
 	return &Witness{
-		APIVersion: scenarios.APIVersion, Kind: witnessKind, File: s.Plan.Scenario.Path(), FileHash: hex.EncodeToString(sum[:]),
+		APIVersion: format.APIVersion, Kind: witnessKind, File: s.Plan.Scenario.Path(), FileHash: hex.EncodeToString(sum[:]),
 		Scenario: s.Plan.Scenario.Metadata.Name, Kubernetes: s.Plan.Version, Uptime: r.plan.Uptime, Change: c, Off: s.Off, JudgeAll: s.JudgeAll,
 		Outcome: r.History.ID(), Findings: r.History.Findings(), TraceHash: r.Hash(),
 	}, nil
@@ -103,8 +104,8 @@ func ReadWitness(data []byte) (*Witness, error) {
 		return nil, fmt.Errorf("is not a witness of 'probesim explore': %w", JSONError(data, err))
 	}
 	switch c := &w.Change; {
-	case w.APIVersion != scenarios.APIVersion || w.Kind != witnessKind:
-		return nil, fmt.Errorf("is not a witness of 'probesim explore': it needs apiVersion %s and kind %s", scenarios.APIVersion, witnessKind)
+	case w.APIVersion != format.APIVersion || w.Kind != witnessKind:
+		return nil, fmt.Errorf("is not a witness of 'probesim explore': it needs apiVersion %s and kind %s", format.APIVersion, witnessKind)
 	case w.File == "" || w.Scenario == "" || w.Kubernetes == "" || w.TraceHash == "":
 		return nil, fmt.Errorf("is not complete: a witness needs file, scenario, kubernetes and traceHash")
 	case len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges:
@@ -119,7 +120,7 @@ func ReadWitness(data []byte) (*Witness, error) {
 		}
 	}
 	for i, f := range w.Change.Faults {
-		if f.Step().Action() == "" {
+		if len(f.Step().Actions()) == 0 {
 			return nil, fmt.Errorf("change.faults[%d]: there is no fault of kind %q", i, f.Kind)
 		}
 		if f.At < 0 || f.For < 0 {

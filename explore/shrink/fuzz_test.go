@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 )
 
 // FuzzFile shrinks every input that loads. The result must load and differ, where a hash decides which files differ.

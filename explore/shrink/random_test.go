@@ -12,9 +12,9 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 )
 
 func load(t *testing.T, file []byte) *scenarios.Scenario {

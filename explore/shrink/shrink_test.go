@@ -14,6 +14,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -106,7 +107,7 @@ func observed(t *testing.T, s *scenarios.Scenario, p profile.Profile) []byte {
 	plan := s.Plans()[0]
 	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
 	defer n.Close()
-	plan.Drive(n)
+	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@ package reconstruct
 import (
 	"time"
 
-	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
@@ -33,13 +33,13 @@ func (a *attempt) explainedUntil() time.Duration {
 }
 
 // nearness returns how close a run is to an expectation that it does not meet, from 0 to 900.
-func (a *attempt) nearness(e *scenarios.Expect) int {
+func (a *attempt) nearness(e *format.Expect) int {
 	w := e.Window()
 	if e.Moment() == nil {
 		return byDistance(a.statusOff(e))
 	}
 	times := a.offsets(e)
-	if w.Kind == scenarios.First && len(times) > 0 {
+	if w.Kind == format.First && len(times) > 0 {
 		return byDistance(distance(times[0], w.Min, w.Max))
 	}
 	inside, least := 0, time.Duration(-1)
@@ -53,7 +53,7 @@ func (a *attempt) nearness(e *scenarios.Expect) int {
 		}
 	}
 	switch {
-	case w.Kind == scenarios.Never:
+	case w.Kind == format.Never:
 		return 900 / (1 + inside)
 	case e.Count == nil || inside == 0 && e.Count.Min <= 1:
 		return byDistance(least)
@@ -62,7 +62,7 @@ func (a *attempt) nearness(e *scenarios.Expect) int {
 }
 
 // offsets returns the times of the records that an expectation looks for.
-func (a *attempt) offsets(e *scenarios.Expect) []time.Duration {
+func (a *attempt) offsets(e *format.Expect) []time.Duration {
 	m := e.Moment()
 	if m == nil {
 		return nil
@@ -79,7 +79,7 @@ func (a *attempt) offsets(e *scenarios.Expect) []time.Duration {
 
 // statusOff returns how long an expected status does not hold in a window in which it always should, or else the time from the window to
 // the nearest time at which it holds. It is negative if the status never holds.
-func (a *attempt) statusOff(e *scenarios.Expect) time.Duration {
+func (a *attempt) statusOff(e *format.Expect) time.Duration {
 	w := e.Window()
 	var state match.State
 	nearest, held := time.Duration(-1), time.Duration(0)
@@ -105,7 +105,7 @@ func (a *attempt) statusOff(e *scenarios.Expect) time.Duration {
 		}
 	}
 	end(a.plan.Duration)
-	if w.Kind == scenarios.Always && nearest >= 0 {
+	if w.Kind == format.Always && nearest >= 0 {
 		return w.Max - w.Min - held
 	}
 	return nearest

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
@@ -155,7 +156,7 @@ func (r *Result) tune(ctx context.Context, p *Prevention) error {
 		}
 		return nil
 	}
-	manifest, err := scenarios.ReadManifest("pod.yaml", r.Manifest())
+	manifest, err := manifests.Read("pod.yaml", r.Manifest())
 	if err != nil {
 		return err
 	}

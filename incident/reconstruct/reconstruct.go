@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
@@ -123,7 +124,7 @@ func Pod(ctx context.Context, rec *incident.Recording, pod *incident.Pod, o Opti
 	}
 	m.command = o.Command
 	s := &search{ctx: ctx, model: m, runs: o.Runs, left: o.Runs - o.Runs*repairShare/100, effort: o.Effort, limit: o.Effort - o.Effort*repairShare/100,
-		progress: o.Progress, expect: map[string][]*scenarios.Expect{}, claims: map[claimsOf]claimed{}, scores: map[string]int{}}
+		progress: o.Progress, expect: map[string][]*format.Expect{}, claims: map[claimsOf]claimed{}, scores: map[string]int{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}

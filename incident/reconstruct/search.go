@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -31,10 +32,10 @@ type search struct {
 	progress func(percent int)
 	delay    time.Duration // from the addition of the pod to the first start, in the last run
 
-	manifests *scenarios.Manifests           // that of the model
-	claims    map[claimsOf]claimed           // of the attempts so far
-	expect    map[string][]*scenarios.Expect // loaded expectations, by their text
-	scores    map[string]int                 // of the attempts so far
+	manifests *scenarios.Manifests        // that of the model
+	claims    map[claimsOf]claimed        // of the attempts so far
+	expect    map[string][]*format.Expect // loaded expectations, by their text
+	scores    map[string]int              // of the attempts so far
 
 	rejected []detoured
 	found    []finalist // after each climb

@@ -9,7 +9,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
@@ -59,7 +59,7 @@ func (m *model) write(zero time.Time, claims []Claim, brief bool) []byte {
 		b.WriteString(m.manifestLines())
 		line("---")
 	}
-	line("apiVersion: %s", scenarios.APIVersion)
+	line("apiVersion: %s", format.APIVersion)
 	line("kind: Scenario")
 	line("metadata: {name: %s}", m.name())
 	line("spec:")

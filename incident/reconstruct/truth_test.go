@@ -12,9 +12,9 @@ import (
 
 	"probesim.dev/incident/cluster"
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

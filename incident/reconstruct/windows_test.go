@@ -16,8 +16,8 @@ import (
 	"probesim.dev/incident"
 	"probesim.dev/incident/cluster"
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )

@@ -18,7 +18,7 @@ var orderless = map[string]string{
 	"kubelet.(*Kubelet).hasResourcesToForget": "asks whether one satisfies a condition",
 	"prober.(*manager).CleanupPods":           "sorts the workers before it stops them",
 	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
-	"scenarios.(*Driver).Branch":              "copies each pod into a map",
+	"scenarios/drive.(*Driver).Branch":        "copies each pod into a map",
 
 	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions": "only deletes",

@@ -4,15 +4,15 @@ import (
 	"slices"
 
 	"probesim.dev/report"
-	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
 )
 
 // failures limits the memory of the failures that are kept until the end of the command.
 type failures struct {
-	room      int64                      // bytes left
-	described map[*scenarios.Expect]bool // expectations of the last case whose failures in a run are kept
-	explained map[position]bool          // expectations and steps of the last case whose first failure is kept for its summary
+	room      int64                   // bytes left
+	described map[*format.Expect]bool // expectations of the last case whose failures in a run are kept
+	explained map[position]bool       // expectations and steps of the last case whose first failure is kept for its summary
 }
 
 // position identifies an expectation or step of a scenario.
@@ -45,7 +45,7 @@ func (out *output) keepFailures(run *report.Run) {
 func (f *failures) some(results []expect.Result) []expect.Result {
 	for i := range results {
 		r := &results[i]
-		if r.Expect.Runs != scenarios.SomeRun || f.described[r.Expect] {
+		if r.Expect.Runs != format.SomeRun || f.described[r.Expect] {
 			r.Failures = nil
 		} else if len(r.Failures) > 0 {
 			f.described[r.Expect] = true

@@ -6,14 +6,14 @@ import (
 	"io"
 
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/scenarios"
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/expect"
 )
 
 // Observe simulates jobs, and returns what their observed expectations see. The error is an Interrupted if the context is done before all
 // runs are complete, and otherwise about the first run that did not complete.
 func Observe(ctx context.Context, jobs []*Job, o pool.Options, stderr io.Writer) (*Observations, error) {
-	seen := &Observations{of: map[scenarios.Pos][]runsObservation{}}
+	seen := &Observations{of: map[strict.Pos][]runsObservation{}}
 	progress := NewProgress(stderr, jobs)
 	defer progress.Stop()
 	err := pool.InOrder(ctx, len(jobs), o, func(a *pool.Account) observed { return jobs[a.Number].observe(a, progress) }, func(i int, o observed) error {
@@ -47,8 +47,8 @@ func (j *Job) observe(a *pool.Account, progress *Progress) observed {
 
 // Observations are the observations of all runs, by the position of the expectation: variants of a scenario share expectations.
 type Observations struct {
-	Order []scenarios.Pos // by first observation
-	of    map[scenarios.Pos][]runsObservation
+	Order []strict.Pos // by first observation
+	of    map[strict.Pos][]runsObservation
 }
 
 // runsObservation merges the observations of one scenario and version.
@@ -78,7 +78,7 @@ func (all *Observations) add(j *Job, run observed) error {
 }
 
 // Agreed returns the observation that all variants and versions agree on, or an observation with an error that says how they differ.
-func (all *Observations) Agreed(at scenarios.Pos) expect.Observation {
+func (all *Observations) Agreed(at strict.Pos) expect.Observation {
 	list := all.of[at]
 	first := list[0].Observation
 	for _, other := range list[1:] {

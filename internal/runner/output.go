@@ -17,6 +17,7 @@ import (
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -297,7 +298,7 @@ func (out *output) caseOf(i int) *report.Case {
 		out.cases = append(out.cases, out.newCase(out.jobs[i]))
 		out.group, out.shown = nil, map[string]*int64{}
 		out.drawn = nil
-		out.kept.described, out.kept.explained = map[*scenarios.Expect]bool{}, map[position]bool{}
+		out.kept.described, out.kept.explained = map[*format.Expect]bool{}, map[position]bool{}
 	}
 	return &out.cases[len(out.cases)-1]
 }

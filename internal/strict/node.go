@@ -322,3 +322,13 @@ func (n *Node) Ignore(ignored func(key string) bool) {
 		item.Ignore(ignored)
 	}
 }
+
+// WrittenBeside reports whether a mapping has fields other than these, including unknown ones.
+func (n *Node) WrittenBeside(names ...string) bool {
+	for i, key := range n.Keys {
+		if n.Items[i].Written() && !slices.Contains(names, key.Name) {
+			return true
+		}
+	}
+	return false
+}

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/long"
 	"probesim.dev/node"
 	"probesim.dev/report"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -206,7 +207,7 @@ func TestLibrary(t *testing.T) {
 		plan := s.Plans()[0]
 		known, _ := plan.Profile()
 		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
-		plan.Drive(n)
+		drive.Start(plan, n)
 		if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"probesim.dev/report"
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -106,7 +107,7 @@ func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: true},
 	})
 	defer n.Close()
-	plan.Drive(n)
+	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}

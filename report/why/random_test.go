@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/virtual"
 )
 

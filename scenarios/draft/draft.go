@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // Options describe the manifest of a draft.
@@ -24,11 +25,11 @@ type Options struct {
 	Command, Run string
 }
 
-// Schema is the name of the JSON Schema file that drafts refer to, for editors.
-const Schema = "probesim.schema.json"
+// schemaFile is the name of the JSON Schema file that drafts refer to, for editors.
+const schemaFile = "probesim.schema.json"
 
 // modeline names the schema for the YAML language server. Each document needs its own modeline.
-const modeline = "# yaml-language-server: $schema=" + Schema + "\n"
+const modeline = "# yaml-language-server: $schema=" + schemaFile + "\n"
 
 // mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
 const mostWorkloads = 200
@@ -38,7 +39,7 @@ const mostReplicas = 3
 
 // entry is a workload of the draft.
 type entry struct {
-	scenarios.Workload
+	manifests.Workload
 	replicas int    // 0: as in the manifest
 	kind     bool   // the draft must name the kind, because another workload has the same name
 	why      string // the reason why the workload cannot be simulated; empty if it can
@@ -48,7 +49,7 @@ type entry struct {
 // in this run. A pod that can never become Ready, because a probe asks a port that does not exist, has an expectation that
 // fails. The error is of type scenarios.Errors if the manifests are invalid.
 func Write(o Options) (text []byte, warnings []string, err error) {
-	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
+	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +76,7 @@ func Write(o Options) (text []byte, warnings []string, err error) {
 }
 
 // checkManifest rejects manifests without workloads, with too many workloads, and with scenarios.
-func checkManifest(o Options, m *scenarios.Manifest) error {
+func checkManifest(o Options, m *manifests.File) error {
 	file := printable.Text(o.Manifest)
 	switch {
 	case m.Scenarios > 0:
@@ -89,10 +90,10 @@ func checkManifest(o Options, m *scenarios.Manifest) error {
 	if len(m.Others) > 0 {
 		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), scenarios.Workloads)
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), manifests.Workloads)
 }
 
-func entries(m *scenarios.Manifest) []*entry {
+func entries(m *manifests.File) []*entry {
 	kinds := map[string]map[string]bool{}
 	for _, w := range m.Workloads {
 		if kinds[w.Ref] == nil {

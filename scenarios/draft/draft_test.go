@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/random"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/random"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -30,7 +31,7 @@ func TestPublished(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		m, err := scenarios.ReadManifest(name, data)
+		m, err := manifests.Read(name, data)
 		if err != nil || len(m.Workloads) == 0 {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/program"
 )
 
 // expect writes the observations as expectations, with some tolerance, and suggestions as comments.
@@ -94,7 +94,7 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 func brokenProbes(pod *v1.Pod) string {
 	var broken []string
 	for c := range podutil.Containers(&pod.Spec) {
-		for _, port := range scenarios.UnknownPorts(c) {
+		for _, port := range program.UnknownPorts(c) {
 			if port.PreventsReady() {
 				broken = append(broken, fmt.Sprintf("%s has no port named %s", quoted(c.Name), quoted(port.Name)))
 			}

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
 )
 
 // Workloads returns the workloads of manifests, each as a separate document, followed by three dashes. It leaves out
@@ -47,7 +47,7 @@ func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) er
 	of, isList := strings.CutSuffix(kind, "List")
 	if !isList {
 		template := field(field(field(n, "spec"), "template"), "spec")
-		if !scenarios.IsWorkload(apiVersion, kind) && (!scenarios.IsCustom(apiVersion) || field(template, "containers") == nil) {
+		if !manifests.IsWorkload(apiVersion, kind) && (!manifests.IsCustom(apiVersion) || field(template, "containers") == nil) {
 			return nil
 		}
 		return writeDocument(out, n)

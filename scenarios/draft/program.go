@@ -3,14 +3,14 @@ package draft
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/program"
 )
 
 // Typical times of programs, as a starting point.
@@ -26,23 +26,23 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
 	if init && !podutil.IsRestartableInitContainer(c) {
 		return []string{
 			"# It finishes after " + value.Format(usualInit) + ".",
-			fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualInit)),
-			try("{instance: 0, after: 1s, exit: 1}", "The first run fails."),
+			item(format.RuleText{After: value.Format(usualInit), Exit: "0"}),
+			try(format.RuleText{Instance: "0", After: "1s", Exit: "1"}, "The first run fails."),
 		}
 	}
 	var lines []string
 	add := func(more ...string) { lines = append(lines, more...) }
 	probes := probes(c)
-	if usual := usualAnswers(c); usual != "" {
-		add("# Its answers, and how long each takes.", "- {"+usual+"}")
+	if asks := requests(c); len(asks) > 0 {
+		add("# Its answers, and how long each takes.", item(usualAnswers(c, asks)))
 	}
 	if len(probes) > 0 {
 		add(starting(c, probes)...)
 	}
 	if endsByItself(pod, c, init) {
-		add("# It finishes after "+value.Format(usualWork)+".", fmt.Sprintf("- {after: %s, exit: 0}", value.Format(usualWork)))
+		add("# It finishes after "+value.Format(usualWork)+".", item(format.RuleText{After: value.Format(usualWork), Exit: "0"}))
 	}
-	add("# It exits "+value.Format(usualEnd)+" after the stop signal.", fmt.Sprintf("- {afterSigterm: %s, exit: 0}", value.Format(usualEnd)))
+	add("# It exits "+value.Format(usualEnd)+" after the stop signal.", item(format.RuleText{AfterSigterm: value.Format(usualEnd), Exit: "0"}))
 	return append(lines, troubles(c, probes)...)
 }
 
@@ -62,21 +62,17 @@ func probes(c *v1.Container) []probe {
 	return list
 }
 
-// usualAnswers returns the keys of a rule for all probes and hooks, with the answers of a healthy program.
-func usualAnswers(c *v1.Container) string {
-	var keys, shared []string
-	for _, asks := range requests(c) {
-		switch e := endpointOf(c, asks.key); {
-		case !isShared(e):
-			keys = append(keys, asks.key+": "+asks.answer())
-		case e.Keys[0] == asks.key:
-			shared = append(shared, e.InFlow()+": "+healthyAnswer(asks.handler))
+// usualAnswers returns a rule for all probes and hooks, with the answers of a healthy program.
+func usualAnswers(c *v1.Container, all []request) format.RuleText {
+	r := format.RuleText{Endpoints: map[string]string{}}
+	for _, asks := range all {
+		if e := endpointOf(c, asks.key); isShared(e) {
+			r.Endpoints[e.Text] = healthyAnswer(asks.handler)
+		} else {
+			r.Answer(asks.key, asks.answer())
 		}
 	}
-	if len(shared) > 0 {
-		keys = append(keys, "endpoints: {"+strings.Join(shared, ", ")+"}")
-	}
-	return strings.Join(keys, ", ")
+	return r
 }
 
 // request is a probe or hook that asks the program.
@@ -89,7 +85,7 @@ type request struct {
 func (r *request) answer() string {
 	isHook := r.key == "postStart" || r.key == "preStop"
 	if isHook && r.handler.Exec != nil {
-		if slept, _ := scenarios.SleepOf(r.handler.Exec.Command); slept > 0 {
+		if slept, _ := program.SleepOf(r.handler.Exec.Command); slept > 0 {
 			return "0 in " + value.Format(slept)
 		}
 	}
@@ -117,18 +113,18 @@ func requests(c *v1.Container) []request {
 }
 
 // endpointOf returns the endpoint at which a probe or hook asks.
-func endpointOf(c *v1.Container, key string) scenarios.Endpoint {
-	for _, e := range scenarios.Endpoints(c) {
+func endpointOf(c *v1.Container, key string) program.Endpoint {
+	for _, e := range program.Endpoints(c) {
 		if slices.Contains(e.Keys, key) {
 			return e
 		}
 	}
-	return scenarios.Endpoint{}
+	return program.Endpoint{}
 }
 
 // isShared reports whether a draft has one answer for an endpoint instead of one for each probe: several probes ask there,
 // and its text is short.
-func isShared(e scenarios.Endpoint) bool {
+func isShared(e program.Endpoint) bool {
 	const longest = 80
 	probes := 0
 	for _, key := range e.Keys {
@@ -182,13 +178,13 @@ func starting(c *v1.Container, probes []probe) []string {
 		if p.Exec == nil {
 			return []string{
 				"# It starts in " + value.Format(up) + ". Until then nothing listens.",
-				fmt.Sprintf("- {for: %s, probes: down}", value.Format(up)),
+				item(format.RuleText{For: value.Format(up), Probes: value.Down}),
 			}
 		}
 	}
 	return []string{
 		"# It starts in " + value.Format(up) + ". Until then its probes fail.",
-		fmt.Sprintf("- {for: %s, probes: fail}", value.Format(up)),
+		item(format.RuleText{For: value.Format(up), Probes: value.Fail}),
 	}
 }
 
@@ -216,21 +212,25 @@ func endsByItself(pod *v1.Pod, c *v1.Container, init bool) bool {
 
 // troubles returns rules to try, as comments.
 func troubles(c *v1.Container, probes []probe) []string {
-	crash := try("{instance: 0, after: 1m, exit: 1}", "It crashes once.")
+	crash := try(format.RuleText{Instance: "0", After: "1m", Exit: "1"}, "It crashes once.")
 	if len(probes) == 0 {
 		return []string{crash}
 	}
-	lines := []string{try("{after: 1m, for: 40s, probes: stall}", "It freezes, as in a long GC pause.")}
+	lines := []string{try(format.RuleText{After: "1m", For: "40s", Probes: value.Stall}, "It freezes, as in a long GC pause.")}
 	if last := probes[len(probes)-1]; last.key == "readiness" {
-		key := "readiness: " + failingAnswer(&last.ProbeHandler)
+		r, failing := format.RuleText{At: "3m", For: "30s"}, failingAnswer(&last.ProbeHandler)
 		if e := endpointOf(c, last.key); isShared(e) {
-			key = "endpoints: {" + e.InFlow() + ": " + failingAnswer(&last.ProbeHandler) + "}"
+			r.Endpoints = map[string]string{e.Text: failing}
+		} else {
+			r.Readiness = failing
 		}
-		rule := fmt.Sprintf("{at: 3m, for: 30s, %s}", key)
-		lines = append(lines, try(rule, "A dependency is down."))
+		lines = append(lines, try(r, "A dependency is down."))
 	}
 	return append(lines, crash)
 }
 
+// item returns an item of a list of rules.
+func item(r format.RuleText) string { return "- " + r.String() }
+
 // try returns an item to try, as a comment, and its explanation.
-func try(item, says string) string { return fmt.Sprintf("# - %-43s # %s", item, says) }
+func try(r format.RuleText, says string) string { return fmt.Sprintf("# - %-43s # %s", r, says) }

@@ -14,7 +14,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // writer writes lines.
@@ -32,9 +32,9 @@ func (d *draft) text(s *seen) []byte {
 	w.line("# Created by: %s", printable.Text(d.Command))
 	w.line("# Run it:     %s", printable.Text(d.Run))
 	w.line("# Fields:     probesim explain spec.pods.containers.behavior")
-	w.line("# For checks and completion in an editor: probesim schema > %s", Schema)
+	w.line("# For checks and completion in an editor: probesim schema > %s", schemaFile)
 	w.Write(d.inline)
-	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("apiVersion: %s", format.APIVersion)
 	w.line("kind: Scenario")
 	w.line("metadata:")
 	w.line("  name: %s", quoted(d.name()))

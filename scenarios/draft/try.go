@@ -6,6 +6,7 @@ import (
 
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/trace"
 )
@@ -61,7 +62,7 @@ func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 }
 
 // key names the workload of a pod in what was seen.
-func key(p *scenarios.PlannedPod) string { return p.Pod.Namespace + "/" + p.Workload }
+func key(p *plan.PlannedPod) string { return p.Pod.Namespace + "/" + p.Workload }
 
 func (e *entry) key() string { return e.Pod.Namespace + "/" + e.Name }
 

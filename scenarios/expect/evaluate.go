@@ -3,13 +3,13 @@ package expect
 import (
 	"slices"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
 // evaluate checks an expectation, for each of its containers, and adds what does not hold to f.
-func (c *checker) evaluate(e *scenarios.Expect, f *failures) {
+func (c *checker) evaluate(e *format.Expect, f *failures) {
 	for _, one := range e.Each() {
 		f.expect = one
 		c.evaluateOne(one, f)
@@ -17,7 +17,7 @@ func (c *checker) evaluate(e *scenarios.Expect, f *failures) {
 	f.expect = e
 }
 
-func (c *checker) evaluateOne(e *scenarios.Expect, f *failures) {
+func (c *checker) evaluateOne(e *format.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case e.Pods == nil:
@@ -32,7 +32,7 @@ func (c *checker) evaluateOne(e *scenarios.Expect, f *failures) {
 }
 
 // checkPod checks an expectation for one pod.
-func (c *checker) checkPod(e *scenarios.Expect, key string, f *failures) {
+func (c *checker) checkPod(e *format.Expect, key string, f *failures) {
 	if e.Order != nil {
 		c.order(e, key, f)
 		return
@@ -52,7 +52,7 @@ func (c *checker) checkPod(e *scenarios.Expect, key string, f *failures) {
 }
 
 // subjects returns the keys of the pods that an expectation is about. The empty key stands for the node.
-func (c *checker) subjects(e *scenarios.Expect) []string {
+func (c *checker) subjects(e *format.Expect) []string {
 	m := e.Moment()
 	if e.Pod == "" && e.Pods == nil && m != nil && m.OfNode() && (e.Since == nil || e.Since.OfNode() || e.Since.Pod != "") || e.OrderHasPods() {
 		return []string{""}
@@ -78,7 +78,7 @@ func (c *checker) anchors(m *match.Moment, key string) []int {
 }
 
 // others returns the pods that since and order name, beside those of the expectation.
-func (c *checker) others(e *scenarios.Expect) []string {
+func (c *checker) others(e *format.Expect) []string {
 	var keys []string
 	for _, m := range append([]*match.Moment{e.Since}, e.Order...) {
 		if m != nil && m.Pod != "" {
@@ -89,7 +89,7 @@ func (c *checker) others(e *scenarios.Expect) []string {
 }
 
 // internalKind returns the first internal kind of record that an expectation names, or "" if it names none.
-func internalKind(e *scenarios.Expect) trace.Kind {
+func internalKind(e *format.Expect) trace.Kind {
 	moments := append([]*match.Moment{e.Since, e.Moment()}, e.Order...)
 	for _, m := range moments {
 		if internalMoment(m) {

@@ -13,6 +13,7 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
@@ -41,7 +42,7 @@ const (
 
 // Result is an expectation and its outcome.
 type Result struct {
-	Expect  *scenarios.Expect
+	Expect  *format.Expect
 	Outcome Outcome
 	Why     string // the reason, in words, if the outcome is Skipped
 	// Failures are the first failures: one for each pod and each match of since. More is the number of further failures.
@@ -117,7 +118,7 @@ func newChecker(plan *scenarios.Plan, run Run) *checker {
 
 func (c *checker) cut() bool { return c.run.End < virtual.At(c.duration) }
 
-func (c *checker) check(e *scenarios.Expect) Result {
+func (c *checker) check(e *format.Expect) Result {
 	r := Result{Expect: e}
 	if r.Why = c.skip(e); r.Why != "" {
 		r.Outcome = Skipped
@@ -129,7 +130,7 @@ func (c *checker) check(e *scenarios.Expect) Result {
 	case f.count == 0:
 	case f.undecided && c.cut():
 		r.Outcome, r.Why = Skipped, "the run was cut short at "+value.Format(c.run.End.Offset())
-	case e.Runs == scenarios.SomeRun:
+	case e.Runs == format.SomeRun:
 		r.Outcome, r.Failures, r.More = Unmet, f.list, f.count-len(f.list)
 	default:
 		r.Outcome, r.Failures, r.More = Failed, f.list, f.count-len(f.list)
@@ -138,7 +139,7 @@ func (c *checker) check(e *scenarios.Expect) Result {
 }
 
 // skip returns the reason why an expectation does not apply to this run, or "" if it applies.
-func (c *checker) skip(e *scenarios.Expect) string {
+func (c *checker) skip(e *format.Expect) string {
 	if !e.AppliesTo(c.version) {
 		return "only for " + versions(e.KubernetesVersions)
 	}
@@ -159,7 +160,7 @@ func Some(runs [][]Result) []Result {
 	}
 	var results []Result
 	for i, r := range runs[0] {
-		if r.Expect.Runs != scenarios.SomeRun {
+		if r.Expect.Runs != format.SomeRun {
 			continue
 		}
 		results = append(results, best(runs, i))

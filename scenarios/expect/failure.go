@@ -3,7 +3,7 @@ package expect
 import (
 	"slices"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 )
 
@@ -21,7 +21,7 @@ type failure struct {
 // failures collects the failures of one expectation, and puts the first few into words.
 type failures struct {
 	checker *checker
-	expect  *scenarios.Expect
+	expect  *format.Expect
 
 	count        int
 	undecided    bool // all failures are undecided

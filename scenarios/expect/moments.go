@@ -6,18 +6,18 @@ import (
 	"slices"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 )
 
 // moments checks an expectation with becomes or record in each window.
-func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *failures) {
+func (c *checker) moments(e *format.Expect, key string, windows []window, f *failures) {
 	all := c.index.moments(e.Moment(), key)
 	for _, w := range windows {
 		switch e.Window().Kind {
-		case scenarios.Never:
+		case format.Never:
 			c.none(c.inside(all, w), w, key, f)
-		case scenarios.First:
+		case format.First:
 			c.first(all, w, key, f)
 		default:
 			c.counted(e, all, w, key, f)
@@ -28,7 +28,7 @@ func (c *checker) moments(e *scenarios.Expect, key string, windows []window, f *
 // firstAfter returns the first record that can be a match of the expectation in the window that counts from a match of
 // since: the next record, or the match itself if since and the expectation are different changes, because one status can
 // bring both.
-func firstAfter(e *scenarios.Expect, anchor int) int {
+func firstAfter(e *format.Expect, anchor int) int {
 	if e.Since.Becomes == nil || e.Becomes == nil {
 		return anchor + 1
 	}
@@ -83,7 +83,7 @@ func (c *checker) first(all []int, w window, key string, f *failures) {
 }
 
 // counted checks the number of moments within the window.
-func (c *checker) counted(e *scenarios.Expect, all []int, w window, key string, f *failures) {
+func (c *checker) counted(e *format.Expect, all []int, w window, key string, f *failures) {
 	want := value.IntRange{Min: 1, Max: value.OpenMax}
 	if e.Count != nil {
 		want = *e.Count

@@ -9,13 +9,14 @@ import (
 
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace/match"
 )
 
 // Observation is what a run shows for an expectation with observed: true.
 type Observation struct {
-	Expect *scenarios.Expect
+	Expect *format.Expect
 	// Min and Max are the lowest and highest value over all pods and all matches of since: with first, a time in
 	// nanoseconds, counted from since if the expectation has it; with within, a number of matches. They are 0 for
 	// status and transitions.
@@ -45,7 +46,7 @@ func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
 }
 
 // observe observes all pods and containers that the expectation is about.
-func (c *checker) observe(e *scenarios.Expect) Observation {
+func (c *checker) observe(e *format.Expect) Observation {
 	var all []Observation
 	for _, one := range e.Each() {
 		for _, key := range c.subjects(e) {
@@ -65,7 +66,7 @@ func (c *checker) observe(e *scenarios.Expect) Observation {
 }
 
 // observePod observes one pod in each window.
-func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, error) {
+func (c *checker) observePod(e *format.Expect, key string) ([]Observation, error) {
 	if e.First != nil && e.Since != nil {
 		seen, err := c.firstSince(e, key)
 		return []Observation{seen}, err
@@ -87,7 +88,7 @@ func (c *checker) observePod(e *scenarios.Expect, key string) ([]Observation, er
 }
 
 // observeIn observes one pod in one window.
-func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observation, err error) {
+func (c *checker) observeIn(e *format.Expect, key string, w window) (o Observation, err error) {
 	o.Expect = e
 	switch {
 	case e.Transitions != nil:
@@ -107,7 +108,7 @@ func (c *checker) observeIn(e *scenarios.Expect, key string, w window) (o Observ
 }
 
 // statusAt returns the values of the fields of an expectation at an instant.
-func (c *checker) statusAt(e *scenarios.Expect, key string, t virtual.Time) ([]value.Scalar, error) {
+func (c *checker) statusAt(e *format.Expect, key string, t virtual.Time) ([]value.Scalar, error) {
 	var values []value.Scalar
 	for _, field := range e.Status {
 		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
@@ -121,7 +122,7 @@ func (c *checker) statusAt(e *scenarios.Expect, key string, t virtual.Time) ([]v
 
 // firstSince observes one pod from each match of since on. It ignores the window, which is the value that an update
 // replaces. A match of since needs no result if the result could still come after the end of the run.
-func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, err error) {
+func (c *checker) firstSince(e *format.Expect, key string) (o Observation, err error) {
 	o.Expect = e
 	var without []virtual.Time
 	found := false
@@ -149,8 +150,8 @@ func (c *checker) firstSince(e *scenarios.Expect, key string) (o Observation, er
 }
 
 // timeOrCount returns the time of the first moment, or the number of moments.
-func (c *checker) timeOrCount(e *scenarios.Expect, all []int, w window) (int64, error) {
-	if e.Window().Kind != scenarios.First {
+func (c *checker) timeOrCount(e *format.Expect, all []int, w window) (int64, error) {
+	if e.Window().Kind != format.First {
 		return int64(len(c.inside(all, w))), nil
 	}
 	var from virtual.Time

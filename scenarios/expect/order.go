@@ -3,12 +3,12 @@ package expect
 import (
 	"fmt"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // order checks that the first match of each moment is strictly later than the first match of the previous moment. The first match in
 // several pods is the first in any of them.
-func (c *checker) order(e *scenarios.Expect, key string, f *failures) {
+func (c *checker) order(e *format.Expect, key string, f *failures) {
 	last := -1
 	for i, m := range e.Order {
 		found := c.anchors(m, key)
@@ -29,7 +29,7 @@ func (c *checker) order(e *scenarios.Expect, key string, f *failures) {
 	}
 }
 
-func after(c *checker, e *scenarios.Expect, i, last int) string {
+func after(c *checker, e *format.Expect, i, last int) string {
 	if last < 0 {
 		return ""
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/trace"
 )
 
 // checkPodCount checks how many of the pods satisfy an expectation.
-func (c *checker) checkPodCount(e *scenarios.Expect, keys []string, f *failures) {
+func (c *checker) checkPodCount(e *format.Expect, keys []string, f *failures) {
 	var good, bad []string
 	var first *failures
 	undecided := false

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 )
 
 // signal returns the times at which the status of a pod matches.
-func (c *checker) signal(e *scenarios.Expect, key string) signal {
+func (c *checker) signal(e *format.Expect, key string) signal {
 	var s signal
 	for _, st := range c.index.pod(key).states {
 		s.set(st.t, e.Status.Status(st.status, e.Container), st.record)
@@ -18,7 +18,7 @@ func (c *checker) signal(e *scenarios.Expect, key string) signal {
 }
 
 // checkStatusOfPods checks how many pods match at the same instant.
-func (c *checker) checkStatusOfPods(e *scenarios.Expect, keys []string, f *failures) {
+func (c *checker) checkStatusOfPods(e *format.Expect, keys []string, f *failures) {
 	signals := make([]signal, len(keys))
 	for i, key := range keys {
 		signals[i] = c.signal(e, key)
@@ -27,7 +27,7 @@ func (c *checker) checkStatusOfPods(e *scenarios.Expect, keys []string, f *failu
 }
 
 // windowsOfAny returns the windows of all pods: one for each match of since.
-func (c *checker) windowsOfAny(e *scenarios.Expect, keys []string, f *failures) []window {
+func (c *checker) windowsOfAny(e *format.Expect, keys []string, f *failures) []window {
 	if e.Since == nil {
 		return c.windows(e, "", f)
 	}
@@ -44,15 +44,15 @@ func (c *checker) windowsOfAny(e *scenarios.Expect, keys []string, f *failures) 
 }
 
 // status checks a signal, of one pod or of the number of matching pods, in each window.
-func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows []window, f *failures) {
+func (c *checker) status(e *format.Expect, keys []string, s signal, windows []window, f *failures) {
 	for _, w := range windows {
 		from, to := w.instants()
 		if to < from {
 			to = from
 		}
 		switch kind := e.Window().Kind; kind {
-		case scenarios.Always, scenarios.Never:
-			if t, record, bad := s.first(kind == scenarios.Never, from, to); bad {
+		case format.Always, format.Never:
+			if t, record, bad := s.first(kind == format.Never, from, to); bad {
 				f.add(c.stateFailure(e, keys, &s, w, t, record))
 			}
 		default:
@@ -64,7 +64,7 @@ func (c *checker) status(e *scenarios.Expect, keys []string, s signal, windows [
 }
 
 // stateFailure describes a forbidden state at t, and how long it lasted.
-func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w window, t virtual.Time, record int) failure {
+func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w window, t virtual.Time, record int) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
 		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {
@@ -79,7 +79,7 @@ func (c *checker) stateFailure(e *scenarios.Expect, keys []string, s *signal, w 
 }
 
 // nowhere describes a state that matches at no instant of [from, to], and names the nearest match.
-func (c *checker) nowhere(e *scenarios.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
+func (c *checker) nowhere(e *format.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
 		text := c.stateWords(e, keys, from) + " at " + at(from)
 		if to > from {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace/match"
 )
@@ -31,7 +31,7 @@ func (c *checker) turns(key, container, field string) []turn {
 }
 
 // transitions checks the values of a field in each window. The first is the value at the beginning of the window.
-func (c *checker) transitions(e *scenarios.Expect, key string, windows []window, f *failures) {
+func (c *checker) transitions(e *format.Expect, key string, windows []window, f *failures) {
 	all := c.turns(key, e.Container, e.Transitions.Field)
 	for _, w := range windows {
 		from, to := w.instants()

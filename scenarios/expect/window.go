@@ -2,7 +2,7 @@ package expect
 
 import (
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 )
 
@@ -18,14 +18,14 @@ type window struct {
 func (w window) instants() (from, to virtual.Time) { return max(w.from, 0), w.to }
 
 // window resolves the window of an expectation without since.
-func (c *checker) window(e *scenarios.Expect) window {
+func (c *checker) window(e *format.Expect) window {
 	w := e.Window()
 	return window{from: virtual.At(w.Min), to: min(virtual.At(w.Max), c.run.End), open: virtual.At(w.Max) > c.run.End, anchor: -1}
 }
 
 // windowSince resolves the window that counts from a record. It returns false if the run ended before the window did.
 // A window without a beginning begins after the record.
-func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
+func (c *checker) windowSince(e *format.Expect, record int) (window, bool) {
 	w := e.Window()
 	t := c.index.at(record)
 	from := t.Add(max(w.Min, 0))
@@ -37,7 +37,7 @@ func (c *checker) windowSince(e *scenarios.Expect, record int) (window, bool) {
 
 // windows returns the windows of an expectation for a pod, one for each match of since. It adds a failure if there is
 // no window, because nothing would be checked.
-func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window {
+func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 	if e.Since == nil {
 		w := c.window(e)
 		if from, _ := w.instants(); from > c.run.End {
@@ -59,7 +59,7 @@ func (c *checker) windows(e *scenarios.Expect, key string, f *failures) []window
 	return all
 }
 
-func (c *checker) noAnchor(e *scenarios.Expect, key string, moments []int) failure {
+func (c *checker) noAnchor(e *format.Expect, key string, moments []int) failure {
 	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End}
 	if len(moments) == 0 {
 		fail.got = func() string { return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked" }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
@@ -25,7 +25,7 @@ func at(t virtual.Time) string {
 }
 
 // expected describes in words what an expectation expects of a pod in a window.
-func (c *checker) expected(e *scenarios.Expect, f *failure) string {
+func (c *checker) expected(e *format.Expect, f *failure) string {
 	who := subject(e, f)
 	switch {
 	case e.OrderHasPods():
@@ -40,7 +40,7 @@ func (c *checker) expected(e *scenarios.Expect, f *failure) string {
 	return who + ": " + countWords(e) + what(e.Moment()) + c.windowWords(e, f.window)
 }
 
-func subject(e *scenarios.Expect, f *failure) string {
+func subject(e *format.Expect, f *failure) string {
 	who := trace.PodName(f.key)
 	if e.Pods != nil {
 		who = fmt.Sprintf("%s of %d pods", e.Pods, len(f.keys))
@@ -56,19 +56,19 @@ func subject(e *scenarios.Expect, f *failure) string {
 	return who + "/" + e.Container
 }
 
-func stateWindow(e *scenarios.Expect) string {
+func stateWindow(e *format.Expect) string {
 	switch e.Window().Kind {
-	case scenarios.Always:
+	case format.Always:
 		return " at every instant"
-	case scenarios.Never:
+	case format.Never:
 		return " at no instant"
-	case scenarios.Within:
+	case format.Within:
 		return " at some instant"
 	}
 	return ""
 }
 
-func (c *checker) windowWords(e *scenarios.Expect, w window) string {
+func (c *checker) windowWords(e *format.Expect, w window) string {
 	text := " " + rangeWords(e.Window().TimeRange, e.Since != nil)
 	if e.Since == nil {
 		return text
@@ -97,11 +97,11 @@ func rangeWords(r value.TimeRange, since bool) string {
 }
 
 // countWords describes the expected number of moments.
-func countWords(e *scenarios.Expect) string {
+func countWords(e *format.Expect) string {
 	switch e.Window().Kind {
-	case scenarios.First:
+	case format.First:
 		return "the first "
-	case scenarios.Never:
+	case format.Never:
 		return "no "
 	}
 	if e.Count == nil {
@@ -161,7 +161,7 @@ func transitionWords(t *match.Transitions) string {
 }
 
 // stateWords describes the fields of an expectation at t: their values in one pod or, with several pods, which pods match.
-func (c *checker) stateWords(e *scenarios.Expect, keys []string, t virtual.Time) string {
+func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) string {
 	if e.Pods != nil {
 		var good, bad []string
 		for _, key := range keys {

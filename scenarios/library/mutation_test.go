@@ -9,8 +9,8 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
-	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
 )
 
 // mutations are changes of scenarios that should make expectations fail.
@@ -96,7 +96,7 @@ func TestExpectationsCanFail(t *testing.T) {
 					}
 					for _, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
 						if result.Outcome == expect.Failed || result.Outcome == expect.Unmet {
-							left = slices.DeleteFunc(left, func(e *scenarios.Expect) bool { return e == result.Expect })
+							left = slices.DeleteFunc(left, func(e *format.Expect) bool { return e == result.Expect })
 						}
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -20,7 +21,7 @@ import (
 type run struct {
 	version   value.Version
 	records   []trace.Record
-	unreached []scenarios.Unreached
+	unreached []drive.Unreached
 	results   []expect.Result
 }
 
@@ -44,7 +45,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		Trace: &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
 	defer n.Close()
-	driver := plan.Drive(&mutated{Node: n, mutation: o.mutation, written: map[string]bool{}})
+	driver := drive.Start(plan, &mutated{Node: n, mutation: o.mutation, written: map[string]bool{}})
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // source is a YAML file with the positions of its values.
@@ -73,7 +73,7 @@ func (s *source) offset(n *yaml.Node) int {
 var errAnchor = errors.New("it uses a YAML anchor or alias, so the update would change other places too: write the value without them")
 
 // expectation finds an expectation by its position.
-func (s *source) expectation(e *scenarios.Expect) (*yaml.Node, error) {
+func (s *source) expectation(e *format.Expect) (*yaml.Node, error) {
 	for _, doc := range s.docs {
 		found, anchored := find(doc, e.Line, e.Column)
 		if found != nil && anchored {

@@ -107,7 +107,7 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 			b.fields(object, f.Type, f.Type.Name())
 		case object.field(key) != nil: // an outer field hides an inlined one
 		default:
-			field := &Field{Name: key, Type: b.of(f.Type), Required: isRequired(f.Type, options)}
+			field := &Field{Name: key, Type: b.of(f.Type), required: isRequired(f.Type, options)}
 			if swaggered {
 				field.Text = docs[key]
 			} else {
@@ -142,5 +142,5 @@ func definition(t reflect.Type) string {
 func scalar(name string, value map[string]any) *Type { return &Type{Name: name, value: value} }
 
 func enum(name string, words []string) *Type {
-	return &Type{Name: name, Enum: words, value: map[string]any{"enum": words}}
+	return &Type{Name: name, enum: words, value: map[string]any{"enum": words}}
 }

@@ -39,13 +39,13 @@ func split(path string) (Kind, []string) {
 		}
 	}
 	if len(words) > 0 {
-		for _, k := range Kinds() {
+		for _, k := range kinds() {
 			if name := strings.ToLower(words[0]); name == kindWord(k) || name == kindWord(k)+"s" {
 				return k, words[1:]
 			}
 		}
 	}
-	return Kinds()[0], words
+	return kinds()[0], words
 }
 
 var indexes = strings.NewReplacer("[].", ".", "[]", "")
@@ -60,7 +60,7 @@ func unknown(so, word string, t *Type) error {
 	}
 	candidates := names
 	if !strings.Contains(so, ".") {
-		for _, k := range Kinds() {
+		for _, k := range kinds() {
 			candidates = append(candidates, kindWord(k))
 		}
 	}
@@ -86,7 +86,7 @@ func named(name string) []string {
 			}
 		}
 	}
-	walk(Kinds()[0].Type, "")
+	walk(kinds()[0].Type, "")
 	if paths[name] == nil {
 		name = strict.Nearest(name, names)
 	}
@@ -113,10 +113,10 @@ func Complete(prefix string) (paths []string, more map[string]bool) {
 	}
 	dot := strings.LastIndexByte(prefix, '.')
 	if dot < 0 {
-		for _, f := range Kinds()[0].Type.Fields {
+		for _, f := range kinds()[0].Type.Fields {
 			add(f.Name, f.Type)
 		}
-		for _, k := range Kinds() {
+		for _, k := range kinds() {
 			add(kindWord(k), k.Type)
 		}
 		return paths, more

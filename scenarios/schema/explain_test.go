@@ -75,7 +75,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			}
 		}
 	}
-	walk(Kinds()[0].Type, "")
+	walk(kinds()[0].Type, "")
 }
 
 func TestComplete(t *testing.T) {

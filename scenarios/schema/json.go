@@ -9,7 +9,7 @@ import (
 // another object, or a list of them. The schema checks each field by itself. Only loading a file checks references, such as the names of containers.
 func JSON() ([]byte, error) {
 	w := &writer{definitions: map[string]any{}}
-	data, err := json.MarshalIndent(w.root(Kinds()), "", " ")
+	data, err := json.MarshalIndent(w.root(kinds()), "", " ")
 	return append(data, '\n'), err
 }
 
@@ -123,7 +123,7 @@ func (w *writer) definition(t *Type) object {
 	var required []string
 	for _, f := range t.Fields {
 		properties[f.Name] = w.property(f)
-		if f.Required && !t.patched {
+		if f.required && !t.patched {
 			required = append(required, f.Name)
 		}
 	}

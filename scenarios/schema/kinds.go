@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // Kind is a kind of object in a scenario file.
@@ -22,7 +23,7 @@ var goTypes = []struct {
 	apiVersion, kind string
 	typ              reflect.Type
 }{
-	{scenarios.APIVersion, "Scenario", reflect.TypeFor[scenarios.Scenario]()},
+	{format.APIVersion, "Scenario", reflect.TypeFor[scenarios.Scenario]()},
 	{"v1", "Pod", reflect.TypeFor[v1.Pod]()},
 	{"apps/v1", "Deployment", reflect.TypeFor[appsv1.Deployment]()},
 	{"apps/v1", "StatefulSet", reflect.TypeFor[appsv1.StatefulSet]()},
@@ -32,8 +33,8 @@ var goTypes = []struct {
 	{"batch/v1", "CronJob", reflect.TypeFor[batchv1.CronJob]()},
 }
 
-// Kinds returns all kinds of objects, Scenario first.
-var Kinds = sync.OnceValue(func() []Kind {
+// kinds returns all kinds of objects, Scenario first.
+var kinds = sync.OnceValue(func() []Kind {
 	kinds, _ := build()
 	return kinds
 })

@@ -30,7 +30,7 @@ func (b *builder) match(fields ...match.Described) *Type {
 			values = append(values, pattern(rangeOf(durationPattern)))
 		default:
 			values = append(values, textMatch(f.Words))
-			t.Enum = f.Words
+			t.enum = f.Words
 		}
 	}
 	t.value = values[0]
@@ -62,7 +62,7 @@ func (b *builder) state() *Type {
 // record returns the type of a matcher of records. The kind determines the other fields.
 func (b *builder) record() *Type {
 	t := &Type{Name: "Record", Text: b.text("Record"), id: "Record"}
-	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"), Type: enum("string", match.RecordKinds()), Required: true})
+	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"), Type: enum("string", match.RecordKinds()), required: true})
 	for _, f := range match.RecordFields() {
 		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: b.text("Record." + f.Name), Type: b.match(f)})
 	}
@@ -77,7 +77,7 @@ func (b *builder) transitions() *Type {
 	t := &Type{Name: "Transitions", Text: b.text("Expect.transitions"), id: "Transitions"}
 	for _, f := range b.state().Fields {
 		values := anyOf(f.Type.value, map[string]any{"enum": []string{"any"}})
-		elem := &Type{Name: f.Type.Name, Text: f.Type.Text, Enum: f.Type.Enum, value: values}
+		elem := &Type{Name: f.Type.Name, Text: f.Type.Text, enum: f.Type.enum, value: values}
 		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: f.Text, Type: &Type{List: true, Elem: elem}})
 	}
 	return t

@@ -15,13 +15,13 @@ import (
 
 // Regular expressions for an apiVersion.
 const (
-	customVersion  = `^[^/]*\.[^/]*/`             // of custom resources, as in scenarios.IsCustom
+	customVersion  = `^[^/]*\.[^/]*/`             // of custom resources, as in manifests.IsCustom
 	knativeVersion = `^serving\.knative\.dev/`    // whose templates have fields that pods do not have
 	ownVersion     = `^probesim\.dev/`            // of scenarios
 	builtinVersion = `^[^/.]*(/|$)|` + ownVersion // of the kinds in Kinds
 )
 
-// otherObjects returns what the schema demands of the objects that are neither scenarios nor workloads of Kinds. Files with
+// otherObjects returns what the schema demands of the objects that are neither scenarios nor workloads of kinds. Files with
 // manifests have such objects, and probesim ignores them. In the groups of the built-in workloads only their kinds are valid, since
 // another one is a typing error. A custom resource with a pod template is a workload.
 func (w *writer) otherObjects() []object {
@@ -43,8 +43,8 @@ func (w *writer) otherObjects() []object {
 
 // deployment returns the type of a Deployment.
 func deployment() *Type {
-	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == "Deployment" })
-	return Kinds()[i].Type
+	i := slices.IndexFunc(kinds(), func(k Kind) bool { return k.Name == "Deployment" })
+	return kinds()[i].Type
 }
 
 // has returns the schema of an object with a field.
@@ -75,7 +75,7 @@ func kindsOf(group schema.GroupVersion, register func(*runtime.Scheme) error) []
 	return names
 }
 
-// builtin is the condition for an object of a kind in Kinds. A custom resource can have a kind of the same name.
+// builtin is the condition for an object of a kind in kinds. A custom resource can have a kind of the same name.
 func builtin(kind string) object {
 	if kind == "Scenario" || kind == "ScenarioList" {
 		return isKind(kind)

@@ -17,9 +17,9 @@ func (p Place) Print(out io.Writer, width int, recursive bool) error {
 	t := p.object()
 	if p.Field != nil {
 		w.line("FIELD: %s <%s>%s", p.Field.Name, p.Field.Type, required(p.Field))
-		if t.Enum != nil {
+		if t.enum != nil {
 			w.line("ENUM:")
-			for _, word := range t.Enum {
+			for _, word := range t.enum {
 				w.line("    %s", word)
 			}
 		}
@@ -37,7 +37,7 @@ func (p Place) Print(out io.Writer, width int, recursive bool) error {
 }
 
 func required(f *Field) string {
-	if f.Required {
+	if f.required {
 		return " -required-"
 	}
 	return ""
@@ -109,8 +109,8 @@ func (w *printer) fields(t *Type, indent string, recursive bool, below map[*Type
 			}
 			continue
 		}
-		if f.Type.object().Enum != nil {
-			w.wrap("enum: "+strings.Join(f.Type.object().Enum, ", "), indent)
+		if f.Type.object().enum != nil {
+			w.wrap("enum: "+strings.Join(f.Type.object().enum, ", "), indent)
 		}
 		text := f.Text
 		if text == "" {

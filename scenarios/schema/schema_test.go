@@ -18,10 +18,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"probesim.dev/internal/random"
-	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/draft"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/random"
 )
 
 // compile compiles the schema with an independent validator.
@@ -286,13 +286,13 @@ func TestDefaultDelaysMatchFormatReference(t *testing.T) {
 // TestKinds checks that the schema has exactly the kinds that can be loaded.
 func TestKinds(t *testing.T) {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range kinds() {
 		names = append(names, k.Name)
-		if k.Name != "Scenario" && !scenarios.IsWorkload(k.APIVersion, k.Name) {
+		if k.Name != "Scenario" && !manifests.IsWorkload(k.APIVersion, k.Name) {
 			t.Errorf("%s of %s is not a workload", k.Name, k.APIVersion)
 		}
 	}
-	if want := append([]string{"Scenario"}, scenarios.WorkloadKinds()...); !slices.Equal(names, want) {
+	if want := append([]string{"Scenario"}, manifests.WorkloadKinds()...); !slices.Equal(names, want) {
 		t.Errorf("%v, want %v", names, want)
 	}
 }

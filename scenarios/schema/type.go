@@ -11,7 +11,7 @@ type Type struct {
 	Elem     *Type    // the type of the items of a list or of the values of a map
 	List     bool
 	Map      bool
-	Enum     []string       // the allowed values of a string; nil allows all
+	enum     []string       // the allowed values of a string; nil allows all
 	id       string         // the name of its definition in the JSON Schema; empty for a type that is written inline
 	value    map[string]any // the JSON Schema of a value
 	patched  bool           // the object can be a strategic merge patch, with directives
@@ -23,7 +23,7 @@ type Field struct {
 	Name     string
 	Text     string
 	Type     *Type
-	Required bool
+	required bool
 }
 
 // variant has the fields of an object of a kind.

@@ -11,7 +11,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 	"probesim.dev/trace/match"
 )
 
@@ -93,7 +93,7 @@ var enums = map[reflect.Type][]string{
 
 // fieldEnums has the values of fields of scenario files whose Go type is string.
 var fieldEnums = map[string][]string{
-	"Expect.runs":           {scenarios.EveryRun, scenarios.SomeRun},
+	"Expect.runs":           {format.EveryRun, format.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Delays.set":            fakeruntime.DelaySets(),
 }

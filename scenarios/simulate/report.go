@@ -12,7 +12,10 @@ import (
 	"probesim.dev/report"
 	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/expect"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/program"
 	"probesim.dev/trace"
 )
 
@@ -65,7 +68,7 @@ func (r *Result) probeNotes() []string {
 	var notes []string
 	for _, p := range r.Plan.Pods() {
 		for c := range podutil.Containers(&p.Pod.Spec) {
-			unknown := scenarios.UnknownPorts(c)
+			unknown := program.UnknownPorts(c)
 			for _, probe := range trace.ProbeTypes {
 				if prober.ProbeOf(c, probe) == nil {
 					continue
@@ -73,7 +76,7 @@ func (r *Result) probeNotes() []string {
 				rec := last[key{p.Pod.Namespace + "/" + p.Pod.Name, c.Name, probe}]
 				of := fmt.Sprintf("the %s probe of %s in %s", probe, c.Name, p.Workload)
 				switch {
-				case slices.ContainsFunc(unknown, func(u scenarios.UnknownPort) bool { return slices.Contains(u.Keys, string(probe)) }):
+				case slices.ContainsFunc(unknown, func(u program.UnknownPort) bool { return slices.Contains(u.Keys, string(probe)) }):
 				case rec == nil:
 					notes = append(notes, fmt.Sprintf("%s did not run within %s", of, value.Format(r.End.Offset()))+r.seed())
 				case rec.Result == trace.Error:
@@ -125,7 +128,7 @@ func observable(records []trace.Record) int {
 }
 
 // unreachedStep reports a step that was not executed as a failed expectation.
-func (r *Result) unreachedStep(u scenarios.Unreached) report.Expectation {
+func (r *Result) unreachedStep(u drive.Unreached) report.Expectation {
 	e := report.Expectation{Name: "step " + u.Step.Text, File: u.Step.File, Line: u.Step.Line, Column: u.Step.Column}
 	why, decided := expect.UnreachedStep(r.Plan, r.checked(), u)
 	if decided {
@@ -156,7 +159,7 @@ func Expectations(results []expect.Result) []report.Expectation {
 	return list
 }
 
-func name(e *scenarios.Expect) string {
+func name(e *format.Expect) string {
 	if e.Name != "" {
 		return e.Name
 	}

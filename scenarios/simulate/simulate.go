@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -39,7 +40,7 @@ type Result struct {
 	Records   []trace.Record
 	Internal  bool         // the internal records were kept, because of Options, an expectation or a step
 	End       virtual.Time // earlier than Options.Until if the run ended early
-	Unreached []scenarios.Unreached
+	Unreached []drive.Unreached
 	Results   []expect.Result
 	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
@@ -94,7 +95,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser,
 	})
 	defer n.Close()
-	driver := plan.Drive(n)
+	driver := drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	r.End = min(n.Now(), o.Until)
 	r.Records = recorder.Records()

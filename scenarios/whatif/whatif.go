@@ -18,6 +18,9 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/draft"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/program"
 )
 
 // Options are a manifest and what happens to its programs.
@@ -50,12 +53,12 @@ func Load(o Options) (*scenarios.Scenario, error) {
 }
 
 func write(o Options) ([]byte, *scenarios.Scenario, error) {
-	m, err := scenarios.ReadManifest(o.Manifest, o.Data)
+	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), scenarios.Workloads)
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), manifests.Workloads)
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
@@ -122,7 +125,7 @@ func parseAll(words []string) ([]*event, error) {
 type writer struct {
 	Options
 	strings.Builder
-	manifest *scenarios.Manifest
+	manifest *manifests.File
 	events   []*event
 	used     []bool         // events with a rule
 	of       map[int]*event // events by their line in the file
@@ -131,7 +134,7 @@ type writer struct {
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 func (w *writer) scenario() {
-	w.line("apiVersion: %s", scenarios.APIVersion)
+	w.line("apiVersion: %s", format.APIVersion)
 	w.line("kind: Scenario")
 	w.line("metadata: {name: %s}", quoted(w.name()))
 	w.line("spec:")
@@ -178,7 +181,7 @@ func (w *writer) workloads(name string) []string {
 }
 
 // means reports whether a name, with or without a namespace, means a workload.
-func means(name string, of *scenarios.Workload) bool {
+func means(name string, of *manifests.Workload) bool {
 	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
 }
 
@@ -254,9 +257,9 @@ func (w *writer) duration() time.Duration {
 	return min(max(shortest, (longestEvent+rest).Truncate(time.Minute)), longest)
 }
 
-func (w *writer) pod(of *scenarios.Workload) {
+func (w *writer) pod(of *manifests.Workload) {
 	w.line("  - name: %s", quoted(of.Ref))
-	if slices.ContainsFunc(w.manifest.Workloads, func(o scenarios.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
+	if slices.ContainsFunc(w.manifest.Workloads, func(o manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
 		w.line("    kind: %s", of.Kind)
 	}
 	if w.File != "" {
@@ -267,101 +270,75 @@ func (w *writer) pod(of *scenarios.Workload) {
 	}
 	first := true
 	for c := range podutil.Containers(&of.Pod.Spec) {
-		rules := w.rules(of, c)
-		if len(rules) == 0 {
-			continue
-		}
-		if first {
-			w.line("    containers:")
-			first = false
-		}
-		w.line("    - name: %s", quoted(c.Name))
-		w.line("      behavior: # Later rules win. Without a rule, a probe succeeds.")
-		for _, r := range rules {
-			w.of[strings.Count(w.String(), "\n")+1] = r.event
-			w.line("      - %s # %s", r.text, printable.Text(r.event.text))
-		}
-	}
-}
-
-// rule is a rule of a container, in YAML.
-type rule struct {
-	text  string
-	event *event
-}
-
-func (w *writer) rules(of *scenarios.Workload, c *v1.Container) []rule {
-	var rules []rule
-	for i, e := range w.events {
-		if !e.isStep() && e.isAbout(of, c) {
-			if keys, applies := e.keys(c); applies {
-				rules = append(rules, rule{"{" + e.window() + keys + "}", e})
-				w.used[i] = true
+		has := false
+		for n, e := range w.events {
+			rule, applies := e.rule(of, c)
+			if !applies {
+				continue
 			}
+			if first {
+				w.line("    containers:")
+				first = false
+			}
+			if !has {
+				w.line("    - name: %s", quoted(c.Name))
+				w.line("      behavior: # Later rules win. Without a rule, a probe succeeds.")
+				has = true
+			}
+			w.of[strings.Count(w.String(), "\n")+1] = e
+			w.used[n] = true
+			w.line("      - %s # %s", rule, printable.Text(e.text))
 		}
 	}
-	return rules
 }
 
 // isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
-func (e *event) isAbout(of *scenarios.Workload, c *v1.Container) bool {
+func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	if e.container != "" {
 		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
 	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 }
 
-// window returns the keys that say when the rule of an event applies.
-func (e *event) window() string {
-	keys := ""
-	add := func(key string, d *value.Draw) {
-		if d != nil {
-			keys += key + ": " + d.String() + ", "
-		}
+// rule returns what happens in a container. It returns false if the event is not about the container, or if the container has no such
+// probe.
+func (e *event) rule(of *manifests.Workload, c *v1.Container) (r format.RuleText, applies bool) {
+	if e.isStep() || !e.isAbout(of, c) {
+		return r, false
 	}
-	switch {
-	case e.what == start:
-		add("for", e.length)
-		return keys
-	case e.what == stop:
-		add("afterSigterm", e.length)
-		return keys
-	case e.every != nil && e.at == nil && e.after == nil:
-		add("after", &value.Draw{Max: e.every.Max}) // at any phase
-	}
-	add("at", e.at)
-	add("after", e.after)
-	add("for", e.length)
-	add("every", e.every)
-	if e.chance != "" {
-		keys += "chance: " + e.chance + ", "
-	}
-	return keys
-}
-
-// keys returns the keys that say what happens in a container. It returns false if the container has no such probe.
-func (e *event) keys(c *v1.Container) (string, bool) {
+	hasProbes := c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 	switch e.what {
 	case start:
-		return "probes: " + starting(c), c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+		return format.RuleText{For: e.length.String(), Probes: starting(c)}, hasProbes
 	case stop:
-		return "exit: 0", true
-	case exit:
-		return "exit: " + e.answer, true
+		return format.RuleText{AfterSigterm: e.length.String(), Exit: "0"}, true
 	}
-	if strings.Contains(e.target, ":") {
-		at, found := scenarios.FindEndpoint(c, e.target)
-		return "endpoints: {" + at.InFlow() + ": " + e.answer + "}", found
+	r = format.RuleText{At: text(e.at), After: text(e.after), For: text(e.length), Every: text(e.every), Chance: e.chance}
+	if e.every != nil && e.at == nil && e.after == nil {
+		r.After = value.Draw{Max: e.every.Max}.String() // at any phase
 	}
-	if e.target == "" || e.target == "probes" {
-		return "probes: " + e.answer, c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	at, asks := program.FindEndpoint(c, e.target)
+	switch {
+	case e.what == exit:
+		r.Exit = e.answer
+		return r, true
+	case strings.Contains(e.target, ":"):
+		r.Endpoints = map[string]string{at.Text: e.answer}
+		return r, asks
+	case e.target == "" || e.target == "probes":
+		r.Probes = e.answer
+		return r, hasProbes
 	}
-	for _, at := range scenarios.Endpoints(c) {
-		if slices.Contains(at.Keys, e.target) {
-			return e.target + ": " + e.answer, true
-		}
+	r.Answer(e.target, e.answer)
+	return r, slices.ContainsFunc(program.Endpoints(c), func(at program.Endpoint) bool { return slices.Contains(at.Keys, e.target) })
+}
+
+// text returns a time in the notation of the format, or "" if there is none.
+func text(d *value.Draw) string {
+	if d == nil {
+		return ""
 	}
-	return "", false
+	return d.String()
 }
 
 // starting returns the answer of a program that starts: nothing listens, or its commands fail.
@@ -380,7 +357,7 @@ func (w *writer) unused() error {
 	for i := range w.manifest.Workloads {
 		for c := range podutil.Containers(&w.manifest.Workloads[i].Pod.Spec) {
 			containers = append(containers, c.Name)
-			for _, at := range scenarios.Endpoints(c) {
+			for _, at := range program.Endpoints(c) {
 				endpoints = append(endpoints, at.Text)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 )
 
 // Annotate writes a GitHub annotation for each error in files, with a title, or for another error, with the title other.
@@ -41,7 +42,7 @@ func Summary(write func(io.Writer) error) error {
 // Path returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as
 // annotations need it. It returns files outside the repository unchanged, and no file for stdin.
 func Path(file string) string {
-	if file == scenarios.Stdin {
+	if file == plan.Stdin {
 		return ""
 	}
 	root := os.Getenv("GITHUB_WORKSPACE")

@@ -1,0 +1,185 @@
+package drive
+
+import (
+	"slices"
+
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
+)
+
+// Driver executes a plan's steps and pod additions. StartDriving returns a Driver; the zero value is not usable.
+type Driver struct {
+	plan    *plan.Plan
+	world   World
+	pods    map[string]*plan.PlannedPod // by namespace/name
+	present map[string]bool             // pods that the API server has, by namespace/name
+	ending  map[string]bool             // those that terminate or have terminated, whose probes cannot change
+	written map[string]bool             // pods whose manifest is written, by namespace/name
+	delays  []*format.SetDelays         // steps in effect, the newest last
+	outages map[string]int              // number of outages in effect, by kind
+	stopped bool                        // the kubelet waits for the runtime before it starts
+	now     virtual.Time                // time of the current step
+	waiting []*waiting
+	pending []*pending  // calls of World.At that have not been made, in order
+	steps   []stepState // by index in spec.steps
+	err     error       // the first error
+}
+
+// stepState is the progress of a step.
+type stepState struct {
+	due  virtual.Time // virtual.Max until the moment of the step occurs
+	done bool
+}
+
+// waiting is a step or the rules of programs whose moment has not occurred.
+type waiting struct {
+	watcher *match.Watcher
+	then    func(d *Driver, t virtual.Time)
+}
+
+// pending is a call of World.At. The function gets the driver, so that it can also run in a copy of it.
+type pending struct {
+	t  virtual.Time
+	do func(*Driver)
+}
+
+// Start schedules the pod additions and the steps of the plan in a world. Call it before the run begins. It schedules nothing if the
+// API server rejects a pod.
+func Start(p *plan.Plan, w World) *Driver {
+	d := &Driver{
+		plan: p, world: w, pods: map[string]*plan.PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+		outages: map[string]int{},
+	}
+	w.Observe(d.observe)
+	pods, err := p.AdmittedPods()
+	if !d.check(err) {
+		return d
+	}
+	for _, pod := range pods {
+		key := pod.Pod.Namespace + "/" + pod.Pod.Name
+		d.pods[key] = &pod
+		if pod.Manifest != nil {
+			d.later(pod.At, func(d *Driver) { d.setManifest(d.pods[key], d.pods[key].Manifest, "") })
+		} else {
+			d.later(pod.At, func(d *Driver) { d.check(d.world.AddAdmitted(d.pods[key].Pod, d.pods[key].Program)) })
+		}
+	}
+	for i, m := range p.Scenario.Moments {
+		d.wait(m, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
+	}
+	for i, step := range p.Scenario.Spec.Steps {
+		d.schedule(i, step)
+	}
+	return d
+}
+
+// Unreached is a step that was not executed: its moment did not occur or is after the end of the run, or the pods
+// that it applies to no longer existed.
+type Unreached struct {
+	Step *format.Step
+	Due  virtual.Time // virtual.Max if the moment did not occur
+}
+
+// Unreached returns the steps that were not executed. Call it after the run.
+func (d *Driver) Unreached() []Unreached {
+	var steps []Unreached
+	for i, step := range d.plan.Scenario.Spec.Steps {
+		if !d.steps[i].done {
+			steps = append(steps, Unreached{step, d.steps[i].due})
+		}
+	}
+	return steps
+}
+
+// Err returns the first error of the API server or the world, after the run. A scenario that was loaded without errors has none: its
+// pods and patches are valid.
+func (d *Driver) Err() error { return d.err }
+
+// check keeps the first error and reports whether there is none.
+func (d *Driver) check(err error) bool {
+	if d.err == nil {
+		d.err = err
+	}
+	return err == nil
+}
+
+func (d *Driver) schedule(i int, step *format.Step) {
+	if step.At != nil {
+		d.at(virtual.At(d.plan.Draw(*step.At, "step at", i)), i, step)
+		return
+	}
+	d.steps[i].due = virtual.Max
+	d.wait(step.Since, func(d *Driver, t virtual.Time) { d.after(t, i) })
+}
+
+// later makes the world call do at t.
+func (d *Driver) later(t virtual.Time, do func(*Driver)) {
+	p := &pending{t, do}
+	d.pending = append(d.pending, p)
+	d.world.At(t, func() {
+		d.pending = slices.DeleteFunc(d.pending, func(o *pending) bool { return o == p })
+		do(d)
+	})
+}
+
+// wait calls then at the first match of a moment.
+func (d *Driver) wait(m *match.Moment, then func(d *Driver, t virtual.Time)) {
+	var pods func(string) bool
+	if m.Pod != "" {
+		keys := d.plan.Scenario.PodKeys(m.Pod)
+		pods = func(pod string) bool { return slices.Contains(keys, pod) }
+	}
+	d.waiting = append(d.waiting, &waiting{m.NewWatcher(pods), then})
+}
+
+// observe finds the moments that steps and programs wait for.
+func (d *Driver) observe(r *trace.Record) {
+	switch r.Kind {
+	case trace.PodAdded:
+		d.present[r.Pod] = true
+	case trace.PodDeleteRequested:
+		d.ending[r.Pod] = true
+	case trace.StatusPatched:
+		d.ending[r.Pod] = d.ending[r.Pod] || r.Status.Phase == "Succeeded" || r.Status.Phase == "Failed"
+	case trace.PodRemoved:
+		delete(d.present, r.Pod)
+		delete(d.ending, r.Pod)
+	}
+	var occurred []*waiting
+	d.waiting = slices.DeleteFunc(d.waiting, func(s *waiting) bool {
+		now := s.watcher.Observe(r)
+		if now {
+			occurred = append(occurred, s)
+		}
+		return now
+	})
+	for _, s := range occurred {
+		s.then(d, r.T)
+	}
+}
+
+// after schedules a step whose moment occurred at t.
+func (d *Driver) after(t virtual.Time, i int) {
+	step := d.plan.Scenario.Spec.Steps[i]
+	if step.After != nil {
+		t = t.Add(d.plan.Draw(*step.After, "step after", i))
+	}
+	d.at(t, i, step)
+}
+
+// at schedules a step at t.
+func (d *Driver) at(t virtual.Time, i int, step *format.Step) {
+	d.steps[i].due = t
+	d.later(t, func(d *Driver) { d.do(t, i, step) })
+}
+
+// do executes a step at t, which is now.
+func (d *Driver) do(t virtual.Time, i int, step *format.Step) {
+	d.now = t
+	if d.take(i, step) {
+		d.steps[i].done = true
+	}
+}

@@ -1,0 +1,86 @@
+package format
+
+import (
+	"time"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// APIVersion is the apiVersion of Scenario and ScenarioList documents.
+const APIVersion = "probesim.dev/v1alpha1"
+
+// Metadata identifies a scenario.
+type Metadata struct {
+	Name        string            `json:"name"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// Spec is the specification of a scenario. docs/format.md describes every field.
+type Spec struct {
+	Description        string               `json:"description,omitempty"`
+	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: the newest version
+	Duration           value.Duration       `json:"duration,omitempty"`           // length of the run; 10m if not given
+	Seeds              *value.IntRange      `json:"seeds,omitempty"`              // one run for each seed; nil: a single run without a seed
+	Kubelet            Kubelet              `json:"kubelet,omitempty"`
+	Delays             *Delays              `json:"delays,omitempty"`
+	Pods               []Pod                `json:"pods"`
+	Steps              []*Step              `json:"steps,omitempty"`
+	Expect             []*Expect            `json:"expect,omitempty"`
+
+	// Variants is empty in a loaded scenario: each variant is a scenario of its own.
+	Variants []Variant `json:"variants,omitempty"`
+}
+
+// Variant is an entry of spec.variants: a name, and the fields in which the variant differs from the scenario. docs/format.md
+// describes how they combine.
+type Variant struct {
+	strict.Pos         `json:"-"`
+	Name               string               `json:"name"`
+	Description        string               `json:"description,omitempty"`
+	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"`
+	Duration           value.Duration       `json:"duration,omitempty"`
+	Seeds              *value.IntRange      `json:"seeds,omitempty"`
+	Kubelet            Kubelet              `json:"kubelet,omitempty"`
+	Delays             *Delays              `json:"delays,omitempty"`
+	Pods               []Pod                `json:"pods,omitempty"`
+	Steps              []*Step              `json:"steps,omitempty"`
+	Expect             []*Expect            `json:"expect,omitempty"`
+}
+
+// Kubelet configures the kubelet.
+type Kubelet struct {
+	Uptime value.Draw     `json:"uptime,omitempty"` // age of the kubelet at t=0; 150.337s if not given
+	Config *KubeletConfig `json:"config,omitempty"` // nil: the defaults
+}
+
+const (
+	DefaultDuration = 10 * time.Minute
+	DefaultUptime   = 150337 * time.Millisecond
+	DefaultStagger  = 100 * time.Millisecond
+)
+
+// Pod is an entry of spec.pods: a pod, or a workload with a pod template.
+type Pod struct {
+	strict.Pos `json:"-"`
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind,omitempty"`
+	File       string      `json:"file,omitempty"` // path relative to the directory of the scenario file
+	Patch      *patch      `json:"patch,omitempty"`
+	Static     bool        `json:"static,omitempty"`
+	At         value.Draw  `json:"at,omitempty"`
+	Replicas   *int        `json:"replicas,omitempty"` // nil: as many as the manifest says
+	Stagger    *value.Draw `json:"stagger,omitempty"`  // nil: 100ms
+	Delays     *Delays     `json:"delays,omitempty"`
+	Containers []Container `json:"containers,omitempty"`
+}
+
+// Container scripts the program in a container.
+type Container struct {
+	strict.Pos `json:"-"`
+	Name       string   `json:"name"`
+	Behavior   []Rule   `json:"behavior,omitempty"`
+	Answers    []Answer `json:"answers,omitempty"`
+	Delays     *Delays  `json:"delays,omitempty"`
+}

@@ -1,0 +1,77 @@
+package format
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/trace/match"
+)
+
+// Rule scripts what a program does and when. It compiles to a fakeruntime.Rule.
+type Rule struct {
+	strict.Pos `json:"-"`
+	Text       string `json:"-"` // source text on one line
+	Flag       string `json:"-"` // the words of the flag --app that the rule stands for; empty: the rule is from a file
+
+	Replica  *value.IntRange `json:"replica,omitempty"`
+	Instance *value.IntRange `json:"instance,omitempty"`
+
+	After        *value.Draw    `json:"after,omitempty"`
+	At           *value.Draw    `json:"at,omitempty"`
+	Since        *match.Moment  `json:"since,omitempty"` // with After, or 0s, from its first match; its Pod may be empty: any
+	AfterSigterm *value.Draw    `json:"afterSigterm,omitempty"`
+	For          *value.Draw    `json:"for,omitempty"`
+	Every        *value.Draw    `json:"every,omitempty"`
+	Chance       *value.Percent `json:"chance,omitempty"`
+
+	Liveness  *value.Series `json:"liveness,omitempty"`
+	Readiness *value.Series `json:"readiness,omitempty"`
+	Startup   *value.Series `json:"startup,omitempty"`
+	Probes    *value.Series `json:"probes,omitempty"`
+	PostStart *value.Answer `json:"postStart,omitempty"`
+	PreStop   *value.Answer `json:"preStop,omitempty"`
+	Exit      *value.Exit   `json:"exit,omitempty"`
+
+	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
+	Endpoints map[string]*value.Series `json:"endpoints,omitempty"`
+
+	// Handler responds to the httpGet probes and hooks instead of the fields above; see RuleText. Files cannot
+	// set it.
+	Handler http.Handler `json:"-"`
+}
+
+// ProbeKeys are the names of the probes in a rule.
+var ProbeKeys = []string{"liveness", "readiness", "startup"}
+
+// Answer is a named answer, which the rules of its container can use like a built-in word.
+type Answer struct {
+	Name           string             `json:"name"`
+	Code           value.Code         `json:"code,omitempty"` // empty: success
+	Body           string             `json:"body,omitempty"`
+	IgnoreTimeout  bool               `json:"ignoreTimeout,omitempty"`
+	Location       string             `json:"location,omitempty"`
+	Then           *value.Answer      `json:"then,omitempty"`
+	TransportError string             `json:"transportError,omitempty"`
+	BodyEnd        *value.DrawOrNever `json:"bodyEnd,omitempty"`
+}
+
+// Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s, probes: fail}".
+func (r *Rule) Says() string {
+	const longest = 200
+	text := r.Text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	switch {
+	case r.Flag != "":
+		return "--app says " + printable.Text(strconv.Quote(r.Flag))
+	case r.Line == 0:
+		return "its behavior says " + printable.Text(text)
+	}
+	return printable.Text(fmt.Sprintf("%s:%d says %s", r.File, r.Line, text))
+}

@@ -1,0 +1,278 @@
+package manifests
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/format"
+)
+
+// Replace replaces workloads of a file by those that stand for them. A file with scenarios also gets the workloads that it does not
+// have.
+func (f *Objects) Replace(instead []*Object) {
+	for _, m := range instead {
+		if f.replaceOne(m) || len(f.Scenarios) == 0 {
+			continue
+		}
+		f.Manifests = append(f.Manifests, m)
+		f.ByName[m.Name] = append(f.ByName[m.Name], m)
+	}
+}
+
+func (f *Objects) replaceOne(m *Object) bool {
+	found := false
+	for _, list := range [][]*Object{f.Manifests, f.ByName[m.Name]} {
+		for i, old := range list {
+			if old.Kind.Kind == m.Kind.Kind && old.Name == m.Name && namespace(old.Node) == namespace(m.Node) {
+				list[i], found = m, true
+			}
+		}
+	}
+	return found
+}
+
+// namespace is the namespace that an object is written with.
+func namespace(n *strict.Node) string { return n.Find("metadata.namespace").Value }
+
+// Objects holds the objects of one file.
+type Objects struct {
+	Name      string
+	Scenarios []*strict.Node
+	Manifests []*Object
+	ByName    map[string][]*Object
+	others    []*strict.Node        // objects of other kinds
+	names     map[string]strict.Pos // positions of manifests by apiVersion, kind, namespace and name
+
+	// If one of these is set, an unknown name may belong to an object that could not be read.
+	Broken  bool            // a part of the file, or the name of a workload, could not be read
+	refused map[string]bool // names of rejected objects
+}
+
+// MayContain reports whether a workload of this name may be in the file although none was found.
+func (f *Objects) MayContain(name string) bool { return f.Broken || f.refused[name] }
+
+// refuse remembers a rejected object.
+func (f *Objects) refuse(n *strict.Node) { f.refused[n.Find("metadata.name").Value] = true }
+
+// maxObjects is the limit of objects in a file, including the items of lists.
+const maxObjects = 10_000
+
+// sort sorts the objects of a file into manifests, scenarios and other objects. Whether other objects are an error
+// depends on the use of the file.
+func (f *Objects) sort(docs []*strict.Node) {
+	f.names, f.ByName, f.refused = map[string]strict.Pos{}, map[string][]*Object{}, map[string]bool{}
+	for _, doc := range docs {
+		if f.full(doc) {
+			return
+		}
+		f.object(doc, doc.Field("apiVersion"), doc.Field("kind"))
+	}
+}
+
+func (f *Objects) full(n *strict.Node) bool {
+	if len(f.Scenarios)+len(f.Manifests)+len(f.others) < maxObjects {
+		return false
+	}
+	n.Errorf("the file has more than %d objects", maxObjects)
+	return true
+}
+
+func (f *Objects) object(n, apiVersion, kind *strict.Node) {
+	if !hasType(n, apiVersion, kind) {
+		f.refuse(n)
+		return
+	}
+	list, isList := strings.CutSuffix(kind.Value, "List")
+	switch w := KindNamed(list); {
+	case IsCustom(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
+		if isCustomWorkload(n, apiVersion) {
+			f.manifest(n, customKind(apiVersion.Value, kind.Value))
+		} else {
+			f.others = append(f.others, n)
+		}
+	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
+		f.items(n, nil, nil)
+	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, format.APIVersion):
+		f.items(n, apiVersion, scalar("Scenario"))
+	case isList && w != nil && apiVersionIs(apiVersion, kind, w.apiVersion):
+		f.items(n, apiVersion, scalar(list))
+	case isList && (kind.Value == "List" || list == "Scenario" || w != nil): // with a wrong apiVersion, which is reported
+	case kind.Value == "Scenario":
+		if apiVersionIs(apiVersion, kind, format.APIVersion) {
+			f.Scenarios = append(f.Scenarios, n)
+		}
+	case w != nil:
+		if !apiVersionIs(apiVersion, kind, w.apiVersion) {
+			f.refuse(n)
+			return
+		}
+		f.manifest(n, w)
+	default:
+		f.others = append(f.others, n)
+	}
+}
+
+// hasType reports whether an object has an apiVersion and a kind.
+func hasType(n, apiVersion, kind *strict.Node) bool {
+	if n.Kind != strict.Mapping {
+		n.Errorf("must be a Kubernetes object, a mapping with apiVersion and kind")
+		return false
+	}
+	says := true
+	for _, field := range []*strict.Node{apiVersion, kind} {
+		if field.Kind != strict.Scalar || valueOf(field) == "" {
+			field.Errorf("is required: every document names its type, as in apiVersion: v1, kind: Pod")
+			says = false
+		}
+	}
+	return says
+}
+
+func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
+	if apiVersion.Value == want {
+		return true
+	}
+	apiVersion.Errorf("%q has no kind %s: write %s", apiVersion.Value, kind.Value, want)
+	return false
+}
+
+// scalar returns a node for a value that a list gives to all its items.
+func scalar(v string) *strict.Node { return &strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: v} }
+
+// items adds the objects of a list. Items may omit the kind and apiVersion that the list implies.
+func (f *Objects) items(n, apiVersion, kind *strict.Node) {
+	strict.CheckKeys(n, "apiVersion", "kind", "metadata", "items")
+	items := n.Field("items")
+	if items.Written() && items.Kind != strict.Sequence {
+		items.Errorf("must be a list")
+	}
+	for _, item := range items.Items {
+		if f.full(item) {
+			return
+		}
+		if kind == nil {
+			f.object(item, item.Field("apiVersion"), item.Field("kind"))
+			continue
+		}
+		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
+			given.Errorf("must be %s, because the list is a %sList", kind.Value, kind.Value)
+			f.refuse(item)
+			continue
+		}
+		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
+			given.Errorf("must be %s, like the apiVersion of the list", apiVersion.Value)
+			f.refuse(item)
+			continue
+		}
+		f.object(item, apiVersion, kind)
+	}
+}
+
+// valueOf returns the value of a field, or an empty string for null.
+func valueOf(n *strict.Node) string {
+	if !n.Written() {
+		return ""
+	}
+	return n.Value
+}
+
+// Limits of a workload.
+const (
+	maxObjectValues = 20_000
+	maxObjectText   = 3 << 19 // bytes; etcd rejects larger requests by default
+)
+
+// fitsAPI reports whether a workload is small enough to be stored in a cluster and to be checked. Many checks compare each
+// item of a list with all others.
+func fitsAPI(n *strict.Node, kind *workloadKind) bool {
+	values, text := n.Size()
+	switch {
+	case values > maxObjectValues:
+		n.Errorf("the %s has more than %d values", kind.Kind, maxObjectValues)
+	case text > maxObjectText:
+		n.Errorf("the %s has more than 1.5 MiB of text, which etcd does not store", kind.Kind)
+	default:
+		return true
+	}
+	return false
+}
+
+// manifest adds a workload.
+func (f *Objects) manifest(n *strict.Node, kind *workloadKind) {
+	name := n.Find("metadata.name")
+	m := &Object{Kind: kind, Node: n, Name: cmp.Or(valueOf(name), valueOf(n.Find("metadata.generateName")))}
+	f.Broken = f.Broken || m.Name == "" || name.Bad()
+	namespace := valueOf(n.Find("metadata.namespace"))
+	id := kind.apiVersion + "/" + kind.Kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.Name
+	if first, twice := f.names[id]; twice && valueOf(name) != "" {
+		name.Errorf("the %s %s is already defined in line %d", kind.Kind, m.Name, first.Line)
+		return
+	}
+	if !fitsAPI(n, kind) {
+		f.refuse(n)
+		return
+	}
+	f.names[id] = n.Pos
+	f.Manifests = append(f.Manifests, m)
+	f.ByName[m.Name] = append(f.ByName[m.Name], m)
+}
+
+// NoWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The text continues an error.
+func (f *Objects) NoWorkload() string {
+	const most = 5
+	var kinds []string
+	for _, n := range f.others {
+		if kind := n.Field("kind").Value; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	has := "it has no objects"
+	if len(kinds) > 0 {
+		has = "it has only " + strings.Join(kinds[:min(len(kinds), most)], ", ")
+	}
+	if len(kinds) > most {
+		has += ", …"
+	}
+	return ", and no workload: " + has + "; a workload is a " + Workloads
+}
+
+// Parse reads the objects of a file.
+func Parse(name string, data []byte, errs *strict.Collector) *Objects {
+	f := &Objects{Name: name}
+	docs, whole := strict.Parse(name, data, errs)
+	f.Broken = !whole
+	f.sort(docs)
+	return f
+}
+
+// RefuseOthers reports the objects that a scenario file cannot contain.
+func (f *Objects) RefuseOthers() {
+	for _, n := range f.others {
+		if w := KindNamed(n.Field("kind").Value); w != nil {
+			apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
+		} else {
+			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
+				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(WorkloadKinds(), "Scenario")))
+		}
+		f.refuse(n)
+	}
+}
+
+// WorkloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty, with their namespaces if it should.
+func (f *Objects) WorkloadNames(kind string, namespaces bool) []string {
+	var names []string
+	for _, m := range f.Manifests {
+		if len(names) < strict.MaxSuggestions && (kind == "" || kind == m.Kind.Kind) {
+			name := m.Name
+			if namespaces {
+				name = m.Namespace() + "/" + name
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,19 @@
+package plan
+
+import (
+	"slices"
+
+	"probesim.dev/scenarios/format"
+)
+
+// NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with details (trace.Recorder).
+func (s *Scenario) NeedsDetails() bool {
+	ofStep := func(step *format.Step) bool { return format.MomentInDetail(step.Since) }
+	return slices.ContainsFunc(s.Spec.Expect, (*format.Expect).NeedsDetails) || slices.ContainsFunc(s.Spec.Steps, ofStep) ||
+		slices.ContainsFunc(s.Moments, format.MomentInDetail)
+}
+
+// ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature gate MutableContainerProbes.
+func (s *Scenario) ChangesProbes() bool {
+	return slices.ContainsFunc(s.Spec.Steps, func(step *format.Step) bool { return step != nil && step.Patch != nil && step.Patch.ChangesProbes() })
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/program"
+)
+
+// Workload is an entry of spec.pods with its manifest and compiled programs.
+type Workload struct {
+	Spec       *format.Pod
+	Manifest   *manifests.Object
+	Pod        *v1.Pod // replica 0, patched, with defaults
+	Replicas   int
+	Containers map[string]fakeruntime.ContainerConfig
+	Ephemeral  []*v1.Container // ephemeral containers that steps add
+	Delays     fakeruntime.Delays
+	Notes      []string // what a reader of the runs has to know about the programs
+	Index      int      // in the workloads of the scenario
+	admitted   *admitted
+}
+
+// admitted are the pods of a workload that API servers have admitted. Runs at the same time share them.
+type admitted struct {
+	mu   sync.Mutex
+	pods map[admittedBy]apiAnswer
+}
+
+type admittedBy struct {
+	release profile.Profile
+	replica int
+}
+
+// apiAnswer is the answer of an API server about a pod.
+type apiAnswer struct {
+	pod *v1.Pod
+	err error
+}
+
+// pod returns the pod of a replica as the API server of a release stores it, or the error of the server.
+func (a *admitted) pod(w *Workload, release profile.Profile, replica int) (*v1.Pod, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := admittedBy{release, replica}
+	answer, known := a.pods[key]
+	if !known {
+		if a.pods == nil {
+			a.pods = map[admittedBy]apiAnswer{}
+		}
+		answer.pod, answer.err = admission.Admit(release, w.NewPod(replica))
+		a.pods[key] = answer
+	}
+	return answer.pod, answer.err
+}
+
+// Key returns the namespace/name of a replica.
+func (w *Workload) Key(replica int) string {
+	return w.Pod.Namespace + "/" + w.podName(replica)
+}
+
+// podName returns the name of the pod of a replica.
+func (w *Workload) podName(replica int) string {
+	if w.Spec.Static {
+		return admission.StaticName(w.Manifest.PodName(0))
+	}
+	return w.Manifest.PodName(replica)
+}
+
+// NewPod returns the pod of a replica.
+func (w *Workload) NewPod(replica int) *v1.Pod {
+	if w.Spec.Static {
+		return admission.Static(w.Pod)
+	}
+	pod := w.Pod.DeepCopy()
+	pod.Name = w.podName(replica)
+	if w.Manifest.Kind.Template != "" {
+		pod.UID = admission.UID(pod.Namespace, pod.Name)
+	}
+	return pod
+}
+
+// Parts returns the number of pods, containers and probes of one replica.
+func (w *Workload) Parts() int {
+	parts := 1 + len(w.Pod.Spec.InitContainers)
+	for i := range w.Pod.Spec.Containers {
+		parts += 1 + len(program.ProbesOf(&w.Pod.Spec.Containers[i]))
+	}
+	return parts
+}
+
+func (w *Workload) stagger() value.Draw {
+	if w.Spec.Stagger != nil {
+		return *w.Spec.Stagger
+	}
+	return value.Draw{Min: format.DefaultStagger, Max: format.DefaultStagger}
+}
+
+// program returns the program of the pod of a replica. Replicas share the parts that are equal.
+func (w *Workload) program(pod *v1.Pod, replica int) fakeruntime.Pod {
+	containers := w.Containers
+	if len(w.Ephemeral) > 0 {
+		containers = maps.Clone(containers)
+		for _, c := range w.Ephemeral {
+			delete(containers, c.Name)
+		}
+	}
+	return fakeruntime.Pod{
+		UID: string(pod.UID), Namespace: pod.Namespace, Name: pod.Name,
+		Workload: w.Manifest.Name, Replica: replica, HostNetwork: pod.Spec.HostNetwork,
+		Delays: w.Delays, Containers: containers,
+	}
+}
+
+// Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The pod is named namespace/name.
+func (p *Plan) Rule(pod, container string, number int) *format.Rule {
+	for _, w := range p.Scenario.Workloads {
+		for replica := range w.Replicas {
+			if w.Key(replica) == pod {
+				return w.rule(container, number)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Workload) rule(container string, number int) *format.Rule {
+	for i := range w.Spec.Containers {
+		if c := &w.Spec.Containers[i]; c.Name == container && number > 0 && number <= len(c.Behavior) {
+			return &c.Behavior[number-1]
+		}
+	}
+	return nil
+}
+
+// podStem returns the part that the names of the pods have in common.
+func (w *Workload) podStem() string { return strings.TrimSuffix(w.podName(0), "0") }
+
+// Named returns the replicas of the workload that a name matches: the first, and their number.
+func (w *Workload) Named(name string) (first, count int) {
+	_, name = format.SplitName(name)
+	own := w.Manifest.Name
+	if name == "" || name == own || w.Spec.Static && name == w.podName(0) {
+		return 0, w.Replicas
+	}
+	number, ok := strings.CutPrefix(name, w.podStem())
+	replica, err := strconv.Atoi(number)
+	if !ok || err != nil || replica < 0 || replica >= w.Replicas || name != w.podName(replica) {
+		return 0, 0
+	}
+	return replica, 1
+}

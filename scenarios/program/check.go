@@ -1,0 +1,118 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/format"
+)
+
+// checkReplica reports a rule for a replica that does not exist.
+func (b *behavior) checkReplica(r *format.Rule, n *strict.Node) {
+	if last := b.Replicas - 1; b.Replicas > 0 && r.Replica != nil && r.Replica.Min > last {
+		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
+	}
+}
+
+// checkWindow reports a window that cannot exist.
+func checkWindow(r *format.Rule, n *strict.Node) {
+	var clocks []string
+	for _, clock := range []string{"after", "at", "afterSigterm"} {
+		if n.Field(clock).Written() {
+			clocks = append(clocks, clock)
+		}
+	}
+	if since := n.Field("since"); since.Written() {
+		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
+		if len(clocks) > 0 {
+			since.Errorf("cannot be used with %s: a window that counts from a moment opens after it", clocks[0])
+		}
+	} else if len(clocks) > 1 {
+		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
+	}
+	if r.For != nil && r.For.Min == 0 {
+		n.Field("for").Errorf("must be longer than 0s, not %s", r.For)
+	}
+	switch {
+	case r.Every == nil:
+	case r.For == nil:
+		n.Field("every").Errorf("needs for: the time that each window stays open")
+	case r.For.Max >= r.Every.Min:
+		n.Field("every").Errorf("windows would overlap: every %s must be longer than for %s", r.Every, r.For)
+	}
+}
+
+// checkEffect reports rules without an effect, and answers to probes and hooks that do not exist.
+func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
+	answers := b.checkHooks(n)
+	probes := ProbesOf(b.Container)
+	for _, p := range []ProbeOf{{Key: "liveness", Field: "livenessProbe"}, {Key: "readiness", Field: "readinessProbe"}, {Key: "startup", Field: "startupProbe"}} {
+		if field := n.Field(p.Key); field.Written() {
+			answers++
+			if ProbeNamed(b.Container, p.Key) == nil {
+				field.Errorf("the container %s has no %s%s", b.Spec.Name, p.Field, strict.ThereAre(probeFields(probes)))
+			}
+		}
+	}
+	if field := n.Field("probes"); field.Written() {
+		answers++
+		if len(probes) == 0 {
+			field.Errorf("the container %s has no probes", b.Spec.Name)
+		}
+	}
+	if field := n.Field("endpoints"); field.Written() {
+		answers++
+		if len(field.Keys) == 0 {
+			field.Errorf("is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
+		}
+	}
+	exit := n.Field("exit")
+	switch {
+	case r.Handler != nil && (answers > 0 || exit.Written()):
+		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case fakeruntime.IsNilFunc(r.Handler):
+		n.Field("handler").Errorf("is a nil %T", r.Handler)
+	case r.Handler != nil:
+		if !slices.Contains(requestHandlersOf(b.Container), httpHandler) {
+			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.Spec.Name)
+		}
+	case r.Exit == nil && answers == 0:
+		if n.WrittenBeside(conditionFields...) {
+			return // an unknown field, which is reported elsewhere
+		}
+		n.Errorf("does nothing: write an answer, such as probes: fail, or exit")
+	case r.Exit == nil:
+	case answers > 0:
+		exit.Errorf("a rule either answers or exits")
+	case r.For != nil || r.Every != nil || r.Chance != nil:
+		exit.Errorf("cannot be used with for, every or chance: a program exits once, when the window opens")
+	case r.Exit.Never && r.AfterSigterm == nil:
+		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
+	}
+}
+
+// checkHooks reports answers to hooks that do not exist or send no request, and returns the number of answers.
+func (b *behavior) checkHooks(n *strict.Node) int {
+	answers := 0
+	for _, key := range HookKeys {
+		field := n.Field(key)
+		if !field.Written() {
+			continue
+		}
+		answers++
+		switch hook := HookOf(b.Container, key); {
+		case hook == nil:
+			field.Errorf("the container %s has no %s hook", b.Spec.Name, key)
+		case hook.TCPSocket != nil:
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: the program gets no request", key, b.Spec.Name)
+		case hook.Sleep != nil:
+			field.Errorf("the %s hook of %s sleeps: the program gets no request", key, b.Spec.Name)
+		}
+	}
+	return answers
+}
+
+// conditionFields are the fields of a rule that have no effect by themselves.
+var conditionFields = []string{"replica", "instance", "after", "at", "since", "afterSigterm", "for", "every", "chance"}

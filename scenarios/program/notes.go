@@ -1,0 +1,192 @@
+package program
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// noteDifferences adds a note for each endpoint whose probes get different answers: a program cannot tell which probe asks.
+func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
+	probes := ProbesOf(b.Container)
+	for i, p := range probes {
+		for _, q := range probes[:i] {
+			if !asksTheSame(&p.Probe.ProbeHandler, &q.Probe.ProbeHandler, b.Container) {
+				continue
+			}
+			own := slices.Clone(rules)
+			for i := range own {
+				if isSlowStart(&own[i], HandlerOf(p.Probe)) {
+					own[i].Startup = nil
+				}
+			}
+			if at := firstDifference(own, p.Key, q.Key); at >= 0 {
+				b.notes = append(b.notes, fmt.Sprintf(
+					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; to answer both, use endpoints",
+					n.Index(at).Pos, q.Key, p.Key, b.Spec.Name, endpointText(&q.Probe.ProbeHandler)))
+				break
+			}
+		}
+	}
+}
+
+// asksTheSame reports whether a program gets the same request from two handlers of a container.
+func asksTheSame(a, b *v1.ProbeHandler, c *v1.Container) bool {
+	all := newEndpoints(c)
+	if HandlerOf(&v1.Probe{ProbeHandler: *a}) == nil || HandlerOf(&v1.Probe{ProbeHandler: *b}) == nil || all.id(endpointText(a)) != all.id(endpointText(b)) {
+		return false
+	}
+	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders, b.HTTPGet.HTTPHeaders)
+}
+
+// isSlowStart reports whether a rule only makes the startup probe fail in the first time of each instance. In this time no
+// other probe runs, so the rule need not answer the others.
+func isSlowStart(r *fakeruntime.Rule, h *handler) bool {
+	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart && r.From.Max == 0 &&
+		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items, func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
+}
+
+// succeeds reports whether a probe with a handler can succeed with an answer.
+func succeeds(a *fakeruntime.Answer, h *handler) bool {
+	if a.Word != fakeruntime.Answers {
+		return false
+	}
+	switch h {
+	case execHandler:
+		return a.Code == 0
+	case httpHandler:
+		return a.TransportError == "" && a.Code >= 200 && a.Code < 400 && !a.BodyOpen
+	case grpcHandler:
+		return a.TransportError == "" && a.Status == "SERVING"
+	}
+	return true
+}
+
+// firstDifference returns the index of the first rule from which on two probes get different answers, or -1.
+func firstDifference(rules []fakeruntime.Rule, p, q string) int {
+	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
+		for i, r := range rules {
+			if series := seriesOf(&r, key); series != nil {
+				own = append(own, fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From, For: r.For, Every: r.Every, Chance: r.Chance, Probes: series})
+				indexes = append(indexes, i)
+			}
+		}
+		return own, append(indexes, len(rules))
+	}
+	ps, pi := of(p)
+	qs, qi := of(q)
+	for k := range max(len(ps), len(qs)) {
+		if k >= len(ps) || k >= len(qs) || !reflect.DeepEqual(ps[k], qs[k]) {
+			return min(pi[min(k, len(pi)-1)], qi[min(k, len(qi)-1)])
+		}
+	}
+	return -1
+}
+
+func seriesOf(r *fakeruntime.Rule, key string) *fakeruntime.Series {
+	switch key {
+	case "liveness":
+		return r.Liveness
+	case "readiness":
+		return r.Readiness
+	}
+	return r.Startup
+}
+
+// UnknownPort is the name of a port that a container does not have. Requests to the port are never sent: each run of a probe
+// ends with an error, which the kubelet ignores, and a hook fails.
+type UnknownPort struct {
+	Name  string
+	Keys  []string // of the probes and hooks that ask the port, in rules
+	Known []string // names of the ports that the container has
+
+	Path string // of the first of them in the container
+}
+
+// UnknownPorts returns the unknown ports that the probes and hooks of a container ask.
+func UnknownPorts(c *v1.Container) []UnknownPort {
+	var known []string
+	for _, port := range c.Ports {
+		known = append(known, port.Name)
+	}
+	var list []UnknownPort
+	add := func(key, path string, port *intstr.IntOrString) {
+		if port.Type != intstr.String || slices.Contains(known, port.StrVal) {
+			return
+		}
+		i := slices.IndexFunc(list, func(p UnknownPort) bool { return p.Name == port.StrVal })
+		if i < 0 {
+			i = len(list)
+			list = append(list, UnknownPort{Name: port.StrVal, Known: known, Path: path + ".port"})
+		}
+		list[i].Keys = append(list[i].Keys, key)
+	}
+	for _, p := range ProbesOf(c) {
+		switch HandlerOf(p.Probe) {
+		case httpHandler:
+			add(p.Key, p.Field+".httpGet", &p.Probe.HTTPGet.Port)
+		case tcpHandler:
+			add(p.Key, p.Field+".tcpSocket", &p.Probe.TCPSocket.Port)
+		}
+	}
+	for _, key := range HookKeys {
+		if h := HookOf(c, key); hookHandler(h) == httpHandler {
+			add(key, "lifecycle."+key+".httpGet", &h.HTTPGet.Port)
+		}
+	}
+	return list
+}
+
+// PreventsReady reports whether the container never becomes Ready because of the port.
+func (p *UnknownPort) PreventsReady() bool {
+	return slices.Contains(p.Keys, "startup") || slices.Contains(p.Keys, "readiness")
+}
+
+// Note returns the note about the port, without its position.
+func (p *UnknownPort) Note(c *v1.Container) string {
+	asking, ask := p.Keys[0], "asks"
+	if last := len(p.Keys) - 1; last > 0 {
+		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
+	}
+	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an error",
+		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
+	switch {
+	case p.PreventsReady():
+		text += ", and the container never becomes Ready"
+	case slices.Contains(p.Keys, "liveness"):
+		text += ", which never restarts the container"
+	}
+	if slices.Contains(p.Keys, "postStart") {
+		text += "; the kubelet stops the container after each start"
+	}
+	return text
+}
+
+// HookNotes returns a note for each hook of a container whose command takes an unknown time, unless a rule says how it ends.
+func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
+	var notes []string
+	for _, key := range HookKeys {
+		hook := HookOf(c, key)
+		if hook == nil || hook.Exec == nil || slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool {
+			return key == "postStart" && r.PostStart != nil || key == "preStop" && r.PreStop != nil
+		}) {
+			continue
+		}
+		if slept, isAll := SleepOf(hook.Exec.Command); !isAll {
+			assumed := "no time"
+			if slept > 0 {
+				assumed = value.Format(slept) + ", the time for which it sleeps"
+			}
+			notes = append(notes, fmt.Sprintf("the %s hook of %s runs a command for an unknown time; probesim assumes %s. Set it with a rule such as {%s: 0 in 5s}", key, c.Name, assumed, key))
+		}
+	}
+	return notes
+}

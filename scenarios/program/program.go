@@ -1,0 +1,255 @@
+package program
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/trace/match"
+)
+
+// behavior compiles the program in a container.
+type behavior struct {
+	Script
+	names     []*namedAnswer
+	unread    bool // some named answers could not be read
+	endpoints *endpoints
+	notes     []string
+}
+
+// Script is what a scenario says about the program in a container.
+type Script struct {
+	Spec      *format.Container
+	Container *v1.Container                         // whose probes and hooks the program answers
+	Replicas  int                                   // number of pods of the workload; 0: unknown
+	Moment    func(*match.Moment, *strict.Node) int // numbers the moments that rules wait for
+}
+
+// Compile checks and compiles a script, whose node is n. The notes say what a reader of the runs has to know about the program.
+func (s Script) Compile(n *strict.Node) (config fakeruntime.ContainerConfig, notes []string) {
+	b := &behavior{Script: s}
+	return b.compile(n), b.notes
+}
+
+func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
+	config := fakeruntime.ContainerConfig{Delays: b.Spec.Delays.Compile()}
+	rules := n.Field("behavior")
+	if !format.Fits(rules) || !format.Fits(n.Field("answers")) {
+		return config
+	}
+	b.compileAnswers(n.Field("answers"))
+	for i := range b.Spec.Behavior {
+		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.Spec.Behavior[i], rules.Index(i)))
+	}
+	b.noteDifferences(config.Program.Rules, rules)
+	return config
+}
+
+// compileRule checks and compiles a rule.
+func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule {
+	r.Text = n.Text()
+	b.checkReplica(r, n)
+	checkWindow(r, n)
+	b.checkEffect(r, n)
+	rule := fakeruntime.Rule{
+		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
+		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		Exit: (*fakeruntime.Exit)(r.Exit),
+	}
+	switch {
+	case r.At != nil:
+		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.Since != nil:
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(r.Since, n.Field("since"))
+		if r.After != nil {
+			rule.From = fakeruntime.Draw(*r.After)
+		}
+	case r.AfterSigterm != nil:
+		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
+	case r.After != nil:
+		rule.From = fakeruntime.Draw(*r.After)
+	}
+	if r.Handler != nil {
+		b.compileHandler(&rule, r.Handler)
+		return rule
+	}
+	at := b.compileEndpoints(r, n)
+	b.compileProbes(&rule, r, n, at)
+	rule.PostStart = cmp.Or(at["postStart"], b.compileHook("postStart", r.PostStart, r, n.Field("postStart")))
+	rule.PreStop = cmp.Or(at["preStop"], b.compileHook("preStop", r.PreStop, r, n.Field("preStop")))
+	return rule
+}
+
+// compileHandler makes a handler answer each httpGet probe and hook of the container.
+func (b *behavior) compileHandler(rule *fakeruntime.Rule, h http.Handler) {
+	answers := func(asks *handler) *fakeruntime.Series {
+		if asks != httpHandler {
+			return nil
+		}
+		answer := httpHandler.words[value.OK]
+		answer.Handler = h
+		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+	}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range ProbesOf(b.Container) {
+		series[p.Key] = answers(HandlerOf(p.Probe))
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+	rule.PostStart = answers(hookHandler(HookOf(b.Container, "postStart")))
+	rule.PreStop = answers(hookHandler(HookOf(b.Container, "preStop")))
+}
+
+func intRange(r *value.IntRange) fakeruntime.Range {
+	if r == nil {
+		return fakeruntime.Range{}
+	}
+	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
+}
+
+// compileSeries compiles the answers to the requests of a handler. It returns nil if either is nil.
+func (b *behavior) compileSeries(h *handler, s *value.Series, r *format.Rule, n *strict.Node) *fakeruntime.Series {
+	if s == nil || h == nil {
+		return nil
+	}
+	return b.compileItems(h, s, r, n)
+}
+
+// compileItems compiles the answers one by one. If n is a list, its items are in the same order.
+func (b *behavior) compileItems(h *handler, s *value.Series, r *format.Rule, n *strict.Node) *fakeruntime.Series {
+	series := &fakeruntime.Series{Repeat: s.Repeat}
+	for i, item := range s.Items {
+		at := n
+		if n.Kind == strict.Sequence {
+			at = n.Index(i)
+		}
+		answer, ok := b.answer(h, item.Answer, at)
+		if ok && item.Answer.Word == value.Stall && r.For == nil {
+			at.Errorf("stall needs for: the answer comes when the window closes")
+		}
+		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})
+	}
+	return series
+}
+
+// compileEndpoints compiles the answers at endpoints, and returns them by the keys of the probes and hooks that ask there.
+func (b *behavior) compileEndpoints(r *format.Rule, n *strict.Node) map[string]*fakeruntime.Series {
+	list := n.Field("endpoints")
+	if len(list.Keys) == 0 || !format.Fits(list) {
+		return nil
+	}
+	if b.endpoints == nil {
+		b.endpoints = newEndpoints(b.Container)
+	}
+	written := map[*Endpoint]string{}
+	answers := map[string]*fakeruntime.Series{}
+	for i, key := range list.Keys {
+		e := b.endpoints.find(key.Name)
+		if e == nil {
+			list.KeyErrorf(i, "%s", b.endpoints.unknown(key.Name, b.Spec.Name))
+			continue
+		}
+		if same, twice := written[e]; twice {
+			list.KeyErrorf(i, "is the same endpoint as %s: keep one of the two", shown(same))
+			continue
+		}
+		written[e] = key.Name
+		if !list.Items[i].Written() {
+			list.KeyErrorf(i, "has no answer: write one, such as fail")
+		}
+		series := b.compileSeries(e.handler, r.Endpoints[key.Name], r, list.Items[i])
+		for _, asks := range e.Keys {
+			if n.Field(asks).Written() {
+				list.KeyErrorf(i, "the answer to %s is already in this rule: keep one of the two", asks)
+			}
+			answers[asks] = series
+		}
+	}
+	return answers
+}
+
+// compileProbes compiles the answers to each probe: those under its own key or at its endpoint, otherwise those under
+// probes. Different handlers compile the same answers differently.
+func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *strict.Node, at map[string]*fakeruntime.Series) {
+	shared := map[*handler]*fakeruntime.Series{}
+	for _, h := range handlersOf(b.Container) {
+		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
+	}
+	own := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
+	series := map[string]*fakeruntime.Series{}
+	for _, p := range ProbesOf(b.Container) {
+		h := HandlerOf(p.Probe)
+		series[p.Key] = b.compileSeries(h, own[p.Key], r, n.Field(p.Key))
+		if own[p.Key] == nil {
+			series[p.Key] = cmp.Or(at[p.Key], shared[h])
+		}
+	}
+	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+}
+
+// compileHook compiles the answer to a hook, which sends one request in each instance.
+func (b *behavior) compileHook(key string, a *value.Answer, r *format.Rule, n *strict.Node) *fakeruntime.Series {
+	h := hookHandler(HookOf(b.Container, key))
+	if a == nil || h == nil || n.Bad() {
+		return nil
+	}
+	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
+}
+
+// answer compiles one answer to a handler. It returns false after reporting an error.
+func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakeruntime.Answer, bool) {
+	answer, known := h.words[a.Word]
+	code, isCode := value.ParseCode(a.Word)
+	named := b.named(a.Word)
+	switch {
+	case known:
+	case named != nil:
+		compiled := named.by[h]
+		if compiled == nil {
+			n.Errorf("%s cannot answer %s, which sets %s", h.name, a.Word, named.unsupportedField(h))
+			return answer, false
+		}
+		answer = *compiled
+	case isCode:
+		answer.Word = fakeruntime.Answers
+		if err := h.setCode(&answer, code); err != nil {
+			n.Errorf("%s", err)
+			return answer, false
+		}
+	case slices.Contains(value.Words, a.Word):
+		n.Errorf("%s cannot answer %s", h.name, a.Word)
+		return answer, false
+	default:
+		if b.unread {
+			return answer, false // it may be a named answer that could not be read
+		}
+		meant := strict.DidYouMean(a.Word, b.words(h)).String()
+		if meant == "" {
+			meant = ": the words are " + strings.Join(value.Words, ", ") + " and the names in answers"
+		}
+		n.Errorf("unknown word %s%s", strict.Quote(a.Word), meant)
+		return answer, false
+	}
+	if a.In != nil {
+		answer.Latency = (*fakeruntime.Draw)(a.In)
+	}
+	return answer, true
+}
+
+// words returns the words that the rules of the container can use for a handler.
+func (b *behavior) words(h *handler) []string {
+	words := slices.Clone(value.Words)
+	if h == grpcHandler {
+		words = append(words, value.HealthStatuses()...)
+	}
+	for _, a := range b.Spec.Answers {
+		words = append(words, a.Name)
+	}
+	return words
+}

@@ -1,0 +1,145 @@
+package program
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/value"
+)
+
+// SleepOf returns the time for which a command sleeps: sleep with its times, or a shell that runs sleep and other commands one
+// after the other. It returns false if the command does anything else that may take time.
+func SleepOf(command []string) (slept time.Duration, isAll bool) {
+	if len(command) == 0 {
+		return 0, false
+	}
+	if script, isShell := shellScript(command); isShell {
+		return sleepOfScript(script, 0)
+	}
+	words := make([]shellWord, len(command))
+	for i, text := range command {
+		words[i].text = text
+	}
+	return sleepOfCommand(words)
+}
+
+// maxNested is the depth of command substitutions in a script that counts as known.
+const maxNested = 8
+
+// sleepOfScript returns the time for which a script sleeps before its end, or before the first part that is more than a sequence
+// of commands, such as a loop.
+func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
+	r := &shellReader{rest: script}
+	isAll = true
+	for depth < maxNested {
+		words, end, ok := r.command()
+		for len(words) > 0 && (words[0].text == "exec" || words[0].isAssignment()) {
+			words = words[1:]
+		}
+		if !ok || end == "|" || end == "&" || len(words) > 0 && slices.Contains(control, words[0].text) {
+			return slept, false
+		}
+		d, known := sleepOfWords(words, depth)
+		slept, isAll = min(slept+d, value.MaxDuration), isAll && known
+		isCondition := len(words) > 0 && slices.Contains(conditions, path.Base(words[0].text))
+		switch {
+		case end == "":
+			return slept, isAll
+		case end == "&&" && isCondition:
+			return slept, false
+		case end == "||" && known && !isCondition:
+			_, end, ok = r.command() // which does not run, because the command before it succeeds
+			if !ok || end != "" && end != ";" {
+				return slept, false
+			}
+		case end == "||":
+			return slept, false
+		}
+	}
+	return slept, false
+}
+
+// sleepOfWords returns the time for which a command in a script and the commands in its words sleep.
+func sleepOfWords(words []shellWord, depth int) (slept time.Duration, isAll bool) {
+	if len(words) == 0 {
+		return 0, true
+	}
+	slept, isAll = sleepOfCommand(words)
+	for _, w := range words {
+		for _, inner := range w.runs {
+			d, known := sleepOfScript(inner, depth+1)
+			slept, isAll = min(slept+d, value.MaxDuration), isAll && known
+		}
+	}
+	return slept, isAll
+}
+
+// control are the words of a shell that make a script more than a sequence of commands.
+var control = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "trap", "wait", "return", "!", "{", "}"}
+
+// conditions are commands that take no time and may fail on purpose.
+var conditions = []string{"test", "[", "false", "pgrep", "pidof", "grep"}
+
+// instant are other commands that take no time.
+var instant = []string{"true", ":", "echo", "printf", "exit", "kill", "pkill", "killall", "touch", "rm", "mkdir", "mv", "cat", "cd", "export", "set", "date"}
+
+var shells = []string{"sh", "bash", "ash", "dash"}
+
+// shellScript returns the script that a command passes to a shell, as in sh -c SCRIPT.
+func shellScript(command []string) (string, bool) {
+	if !slices.Contains(shells, path.Base(command[0])) {
+		return "", false
+	}
+	for i, arg := range command[1:] {
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "c") && i+2 < len(command) {
+			return command[i+2], true
+		}
+	}
+	return "", false
+}
+
+// sleepOfCommand returns the time for which a command without a shell sleeps, and whether it does nothing else that takes time.
+func sleepOfCommand(words []shellWord) (slept time.Duration, isAll bool) {
+	name := path.Base(words[0].text)
+	if name != "sleep" || words[0].expands {
+		return 0, !words[0].expands && (slices.Contains(instant, name) || slices.Contains(conditions, name))
+	}
+	for _, arg := range words[1:] {
+		d, ok := sleepTime(arg.text)
+		if !ok || arg.expands {
+			return 0, false
+		}
+		slept = min(slept+d, value.MaxDuration)
+	}
+	return slept, len(words) > 1
+}
+
+var sleepUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
+
+// sleepTime returns the time of an argument of sleep: a number of seconds, or with a unit.
+func sleepTime(arg string) (time.Duration, bool) {
+	unit := time.Second
+	if arg != "" && sleepUnits[arg[len(arg)-1]] != 0 {
+		arg, unit = arg[:len(arg)-1], sleepUnits[arg[len(arg)-1]]
+	}
+	n, err := strconv.ParseFloat(arg, 64)
+	if err != nil || strings.ContainsAny(arg, "+-xXpPiInN_") {
+		return 0, false
+	}
+	return time.Duration(min(n*float64(unit), float64(value.MaxDuration))), true
+}
+
+// HookSleep returns the time for which the command of a hook sleeps.
+func HookSleep(c *v1.Container, key string) time.Duration {
+	hook := HookOf(c, key)
+	if hook == nil || hook.Exec == nil {
+		return 0
+	}
+	slept, _ := SleepOf(hook.Exec.Command)
+	return slept
+}

@@ -1,0 +1,156 @@
+package random
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+)
+
+// Options configure the scenarios. With the zero value, scenarios have no seeds, so their runs make no random draws.
+type Options struct {
+	// Seeds is the number of seeds of a scenario. With seeds, some of its times are ranges and some of its rules have a
+	// chance. 0 means no seeds.
+	Seeds int
+	// StepClock adds one to three steps of the wall clock. The rest of the scenario stays the same.
+	StepClock bool
+	// Short makes the runs last a minute or less most of the time, and the kubelet young, so that many more scenarios can be
+	// simulated in the same time.
+	Short bool
+	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
+	// means a few pods.
+	Pods int
+	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry, ephemeral containers and resizes to some scenarios.
+	// The rest of the scenario stays the same.
+	Late bool
+	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API servers before v1.36 reject them.
+	WithInitResizes bool
+	// WithoutResizes leaves out the resizes of Late, which are not simulated in some releases.
+	WithoutResizes bool
+	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
+	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
+	WithoutRestartAll bool
+	// WithProbeChanges makes the scenario one of v1.38-preview with the gate MutableContainerProbes, and adds steps that change probes of
+	// running pods. The rest of the scenario stays the same.
+	WithProbeChanges bool
+}
+
+// Scenario returns the scenario file of a seed, with zero Options.
+func Scenario(seed uint64) []byte { return Options{}.Scenario(seed) }
+
+// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named random-SEED.
+func (o Options) Scenario(seed uint64) []byte {
+	g := &generator{rng: rng{seed}, options: o}
+	g.temper = drawTemper(&g.rng)
+	g.duration = g.runDuration()
+	g.pods = g.drawPods()
+	documents := make([]*yaml.Node, 0, len(g.pods)+1)
+	for _, p := range g.pods {
+		documents = append(documents, p.manifest)
+	}
+	documents = append(documents, g.scenario(seed))
+	documents[0].HeadComment = fmt.Sprintf("Random scenario %d.", seed)
+	return write(documents)
+}
+
+// generator generates one scenario.
+type generator struct {
+	rng
+	options  Options
+	temper   temper
+	duration time.Duration
+	pods     []*pod
+	listens  bool // the kubelet handles a shutdown of its node
+}
+
+// aside returns a generator with a separate stream of numbers. Features added to the format later use it, to keep all
+// other draws of a seed unchanged.
+func (g *generator) aside() *generator {
+	other := *g
+	other.state = ^g.state
+	return &other
+}
+
+// temper has the shares of troublesome features in a scenario, in percent.
+type temper struct {
+	crashes   int // of the containers exit by themselves
+	bad       int // of the containers have traits that fail probes
+	deletions int // of the pods are deleted
+	hooks     int // of the containers have lifecycle hooks
+	policies  int // of the containers have their own restart policy
+	odd       int // of the values that can be unusual are unusual
+}
+
+func drawTemper(r *rng) temper {
+	return temper{
+		crashes:   one(r, 0, 10, 30, 60),
+		bad:       one(r, 20, 60, 90, 100),
+		deletions: one(r, 0, 20, 50, 100),
+		odd:       one(r, 2, 5, 10, 25),
+		hooks:     one(r, 0, 0, 10, 60),
+		policies:  one(r, 0, 0, 10, 60),
+	}
+}
+
+// durations are the durations of scenarios, in seconds.
+var durations = []weighted[span]{
+	{30, span{60, 180}},
+	{35, span{180, 360}},
+	{20, span{360, 600}},
+	{15, span{600, 1200}},
+}
+
+// shortDurations are the durations of short scenarios, in seconds.
+var shortDurations = []weighted[span]{
+	{75, span{6, 14}},
+	{20, span{15, 40}},
+	{5, span{41, 120}},
+}
+
+func (g *generator) runDuration() time.Duration {
+	if g.options.Short {
+		return time.Duration(g.number(shortDurations)) * time.Second
+	}
+	seconds := g.number(durations)
+	if g.percent(60) {
+		seconds = seconds / 60 * 60
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// scenario returns the Scenario document.
+func (g *generator) scenario(seed uint64) *yaml.Node {
+	n, metadata, spec := object(), inline(), object()
+	put(metadata, "name", text(fmt.Sprintf("random-%d", seed)))
+	put(n, "apiVersion", text(format.APIVersion))
+	put(n, "kind", text("Scenario"))
+	put(n, "metadata", metadata)
+	put(n, "spec", spec)
+	put(spec, "duration", text(value.Format(g.duration)))
+	if g.options.Seeds > 0 {
+		put(spec, "seeds", text(fmt.Sprintf("1..%d", g.options.Seeds)))
+	}
+	kubelet := g.kubelet()
+	if len(kubelet.Content) > 0 {
+		put(spec, "kubelet", kubelet)
+	}
+	g.putDelays(spec, nodeDelays, false)
+	pods := list()
+	for _, p := range g.pods {
+		pods.Content = append(pods.Content, g.podBehavior(p))
+	}
+	put(spec, "pods", pods)
+	if steps := g.steps(); len(steps.Content) > 0 {
+		put(spec, "steps", steps)
+	}
+	if g.options.Late {
+		g.addLateFeatures(spec)
+	}
+	if g.options.WithProbeChanges {
+		g.changeProbes(spec)
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package validation
+
+import (
+	"cmp"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/program"
+	"probesim.dev/trace/match"
+)
+
+// checkContainers checks and compiles the programs in the containers of a workload.
+func (c *checker) checkContainers(w *workload, n *strict.Node) {
+	w.Containers = map[string]fakeruntime.ContainerConfig{}
+	if !format.Fits(n) {
+		return
+	}
+	for i := range w.Spec.Containers {
+		item, spec := n.Index(i), &w.Spec.Containers[i]
+		checkContainerDelays(item.Field("delays"), spec.Delays)
+		if item.Kind != strict.Mapping || item.Field("name").Bad() {
+			continue
+		}
+		container := w.container(spec.Name)
+		_, twice := w.Containers[spec.Name]
+		switch {
+		case spec.Name == "":
+			item.Field("name").Errorf("is required")
+		case container == nil && w.unread: // it may be one that could not be read
+		case container == nil:
+			item.Field("name").Errorf("%s has no container %s%s", w.Manifest.Name, strict.Quote(spec.Name), strict.OrList(spec.Name, w.containerNames()))
+			if item.Full() {
+				continue
+			}
+			if meant := w.container(strict.Nearest(spec.Name, w.containerNames())); meant != nil {
+				c.script(w, spec, meant).Compile(item)
+			}
+		case twice:
+			item.Field("name").Errorf("the container %s is already listed above", spec.Name)
+		default:
+			config, notes := c.script(w, spec, cmp.Or(w.withAdded[spec.Name], container)).Compile(item)
+			w.Containers[spec.Name], w.Notes = config, append(w.Notes, notes...)
+		}
+	}
+	for _, container := range w.allContainers() {
+		w.addSleeps(container)
+	}
+	for i := range w.Pod.Spec.InitContainers {
+		if init := &w.Pod.Spec.InitContainers[i]; !podutil.IsRestartableInitContainer(init) {
+			config := w.Containers[init.Name]
+			config.Program.Init = true
+			w.Containers[init.Name] = config
+		}
+	}
+}
+
+// script returns what an entry of the scenario says about a container.
+func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
+	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment}
+	if w.replicasUnread {
+		s.Replicas = 0
+	}
+	return s
+}
+
+// moment adds a moment that a rule waits for, and returns its number.
+func (c *checker) moment(m *match.Moment, n *strict.Node) int {
+	c.scenario.Moments, c.moments = append(c.scenario.Moments, m), append(c.moments, n)
+	return len(c.moments) - 1
+}
+
+// addSleeps adds the times for which the hooks of a container sleep.
+func (w *workload) addSleeps(c *v1.Container) {
+	postStart, preStop := program.HookSleep(c, "postStart"), program.HookSleep(c, "preStop")
+	if postStart == 0 && preStop == 0 {
+		return
+	}
+	config := w.Containers[c.Name]
+	config.Program.PostStartSleep, config.Program.PreStopSleep = postStart, preStop
+	w.Containers[c.Name] = config
+}
+
+// checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.
+func (c *checker) checkMoments() {
+	if len(c.moments) > format.MaxEntries {
+		c.moments[format.MaxEntries].Errorf("more than %d rules of the scenario wait for a moment, counted for each container of a range", format.MaxEntries)
+		return
+	}
+	for i, m := range c.scenario.Moments {
+		n := c.moments[i]
+		markUnread(&m.Pod, n.Field("pod"))
+		c.checkPodName(m.Pod, n.Field("pod"))
+		c.checkMoment(m, m.Pod, n)
+		if m.Record != nil && m.Record.Kind != "" && !m.Record.Kind.Observable() {
+			n.Field("record").Field("kind").Errorf("%s is an internal record, for which a program cannot wait: write an observable one", m.Record.Kind)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package validation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
+)
+
+const maxBackOff = value.Duration(5 * time.Minute)
+
+// checkConfig makes the checks that the kubelet makes when it starts (ValidateKubeletConfiguration in
+// pkg/kubelet/apis/config/validation/validation.go and NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
+func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
+	if config == nil {
+		return
+	}
+	if f := n.Field("syncFrequency"); config.SyncFrequency != nil && !f.Bad() && *config.SyncFrequency == 0 {
+		f.Errorf("must be more than 0s")
+	}
+	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod, n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
+	checkPulls(config, n)
+	c.checkShutdown(config, n)
+	c.checkGates(config.FeatureGates, n.Field("featureGates"))
+}
+
+// checkPulls checks the limit of parallel image pulls.
+func checkPulls(config *format.KubeletConfig, n *strict.Node) {
+	most, field := config.MaxParallelImagePulls, n.Field("maxParallelImagePulls")
+	switch serial := config.SerializeImagePulls; {
+	case most == nil || field.Bad():
+	case *most < 1:
+		field.Errorf("must be at least 1, not %d", *most)
+	case *most > 1 && serial != nil && *serial:
+		field.Errorf("must be 1, or left out, with serializeImagePulls: true")
+	}
+}
+
+// checkBackOff checks the maximum back-off, which needs a feature gate in some versions.
+func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
+	if longest == nil || n.Bad() {
+		return
+	}
+	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
+		n.Errorf("must be from 1s to 5m, not %s", longest)
+	}
+	for _, p := range c.profiles() {
+		if !p.KubeletCrashLoopBackOffMax {
+			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates", p.Version)
+			return
+		}
+	}
+}
+
+func (c *checker) checkShutdown(config *format.KubeletConfig, n *strict.Node) {
+	grace, critical, by := n.Field("shutdownGracePeriod"), n.Field("shutdownGracePeriodCriticalPods"), n.Field("shutdownGracePeriodByPodPriority")
+	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
+	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
+	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
+		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
+	}
+	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
+		by.Errorf("cannot be combined with shutdownGracePeriod: write only one of them")
+	}
+	if !format.Fits(by) {
+		return
+	}
+	priorities := map[int32]bool{}
+	for i, p := range config.ShutdownGracePeriodByPodPriority {
+		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
+		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 || p.ShutdownGracePeriodSeconds > longest {
+			seconds.Errorf("must be from 0 to %d, not %d", longest, p.ShutdownGracePeriodSeconds)
+		}
+		if priorities[p.Priority] {
+			by.Index(i).Field("priority").Errorf("%d is listed twice", p.Priority)
+		}
+		priorities[p.Priority] = true
+	}
+}
+
+// checkShutdownPeriod reports periods between 0s and 1s.
+func checkShutdownPeriod(d value.Duration, n *strict.Node) {
+	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
+		n.Errorf("must be 0s or at least 1s, not %s", d)
+	}
+}
+
+// checkGates reports feature gates that a version does not have, or that the simulator does not know.
+func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
+	if !format.Fits(n) {
+		clear(set)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		for _, v := range c.versions {
+			p, _ := profile.Named(v.String())
+			if _, err := p.SetGate(name, set[name]); err != nil {
+				n.Field(name).Errorf("%s", err)
+				break
+			}
+		}
+	}
+	for _, p := range c.profiles() {
+		if on, off := p.CheckGates(); on != "" {
+			at := n.Field(on)
+			if !at.Written() {
+				at = n.Field(off)
+			}
+			at.Errorf("%s needs %s, which is off in %s: set both", on, off, p.Version)
+			break
+		}
+	}
+}
+
+// profiles returns the profiles of the versions that the scenario runs, with its feature gates.
+func (c *checker) profiles() []profile.Profile {
+	if c.against == nil {
+		for _, v := range c.versions {
+			if p, ok := profile.Named(v.String()); ok {
+				c.against = append(c.against, plan.WithGates(p, c.scenario.Spec.Kubelet.Config.Compile()))
+			}
+		}
+	}
+	return c.against
+}

@@ -1,0 +1,300 @@
+package validation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/trace/match"
+)
+
+// matcherWindows lists the windows that each matcher takes.
+var matcherWindows = []struct {
+	name    string
+	windows []string
+}{
+	{"status", []string{"at", "within", "always", "never"}},
+	{"becomes", []string{"within", "first", "never"}},
+	{"record", []string{"within", "first", "never"}},
+	{"transitions", []string{"within"}},
+	{"order", nil},
+}
+
+var allWindows = []string{"at", "within", "first", "always", "never"}
+
+// checkExpect checks the expectations.
+func (c *checker) checkExpect() {
+	n := c.spec.Field("expect")
+	if !format.Fits(n) {
+		return
+	}
+	for i, e := range c.scenario.Spec.Expect {
+		item := n.Index(i)
+		if e == nil {
+			continue
+		}
+		markUnread(&e.Pod, item.Field("pod"))
+		markUnread(&e.Container, item.Field("container"))
+		e.Path, e.Text = item.Path(), item.Text("name")
+		if e.Runs == "" {
+			e.Runs = format.EveryRun
+		}
+		if matcher := c.checkMatcherCount(item); matcher != "" {
+			c.checkScope(e, item, matcher)
+			c.checkWindow(e, item)
+			c.checkMatcher(e, item)
+			c.checkRuns(e, item)
+			checkObserved(e, item)
+		}
+	}
+}
+
+// checkMatcherCount returns the matcher of an expectation. It returns an empty string after reporting that there is not
+// exactly one.
+func (c *checker) checkMatcherCount(n *strict.Node) string {
+	var matchers []string
+	var possible []string
+	for _, m := range matcherWindows {
+		if n.Field(m.name).Written() {
+			matchers, possible = append(matchers, m.name), m.windows
+		}
+	}
+	switch len(matchers) {
+	case 0:
+		n.Errorf("has no matcher: write one of status, becomes, record, transitions and order")
+		return ""
+	case 1:
+	default:
+		n.Errorf("has several matchers, %s: write one expectation for each", strings.Join(matchers, " and "))
+		return ""
+	}
+	windows := written(n, allWindows)
+	switch {
+	case len(windows) > 1:
+		n.Errorf("has several windows, %s: write one expectation for each", strings.Join(windows, " and "))
+	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
+		n.Field(windows[0]).Errorf("%s cannot be used with %s%s", windows[0], matchers[0], possibleWindows(possible))
+	case len(windows) == 0 && matchers[0] == "status":
+		n.Errorf("status needs a window: one of at, within, always and never")
+	}
+	return matchers[0]
+}
+
+func written(n *strict.Node, names []string) []string {
+	var found []string
+	for _, name := range names {
+		if n.Field(name).Written() {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func possibleWindows(possible []string) string {
+	if len(possible) == 0 {
+		return ", which has no window"
+	}
+	return ", which takes " + strings.Join(possible, ", ")
+}
+
+// checkScope checks the pods and containers that an expectation applies to.
+func (c *checker) checkScope(e *format.Expect, n *strict.Node, matcher string) {
+	c.checkPodName(e.Pod, n.Field("pod"))
+	if matcher == "order" {
+		for _, name := range []string{"pod", "pods"} {
+			if field := n.Field(name); field.Written() && e.OrderHasPods() {
+				field.Errorf("has no effect: each item of order has its own pod")
+			}
+		}
+		if e.Since != nil {
+			n.Field("since").Errorf("cannot be used with order, which has no window")
+		}
+	}
+	if !n.Field("pod").Bad() {
+		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
+	}
+	if e.Instance != nil && matcher != "record" {
+		n.Field("instance").Errorf("cannot be used with %s: only a record has an instance", matcher)
+	}
+	if e.Count != nil && (e.Window().Kind != format.Within || matcher != "becomes" && matcher != "record") {
+		n.Field("count").Errorf("can be used only with within and one of becomes and record")
+	}
+	if e.Count != nil && e.Count.Min <= 0 && e.Count.Max == value.OpenMax && !n.Field("count").Bad() {
+		n.Field("count").Errorf("%s is any number, so the expectation always holds", e.Count)
+	}
+	if e.Pods != nil && c.known(e.Pod) {
+		switch pods := c.scenario.PodCount(e.Pod); {
+		case pods > 0 && e.Pods.Min > pods:
+			n.Field("pods").Errorf("there %s", onlyPods(pods))
+		case pods > 0 && e.Pods.Min <= 0 && e.Pods.Max >= pods && !n.Field("pods").Bad():
+			n.Field("pods").Errorf("%s is any number of pods, because there %s", e.Pods, onlyPods(pods))
+		}
+	}
+}
+
+func onlyPods(count int) string {
+	if count == 1 {
+		return "is only 1 pod"
+	}
+	return fmt.Sprintf("are only %d pods", count)
+}
+
+// checkWindow reports windows that extend beyond the end of the run.
+func (c *checker) checkWindow(e *format.Expect, n *strict.Node) {
+	window := e.Window()
+	field := n.Field(string(window.Kind))
+	duration := c.scenario.Spec.Duration.Time()
+	late := func(t time.Duration) bool {
+		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
+	}
+	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
+		field.Errorf("%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+	}
+	if window.Kind == format.Never && window.Min == window.Max && e.Since == nil && e.Moment() != nil && !field.Bad() {
+		field.Errorf("%s is a single instant: write a range, such as ..%s", window.TimeRange, window.TimeRange)
+	}
+}
+
+// checkMatcher checks the fields of the matchers and gives them their types.
+func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
+	for _, container := range format.NamesOf(e.Container) {
+		s := scope{e.Pod, container}
+		if e.Status != nil {
+			c.checkState(e.Status, s, n.Field("status"))
+		}
+		if e.Becomes != nil {
+			c.checkState(e.Becomes, s, n.Field("becomes"))
+		}
+		if e.Record != nil {
+			c.checkRecord(e.Record, s, n)
+		}
+		if n.Bad() {
+			break // the other containers of a range have the same errors
+		}
+	}
+	if e.Transitions != nil {
+		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
+	}
+	if e.Since != nil {
+		if !n.Field("container").Bad() {
+			c.inherit(e, e.Since, n.Field("since"))
+		}
+		if !n.Field("since").Bad() && !n.Field("instance").Bad() {
+			inheritInstance(e)
+		}
+		c.checkAnchor(e, e.Since, n.Field("since"))
+	}
+	order := n.Field("order")
+	if e.Order != nil && len(e.Order) < 2 {
+		order.Errorf("needs at least two items")
+	}
+	for i, m := range e.Order {
+		if m != nil {
+			if !n.Field("container").Bad() {
+				c.inherit(e, m, order.Index(i))
+			}
+			c.checkAnchor(e, m, order.Index(i))
+		}
+	}
+}
+
+// maxPairs is the limit of pairs of a pod of an expectation and a pod of its since.
+const maxPairs = format.MaxPods
+
+// checkAnchor checks since or an item of order, which can be about other pods than the expectation.
+func (c *checker) checkAnchor(e *format.Expect, m *match.Moment, n *strict.Node) {
+	markUnread(&m.Pod, n.Field("pod"))
+	c.checkPodName(m.Pod, n.Field("pod"))
+	c.checkMoment(m, cmp.Or(m.Pod, e.Pod), n)
+	if m.Pod == "" {
+		return
+	}
+	if pairs := c.scenario.PodCount(e.Pod) * c.scenario.PodCount(m.Pod); pairs > maxPairs {
+		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs, maxPairs)
+	}
+}
+
+// inherit sets the container of since or of an item of order to that of the expectation, if it is about the same pod and can be
+// about the container: "container: app, since: {becomes: {started: true}}" counts from the moment when app has started.
+func (c *checker) inherit(e *format.Expect, m *match.Moment, n *strict.Node) {
+	if e.Container == "" || m.Container != "" || n.Field("container").Written() || n.Field("pod").Written() || n.Bad() {
+		return
+	}
+	s := scope{e.Pod, e.Container}
+	if m.Record != nil && c.isPossible(m.Record, s) || m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
+		m.Container = e.Container
+	}
+}
+
+// inheritInstance sets the container and instance of since to those of the expectation, unless since has its own or is not about
+// the records of a container: "instance: 1, since: {record: {kind: ContainerStarted}}" counts from the start of instance 1.
+func inheritInstance(e *format.Expect) {
+	m := e.Since
+	if e.Instance == nil || m.Instance != nil || m.Record == nil || len(m.Record.Shapes(true)) == 0 {
+		return
+	}
+	if m.Container == "" || m.Container == e.Container {
+		m.Container, m.Instance = e.Container, e.Instance
+	}
+}
+
+// checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload that it
+// applies to.
+func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
+	matchers := written(n, []string{"becomes", "record"})
+	if len(matchers) != 1 {
+		n.Errorf("must have either becomes or record")
+		return
+	}
+	markUnread(&m.Container, n.Field("container"))
+	if field := n.Field("container"); field.Written() && format.IsRange(m.Container) {
+		field.Errorf("cannot be a range: name one container, or write the range beside since or order")
+	}
+	if m.Instance != nil && m.Record == nil {
+		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
+	}
+	c.checkContainerName(pod, m.Container, n.Field("container"))
+	if m.Record != nil {
+		c.checkRecord(m.Record, scope{pod, m.Container}, n)
+	}
+	if m.Becomes != nil {
+		c.checkState(m.Becomes, scope{pod, m.Container}, n.Field("becomes"))
+	}
+}
+
+// checkRuns checks the runs and versions that an expectation applies to.
+func (c *checker) checkRuns(e *format.Expect, n *strict.Node) {
+	if e.Runs != format.EveryRun && e.Runs != format.SomeRun {
+		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{format.EveryRun, format.SomeRun}))
+	}
+	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !slices.ContainsFunc(c.versions, e.AppliesTo) {
+		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
+	}
+}
+
+// checkObserved reports observed expectations that have no value to refresh.
+func checkObserved(e *format.Expect, n *strict.Node) {
+	field := n.Field("observed")
+	if !e.Observed || field.Bad() {
+		return
+	}
+	refuse := func(why string) { field.Errorf("%s", why) }
+	switch kind := e.Window().Kind; {
+	case e.Pods != nil:
+		refuse("cannot be used with pods: the number of pods is not refreshed")
+	case e.Runs == format.SomeRun:
+		refuse("cannot be used with runs: some: observed values hold in every run")
+	case e.Transitions != nil && e.Transitions.Any:
+		refuse("cannot be used with any: all values are refreshed")
+	case e.Transitions != nil, e.Moment() != nil && kind == format.First, e.Moment() != nil && e.Count != nil, e.Status != nil && kind == format.At:
+	case e.Moment() != nil && kind == format.Within:
+		refuse("needs count, the value to refresh")
+	default:
+		refuse("has nothing to refresh: use it with transitions, first, count, or status with at")
+	}
+}

@@ -1,0 +1,204 @@
+package validation
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+)
+
+// checkSteps checks the steps.
+func (c *checker) checkSteps() {
+	n := c.spec.Field("steps")
+	if !format.Fits(n) {
+		return
+	}
+	for i, s := range c.scenario.Spec.Steps {
+		item := n.Index(i)
+		if s == nil {
+			continue
+		}
+		s.Path, s.Text = item.Path(), item.Text()
+		c.checkStepTime(s, item)
+		c.checkAction(s, item)
+	}
+}
+
+// checkAction checks that a step has exactly one action, and checks the action.
+func (c *checker) checkAction(s *format.Step, n *strict.Node) {
+	switch actions := s.Actions(); len(actions) {
+	case 0:
+		if !n.WrittenBeside("at", "since", "after") {
+			n.Errorf("does nothing: write an action, such as delete: {}")
+		}
+	case 1:
+		field := n.Field(actions[0].Name)
+		s.ActionText = field.Text()
+		c.checkActionOf(actions[0].Value, field)
+	default:
+		var names []string
+		for _, a := range actions {
+			names = append(names, a.Name)
+		}
+		n.Errorf("has several actions, %s: write a step for each", strings.Join(names, " and "))
+	}
+}
+
+func (c *checker) checkActionOf(a any, n *strict.Node) {
+	switch a := a.(type) {
+	case *format.Delete:
+		c.checkDelete(a, n)
+	case *format.Kill:
+		c.checkKill(a, n)
+	case *format.SetDelays:
+		c.checkSetDelays(a, n)
+	case *format.PatchPod:
+		c.checkPatchPod(a, n)
+	case *format.Debug:
+		c.checkDebug(a, n)
+	case *format.Resize:
+		c.checkResize(a, n)
+	case *format.SetManifest:
+		c.checkSetManifest(a, n)
+	case *format.RemoveManifest:
+		c.checkRemoveManifest(a, n)
+	case *format.Evict:
+		c.checkEvict(a, n)
+	case *format.RestartKubelet:
+		c.checkRestartKubelet(a, n)
+	case *format.RebootNode:
+		c.checkRebootNode(a, n)
+	case *format.ShutdownNode:
+		c.checkShutdownNode(a, n)
+	case *format.APIDown:
+		c.checkAPIDown(a, n)
+	case *format.RuntimeDown:
+		c.checkRuntimeDown(a, n)
+	case *format.RegistryDown:
+		c.checkRegistryDown(a, n)
+	case *format.StepClock:
+		c.checkStepClock(a, n)
+	}
+}
+
+func (c *checker) checkStepTime(s *format.Step, n *strict.Node) {
+	at, since, after := n.Field("at"), n.Field("since"), n.Field("after")
+	switch {
+	case s.At == nil && s.Since == nil:
+		n.Errorf("has no time: write at, or since and after")
+	case s.At != nil && (s.Since != nil || s.After != nil):
+		n.Errorf("has two clocks: write either at, or since and after")
+	case s.At != nil:
+		checkAt(at, s.At, c.scenario.Spec.Duration)
+	default:
+		markUnread(&s.Since.Pod, since.Field("pod"))
+		c.checkPodName(s.Since.Pod, since.Field("pod"))
+		c.checkMoment(s.Since, s.Since.Pod, since)
+		if s.After != nil {
+			checkAt(after, s.After, c.scenario.Spec.Duration)
+		}
+	}
+}
+
+// checkTarget checks the name of the pods that an action applies to.
+func (c *checker) checkTarget(pod string, n *strict.Node) {
+	c.checkPodName(pod, n.Field("pod"))
+	if count := c.scenario.PodCount(""); !n.Field("pod").Written() && count > 1 {
+		n.Errorf("there are %d pods: name the ones you mean with pod", count)
+	}
+}
+
+// isReason matches reasons that the API accepts for conditions. Reasons of containers have the same form.
+var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
+
+func (c *checker) checkDelete(d *format.Delete, n *strict.Node) {
+	c.checkTarget(d.Pod, n)
+	longest := int64(value.MaxDuration.Seconds())
+	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
+		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d, not %d", longest, *g)
+	}
+}
+
+func (c *checker) checkKill(k *format.Kill, n *strict.Node) {
+	c.checkTarget(k.Pod, n)
+	if n.Bad() || n.Field("pod").Bad() {
+		return
+	}
+	c.checkContainerName(k.Pod, k.Container, n.Field("container"))
+	if k.Container == "" && slices.ContainsFunc(c.matching(k.Pod), (*workload).hasSeveralContainers) {
+		n.Errorf("there are several containers: name the one you mean with container")
+	}
+	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {
+		reason.Errorf("%s is not a valid reason: write one such as OOMKilled", strict.Quote(k.Reason))
+	}
+	signal := n.Field("signal")
+	switch {
+	case signal.Written() && !k.IsSigterm() && k.Signal != "SIGKILL":
+		signal.Errorf("%s is not a signal of this step: write SIGTERM or SIGKILL", strict.Quote(k.Signal))
+	case k.IsSigterm() && (n.Field("reason").Written() || k.Remove):
+		signal.Errorf("SIGTERM has no reason and removes nothing: the program decides how the container ends")
+	}
+}
+
+func (c *checker) checkEvict(e *format.Evict, n *strict.Node) { c.checkTarget(e.Pod, n) }
+
+func (c *checker) checkSetDelays(s *format.SetDelays, n *strict.Node) {
+	checkDelays(n.Field("delays"), s.Delays)
+	checkFor(s.For, n.Field("for"))
+	if s.Delays == nil && !n.Field("delays").Bad() {
+		n.Field("delays").Errorf("is required: list the delays to change")
+	}
+}
+
+func (c *checker) checkAPIDown(a *format.APIDown, n *strict.Node) {
+	checkFor(a.For, n.Field("for"))
+}
+
+func (c *checker) checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
+	checkFor(r.For, n.Field("for"))
+	condition := n.Field("condition")
+	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady && r.Condition != fakeruntime.NetworkReady {
+		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition), fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
+	}
+}
+
+func (c *checker) checkRegistryDown(r *format.RegistryDown, n *strict.Node) {
+	checkFor(r.For, n.Field("for"))
+}
+
+func (c *checker) checkRestartKubelet(r *format.RestartKubelet, n *strict.Node) {
+	checkFor(r.Downtime, n.Field("downtime"))
+}
+
+func (c *checker) checkRebootNode(r *format.RebootNode, n *strict.Node) {
+	checkFor(r.Downtime, n.Field("downtime"))
+}
+
+// checkShutdownNode reports a shutdown that the kubelet would ignore.
+func (c *checker) checkShutdownNode(_ *format.ShutdownNode, n *strict.Node) {
+	config := c.scenario.Spec.Kubelet.Config.Compile()
+	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
+		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see rebootNode)")
+	}
+}
+
+// maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall clock near the
+// year 2000, in which runs begin.
+const maxClockSteps = 365 * 24 * time.Hour
+
+func (c *checker) checkStepClock(s *format.StepClock, n *strict.Node) {
+	by := n.Field("by")
+	if s.By == 0 && !n.Bad() && !by.Bad() {
+		by.Errorf("is required: how far the wall clock jumps, as in by: -1m")
+		return
+	}
+	before := c.clockSteps
+	if c.clockSteps += s.By.Time().Abs(); before <= maxClockSteps && c.clockSteps > maxClockSteps {
+		by.Errorf("the wall clock jumps by more than 365 days in total")
+	}
+}
