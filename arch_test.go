@@ -20,7 +20,7 @@ const module = "probesim.dev"
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
-	{"sim/virtual", "internal/printable", "internal/githubrunner"},
+	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
