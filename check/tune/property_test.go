@@ -24,7 +24,7 @@ import (
 
 // Each run draws the same requirements, unless the flags say otherwise.
 var _ = flag.Set("rapid.seed", "1")
-var _ = flag.Set("rapid.checks", fmt.Sprint(long.Sample(20, 2000)))
+var _ = flag.Set("rapid.checks", fmt.Sprint(long.Sample(100, 2000)))
 
 // Settings that tune returns meet the requirements by a check, and none of their neighbors towards the old setting does. No change of one or two fields to
 // small values meets the requirements and is smaller, or exists if tune finds none.
