@@ -26,12 +26,7 @@ type compareOptions struct {
 
 var compareOutputs = []string{"table", "json", "markdown", "html"}
 
-func newCompare() *cobra.Command {
-	var o compareOptions
-	cmd := &cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Compare the probe settings of two manifests",
-		Long: `Compare the probe settings of two manifests: check both, and print what got
+const compareLong = `Compare the probe settings of two manifests: check both, and print what got
 better and what got worse. BEFORE and AFTER are files or directories; one of
 them can be - for stdin. With --before-ref, there is only AFTER, a file, and
 BEFORE is the same file at a ref of its git repository.
@@ -64,8 +59,9 @@ Exit codes:
   1    AFTER does not meet a requirement, or something is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated
   3    a limit was exceeded, or probesim itself failed
-  130  interrupted`,
-		Example: `  # Compare two manifests
+  130  interrupted`
+
+const compareExample = `  # Compare two manifests
   probesim compare old.yaml new.yaml
 
   # Compare a manifest with its version on the branch main
@@ -78,7 +74,15 @@ Exit codes:
   helm template my-chart | probesim compare running.yaml -
 
   # Compare 100 runs of a scenario with each manifest, too
-  probesim compare old.yaml new.yaml -f scenario.yaml --seed 1..100`,
+  probesim compare old.yaml new.yaml -f scenario.yaml --seed 1..100`
+
+func newCompare() *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:     "compare BEFORE AFTER",
+		Short:   "Compare the probe settings of two manifests",
+		Long:    compareLong,
+		Example: compareExample,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case slices.Contains(args, ""):
