@@ -2,7 +2,7 @@ package bounds
 
 import "time"
 
-// Before v1.35, and in later versions without ChangeContainerStatusOnKubeletRestart, the kubelet can carry over that a container has started
+// From v1.35 on, where ChangeContainerStatusOnKubeletRestart is off, the kubelet can carry over that a container has started
 // (isContainerStarted in pkg/kubelet/prober/prober_manager.go at v1.37.0). The liveness probe then runs although the next instance has not started.
 
 // carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and

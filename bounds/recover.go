@@ -48,8 +48,10 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 	if c.startup == nil || carries && atOnce && start == 0 {
 		return c.succeedsAgain(up, shown, start > 0)
 	}
+	// The first tick of the startup probe that sees the instance corrects this, and need not count.
+	carries = carries && start <= shown.Greatest+c.startup.period+n.longestWait()
 	started := c.startedAgain(up, afterTick)
-	if carries { // the first tick that sees the instance corrects this, and need not count
+	if carries {
 		started.Greatest += c.startup.period
 	}
 	ready := c.succeedsAgain(started, started, false)

@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"scenarios/draft", "scenarios/verdict", "bounds"},
 	{"scenarios/whatif"},
 	{"check"},
-	{"check/render"},
+	{"check/render", "check/witness"},
 	{"check/html", "check/compare", "check/tune", "incident"},
 	{"check/compare/html", "check/tune/html", "incident/reconstruct"},
 	{"probetest"},
