@@ -12,8 +12,6 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
-	"probesim.dev/node"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -103,61 +101,4 @@ func TestErrors(t *testing.T) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
-}
-
-// TestRestarts compares the starts of a container that never comes up with those of a run on the middle node. They differ once the phase of the syncs decides how
-// long the container waits for its back-off.
-func TestRestarts(t *testing.T) {
-	typical, _ := fakeruntime.DelaySet("typical")
-	for _, version := range []string{"v1.33.13", "v1.34.4", "v1.37.0", "v1.38-preview"} {
-		for _, startup := range []*v1.Probe{nil, probe(5, 12), probe(10, 1), probe(60, 20)} {
-			p, _ := profile.Named(version)
-			pod := web()
-			pod.Spec.Containers[0].StartupProbe = startup
-			admitted, err := check.Admit(pod, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := admitted.Bounds("app", typical)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, want := c.Restarts(30*time.Minute), startsOf(t, admitted, typical, 30*time.Minute)
-			for i := range min(len(got), len(want), 8) {
-				if (got[i] - want[i]).Abs() > time.Second+want[i]/20 {
-					t.Errorf("%s, startup probe %v: the starts are %v, want %v", version, startup != nil, got[:min(9, len(got))], want[:min(9, len(want))])
-					break
-				}
-			}
-			if len(got) < len(want)-1 || len(got) > len(want)+1 {
-				t.Errorf("%s, startup probe %v: %d starts, want %d", version, startup != nil, len(got), len(want))
-			}
-		}
-	}
-}
-
-// startsOf returns the starts of the container in a run in which it refuses all probes.
-func startsOf(t *testing.T, a *check.Admitted, delays fakeruntime.Delays, within time.Duration) (starts []time.Duration) {
-	age := time.Minute + 1337*time.Millisecond
-	n := node.New(node.Options{Profile: a.Profile, Uptime: &age, Delays: delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
-	defer n.Close()
-	var first virtual.Time
-	n.Observe(func(r *trace.Record) {
-		if r.Kind != trace.ContainerStarted {
-			return
-		}
-		if r.Instance == 0 {
-			first = r.T
-		}
-		starts = append(starts, r.T.Sub(first))
-	})
-	down := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
-	rules := []fakeruntime.Rule{{Startup: down, Liveness: down, Readiness: down}, {Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{}}}
-	n.At(0, func() {
-		n.AddAdmitted(a.Pod, fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{Rules: rules}}}})
-	})
-	if err := n.RunUntil(virtual.At(within)); err != nil {
-		t.Fatal(err)
-	}
-	return starts
 }

@@ -61,6 +61,43 @@ func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration,
 	_ = n.RunUntil(virtual.At(until)) // nothing interrupts it
 }
 
+// restartsWithin is the time in which restarts of a container that never comes up are listed.
+const restartsWithin = time.Hour
+
+// restarts returns when the instances of the container start, after its first start, if its program refuses all probes. The exit code after a stop is one
+// with which the container restarts.
+func (s *simulation) restarts() []time.Duration {
+	spec := s.spec()
+	refuses := func(p trace.Probe) *fakeruntime.Series {
+		probe := prober.ProbeOf(spec, p)
+		if probe == nil {
+			return nil
+		}
+		answer := fakeruntime.Answer{Word: fakeruntime.Refuses}
+		if probe.Exec != nil {
+			answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
+		}
+		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+	}
+	ends := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{}}
+	if !podutil.ContainerShouldRestart(spec, &s.Pod.Spec, 0) {
+		ends.Exit.Code = 1
+	}
+	down := fakeruntime.Rule{Startup: refuses(trace.Startup), Liveness: refuses(trace.Liveness), Readiness: refuses(trace.Readiness)}
+	var first virtual.Time
+	var starts []time.Duration
+	s.run([]fakeruntime.Rule{down, ends}, restartsWithin, 0, func(r *trace.Record) bool {
+		if r.Kind == trace.ContainerStarted && r.Container == s.container {
+			if r.Instance == 0 {
+				first = r.T
+			}
+			starts = append(starts, r.T.Sub(first))
+		}
+		return false
+	})
+	return starts
+}
+
 // neverSucceeds returns a record of each probe that runs and never succeeds, although the program is healthy. It is nil if the settings show that all can.
 func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 	spec, open := s.spec(), false

@@ -52,7 +52,7 @@ func (r *result) measure(s *subject) {
 	}
 	r.deleted = s.deleted()
 	if len(s.StartCases()) > 2 { // it restarts
-		r.restarts = s.Restarts(restartsWithin)
+		r.restarts = s.simulation.restarts()
 	}
 	r.findings = append(r.findings, find(s, r)...)
 }
@@ -69,9 +69,6 @@ func (s *subject) drop(probes []trace.Probe) {
 	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 	s.Admitted = &admitted
 }
-
-// restartsWithin is the time in which restarts of a container that never comes up are listed.
-const restartsWithin = time.Hour
 
 // longestStart is the longest known start of the programs, or 0.
 func (o *Options) longestStart() time.Duration {
