@@ -1,6 +1,7 @@
 package program
 
 import (
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 
 	"probesim.dev/internal/value"
 )
+
+// Each run draws the same examples, unless -rapid.seed is set.
+var _ = flag.Set("rapid.seed", "1")
 
 func TestSleepOf(t *testing.T) {
 	for _, test := range []struct {
