@@ -1,9 +1,8 @@
 // Package check answers whether the probe settings of manifests are enough: how long a start may take, which stalls a container
 // survives, how long the kubelet needs to act on a failure, and what is wrong with the settings.
 //
-// Most figures are those of simulated runs. Others follow from the rules of the kubelet, because too many times decide them for a search,
-// and a run comes close to each. A limit has two values. What stays below Always goes well on
-// every node and in every phase; what exceeds Never always fails; in between, the outcome depends on timing. See package bounds.
+// Package bounds computes the figures from the rules of the kubelet, without a run. A limit has two values. What stays below Always goes well on
+// every node and in every phase; what exceeds Never always fails; in between, the outcome depends on timing. docs/limits.md derives the formulas.
 //
 // A Checker splits its work into tasks, which can run in parallel:
 //

@@ -1,4 +1,4 @@
-// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and writes what they show in order. It is
+// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and writes their reports in order. It is
 // the engine of the commands run, diff, why and others.
 package runner
 

@@ -1,5 +1,5 @@
 // Package preview138 has the probe managers of two feature gates that Kubernetes 1.38 may have: ContainerScopedProbes and
-// MutableContainerProbes. Their rules come from pull requests and were never compared with a kubelet. Each file names its source.
+// MutableContainerProbes. Their rules come from pull requests and have not been compared with a kubelet. Each file names its source.
 //
 // With ContainerScopedProbes, a worker belongs to one instance of a container. With MutableContainerProbes, the probes of a running pod can
 // change. With both, the workers of instances take up the changes.

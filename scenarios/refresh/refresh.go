@@ -1,4 +1,4 @@
-// Package refresh updates the observed expectations in scenario files with the values that runs showed. It changes no
+// Package refresh updates the observed expectations in scenario files with the values of runs. It changes no
 // other byte of a file.
 package refresh
 

@@ -1,4 +1,4 @@
-// Package simulate runs scenarios on the simulated node, checks their expectations, and returns what to report.
+// Package simulate runs scenarios on the simulated node, checks their expectations, and returns the results to report.
 package simulate
 
 import (

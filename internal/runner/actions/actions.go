@@ -1,4 +1,4 @@
-// Package actions writes what GitHub Actions reads: annotations, and the summary of a job.
+// Package actions writes for GitHub Actions: annotations, and the summary of a job.
 package actions
 
 import (

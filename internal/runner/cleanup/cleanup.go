@@ -1,4 +1,4 @@
-// Package cleanup holds what a process does before it ends early.
+// Package cleanup holds the work that a process does before it ends early.
 package cleanup
 
 import (
