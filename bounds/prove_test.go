@@ -52,7 +52,7 @@ func TestNoRunPassesAnEnd(t *testing.T) {
 func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	d := distances{}
 	rapid.Check(t, func(r *rapid.T) {
-		f := witness.Recovered(rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Second, 20 * time.Second}).Draw(r, "start"))
+		f := recovered(rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Second, 20 * time.Second}).Draw(r, "start"))
 		s := sort{usual: true, typical: true}.drawSubject(r, f.Needs)
 		p := &prover{f: &f, s: s, want: f.Range(s.Bounds), seed: int64(rapid.Uint32().Draw(r, "seed")), over: 1200 * time.Millisecond}
 		if bad := p.run(*samples / 4); bad != "" {
@@ -94,8 +94,12 @@ func (p *prover) run(samples int) string {
 		if e := &p.ends[i%2]; i > int64(samples)/2 && e.phases != nil {
 			phases = e.phases.Near(p.seed + i)
 		}
-		c, m, ok := p.f.Draw(p.s, phases)
+		c, ok := p.f.Draw(p.s, phases)
 		if !ok {
+			continue
+		}
+		m, err := p.f.Measure(p.s, &c)
+		if err != nil {
 			continue
 		}
 		p.runs++

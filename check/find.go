@@ -260,7 +260,7 @@ const readyIsSlow = 15 * time.Second
 func slowReady(s *subject, r *result) []finding {
 	var atOnce *Value
 	for i, v := range r.rows[Ready] {
-		if v.Case == upAtOnce {
+		if v.Case == UpAtOnce {
 			atOnce = &r.rows[Ready][i]
 		}
 	}

@@ -189,14 +189,11 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue
 		}
-		before, after, olderIsWorse := a.Greatest, b.Greatest, a.Greatest > b.Greatest
-		if row.limit {
-			before, after, olderIsWorse = a.Least, b.Least, a.Least < b.Least
-		}
+		before, after := row.id.End(a), row.id.End(b)
 		if differ(before, after) {
 			if version == "" {
 				version, f.witness = newest.version, c.rowName(row.id)
-				if olderIsWorse {
+				if (before < after) == row.limit {
 					version = oldest.version
 				}
 			}

@@ -13,7 +13,7 @@ import (
 
 // formula says how the value of a row that decides comes about, with its numbers: Always of a limit, or Worst of a time. docs/limits.md derives the formulas.
 func formula(b *bounds.Container, id RowID, all bounds.Range) string {
-	if id.IsLimit() && all.Least == bounds.Never || !id.IsLimit() && all.Greatest == bounds.Never {
+	if id.End(all) == bounds.Never {
 		return ""
 	}
 	switch id {

@@ -102,7 +102,7 @@ func (c *Checker) container(found *container) Container {
 // formula says how the value of a row that decides comes about, in the version that has it.
 func (c *container) formula(id RowID, all bounds.Range) string {
 	for _, r := range slices.Backward(c.results) {
-		if own := r.all(id); r.err == nil && (id.IsLimit() && own.Least == all.Least || !id.IsLimit() && own.Greatest == all.Greatest) && len(r.rows[id]) > 0 {
+		if own := r.all(id); r.err == nil && id.End(own) == id.End(all) && len(r.rows[id]) > 0 {
 			return formula(r.bounds, id, own)
 		}
 	}
@@ -166,20 +166,16 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 		if len(values) == 0 {
 			continue
 		}
-		worst := q.worst(values)
-		margin, ok := q.meets(worst)
+		margin, worst := q.Margin(values)
 		if decides != nil && margin >= least {
 			continue
 		}
 		decides, least = found, margin
-		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, found.spec.Name, worst.Case, worst.Kubernetes, nil
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = margin >= 0, found.spec.Name, worst.Case, worst.Kubernetes, nil
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
-		v.Value = new(Seconds(worst.Greatest))
-		if q.Row.IsLimit() {
-			v.Value = new(Seconds(worst.Least))
-		}
+		v.Value = new(Seconds(q.Row.End(worst.Range)))
 	}
 	for _, p := range q.Row.Probes() {
 		if prober.ProbeOf(decides.spec, p) != nil {

@@ -48,7 +48,7 @@ func (c *Checker) Target(name string) (*Target, error) {
 				if name != full && name != of.spec.Name+"/"+string(r.id) || r.id == Recover || len(values) == 0 {
 					continue
 				}
-				t, err := c.target(of, r, Requirement{Row: r.id}.worst(values).Kubernetes)
+				t, err := c.target(of, r, r.id.Worst(values).Kubernetes)
 				if err != nil {
 					return nil, err
 				}
