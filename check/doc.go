@@ -1,16 +1,13 @@
 // Package check answers whether the probe settings of manifests are enough: how long a start may take, which stalls a container
 // survives, how long the kubelet needs to act on a failure, and what is wrong with the settings.
 //
-// Most figures are those of simulated runs. Others follow from the rules of the kubelet, because too many times decide them for a search,
-// and a run comes close to each. A limit has two values. What stays below Always goes well on
+// The figures are computed from the rules of the kubelet (package bounds). Two short runs show what arithmetic does not: whether a probe can run at all, and what
+// happens after the deletion of the pod. A limit has two values. What stays below Always goes well on
 // every node and in every phase; what exceeds Never always fails; in between, the outcome depends on timing. See package bounds.
 //
-// A Checker splits its work into tasks, which can run in parallel:
+// A Checker splits its work into tasks, which can run in parallel. Report does those that are left:
 //
 //	c, err := check.New([]check.File{{Name: "web.yaml", Data: data}}, check.Options{})
 //	...
-//	for i := range c.Tasks() {
-//		if err := c.Do(ctx, i); err != nil { ... }
-//	}
 //	report := c.Report()
 package check

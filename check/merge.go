@@ -15,8 +15,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// Report returns the report. Call it when all tasks are done.
+// Report returns the report. It does the tasks that are left.
 func (c *Checker) Report() *Report {
+	c.finish()
 	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
 	if s := c.options.Start; s != nil {
 		r.Start = &Span{Seconds(s.Min), Seconds(s.Max)}
@@ -199,8 +200,8 @@ func (id RowID) unverifiable(w *workload) string {
 		}
 		has = true
 		for _, r := range c.results {
-			if f := r.brokenFor(id, c.spec); f != nil {
-				return fmt.Sprintf("the %sProbe of container %s can never run: %s", f.broken, c.spec.Name, f.because)
+			if p, because := r.brokenFor(id); because != "" {
+				return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
 			}
 			if r.err != nil {
 				return fmt.Sprintf("container %s was not checked", c.spec.Name)
