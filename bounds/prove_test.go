@@ -27,7 +27,7 @@ const rounding = time.Microsecond
 // No run of a drawn container passes an end of a figure. Half of the runs are drawn evenly, the others close to those that come closest. The test logs how far
 // the ends are from the closest runs, which are not as close as those of a longer search.
 func TestNoRunPassesAnEnd(t *testing.T) {
-	figures := witness.All()
+	figures := allFigures()
 	if *only != "" {
 		figures = slices.DeleteFunc(figures, func(f witness.Figure) bool { return f.Name != *only })
 	}
@@ -67,6 +67,20 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 			t.Logf("%d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
 		}
 	}
+}
+
+// allFigures returns the figures of all rows in all cases, and those that no row has.
+func allFigures() []witness.Figure {
+	var list []witness.Figure
+	for _, c := range []bounds.StartCase{
+		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash, bounds.AfterCrashWhileStarting,
+	} {
+		list = append(list, witness.Start(c))
+	}
+	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Refuse} {
+		list = append(list, witness.Survives(m), witness.StaysReady(m), witness.Stopped(m), witness.Unready(m))
+	}
+	return append(list, witness.Ready(true, false), witness.Ready(true, true), witness.Ready(false, false), witness.Ready(false, true))
 }
 
 // prover draws runs of one container.
@@ -138,7 +152,7 @@ func (d distances) add(p *prover, t *testing.T) {
 }
 
 func (d distances) log(t *testing.T) {
-	for _, f := range witness.All() {
+	for _, f := range allFigures() {
 		for i, which := range []string{"least", "greatest"} {
 			if all := d[f.Name][i]; len(all) > 0 {
 				slices.Sort(all)

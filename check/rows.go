@@ -147,17 +147,6 @@ func Rows() []RowID {
 	return list
 }
 
-// CompareRows orders rows as a report does.
-func CompareRows(a, b RowID) int {
-	at := func(id RowID) int {
-		if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
-			return i
-		}
-		return len(rows)
-	}
-	return at(a) - at(b)
-}
-
 func rowOf(id RowID) row {
 	if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
 		return rows[i]

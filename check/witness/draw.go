@@ -10,7 +10,6 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/trace"
 )
 
 // drawNode draws the latencies and the phases of a node.
@@ -135,12 +134,4 @@ func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
 // UpAt returns the case of a program that comes up at a virtual time.
 func (s *Subject) UpAt(t time.Duration) Case {
 	return Case{Event: t, Rules: []format.RuleText{s.answers(format.RuleText{At: "0s", For: t.String()}, bounds.Refuse)}}
-}
-
-// waits is the probe whose first success after the start of the container counts.
-func (s *Subject) waits() trace.Probe {
-	if s.Bounds.Probe(trace.Startup) != nil {
-		return trace.Startup
-	}
-	return trace.Readiness
 }

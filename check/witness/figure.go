@@ -3,7 +3,6 @@ package witness
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
@@ -56,20 +55,6 @@ func figureOf(row check.RowID, which string) *Figure {
 		return new(Ready(strings.HasPrefix(which, check.UpAtOnce), strings.HasSuffix(which, check.OnYoungKubelet)))
 	}
 	return nil
-}
-
-// All returns all figures.
-func All() []Figure {
-	var list []Figure
-	for _, c := range []bounds.StartCase{
-		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash, bounds.AfterCrashWhileStarting,
-	} {
-		list = append(list, Start(c))
-	}
-	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Refuse} {
-		list = append(list, Survives(m), StaysReady(m), Stopped(m), Unready(m))
-	}
-	return append(list, Ready(true, false), Ready(true, true), Ready(false, false), Ready(false, true))
 }
 
 // Start is how long a start may take.
@@ -139,20 +124,11 @@ func Ready(atOnce, young bool) Figure {
 	}
 }
 
-// expectation returns the expectation that a misfortune of a case, which ends after a while, has the outcome or not.
-func (o *outcome) expectation(s *Subject, c *Case, happens bool) string {
-	window := map[bool]string{true: "within", false: "never"}[happens]
-	return fmt.Sprintf("%s: %v.., %s", window, c.Event, o.of(s, c))
-}
-
-// at returns the expectation that the outcome first happens at a time.
-func (o *outcome) at(s *Subject, c *Case, t time.Duration) string {
-	return fmt.Sprintf("first: %v..%v, %s", t-margin, t+margin, o.of(s, c))
-}
-
-func (o *outcome) of(s *Subject, c *Case) string {
+// expectation returns the expectation that the outcome of a case happens in a window, or not.
+func (o *outcome) expectation(s *Subject, c *Case, window string) string {
+	instance := ""
 	if o.matches == stopped.matches {
-		return fmt.Sprintf("container: %s, instance: %d, %s", s.Container, c.Instance, o.matches)
+		instance = fmt.Sprintf("instance: %d, ", c.Instance)
 	}
-	return fmt.Sprintf("container: %s, %s", s.Container, o.matches)
+	return fmt.Sprintf("%s, container: %s, %s%s", window, s.Container, instance, o.matches)
 }

@@ -33,32 +33,29 @@ const margin = 100 * time.Microsecond
 func (f *Figure) files(s *Subject, name string, c *Case, m Measured) ([]File, error) {
 	duration := (m.Outcome + 2*time.Minute).Truncate(time.Second)
 	if !f.limit {
-		w, err := s.file(File{Name: name, Outcome: fmt.Sprintf("%s after %v", f.outcome.says, m.Value)}, c, duration, f.outcome.at(s, c, m.Outcome))
+		window := fmt.Sprintf("first: %v..%v", m.Outcome-margin, m.Outcome+margin)
+		w, err := s.file(File{Name: name, Outcome: fmt.Sprintf("%s after %v", f.outcome.says, m.Value)}, c, duration, f.outcome.expectation(s, c, window))
 		return []File{w}, err
 	}
 	var list []File
-	add := func(suffix, says string, length time.Duration, happens bool) error {
-		if length <= 0 {
-			return nil
+	for _, side := range []struct {
+		suffix, says, window string
+		length               time.Duration
+	}{{"-below", "does not happen", "never", m.Value - margin}, {"-above", "happens", "within", m.Value + margin}} {
+		if side.length <= 0 {
+			continue
 		}
-		w := File{Name: name + suffix, Outcome: fmt.Sprintf("after %v this %s: %s", length, says, f.outcome.says)}
-		w, err := s.file(w, c.lasting(length), duration, f.outcome.expectation(s, c, happens))
+		ends := *c
+		ends.Rules = slices.Clone(c.Rules)
+		ends.Rules[len(c.Rules)-1].For = side.length.String()
+		w := File{Name: name + side.suffix, Outcome: fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.outcome.says)}
+		w, err := s.file(w, &ends, duration, f.outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event)))
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, w)
-		return err
 	}
-	if err := add("-below", "does not happen", m.Value-margin, false); err != nil {
-		return nil, err
-	}
-	err := add("-above", "happens", m.Value+margin, true)
-	return list, err
-}
-
-// lasting returns the case with a misfortune that ends.
-func (c *Case) lasting(length time.Duration) *Case {
-	next := *c
-	next.Rules = slices.Clone(c.Rules)
-	next.Rules[len(c.Rules)-1].For = length.String()
-	return &next
+	return list, nil
 }
 
 // file writes a case as a scenario file.

@@ -194,8 +194,12 @@ func (s *Subject) untilReady(c *Case) (Measured, error) {
 	if err != nil || !s.Ready(&h[len(h)-1]) {
 		return Measured{}, errNothing
 	}
+	waits := s.probes()[0] // the startup probe, if there is one
+	if waits == trace.Liveness {
+		waits = trace.Readiness
+	}
 	looks := history(h).first(func(r *trace.Record) bool {
-		return r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == s.waits()
+		return r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == waits
 	})
 	if c.Event > 0 && (looks == nil || looks.Result == trace.Success) {
 		return Measured{}, errNothing
