@@ -181,7 +181,10 @@ func (s *Subject) healthy(c *Case, o outcome, longer time.Duration) (history, in
 		}
 		return !ready || at > 0 && (longer == 0 || stopped || r.T > end)
 	})
-	if err != nil || at == 0 || !ready {
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case at == 0 || !ready:
 		return nil, 0, errNothing
 	}
 	return h, int(at - 1), nil
@@ -191,7 +194,10 @@ func (s *Subject) healthy(c *Case, o outcome, longer time.Duration) (history, in
 // first run of the probe that waits for it.
 func (s *Subject) untilReady(c *Case) (Measured, error) {
 	h, err := s.Run(c, c.Event+s.startsWithin()+2*s.settles()+time.Hour, func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
-	if err != nil || !s.Ready(&h[len(h)-1]) {
+	switch {
+	case err != nil:
+		return Measured{}, err
+	case !s.Ready(&h[len(h)-1]):
 		return Measured{}, errNothing
 	}
 	waits := s.probes()[0] // the startup probe, if there is one

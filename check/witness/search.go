@@ -8,6 +8,7 @@ package witness
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -112,8 +113,11 @@ func (f *Figure) search(ctx context.Context, s *Subject, end time.Duration) ([]c
 			continue
 		}
 		m, err := f.Measure(s, &c)
-		if err != nil {
+		if errors.Is(err, errNothing) {
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		spent += m.Outcome
 		best = append(best, candidate{c, m, phases, (m.Value - end).Abs()})
