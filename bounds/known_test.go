@@ -127,7 +127,7 @@ func TestTwoResultsAtOneTick(t *testing.T) {
 	f := witness.Ready(false, false)
 	times := map[time.Duration]int{}
 	for seed := range int64(40) {
-		c := witness.UpAt(1001 * time.Millisecond)
+		c := s.UpAt(1001 * time.Millisecond)
 		c.Uptime, c.Delays, c.Seed = 3337*time.Millisecond, delays, seed
 		m, err := f.Measure(s, &c)
 		if err != nil {

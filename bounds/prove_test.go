@@ -27,7 +27,7 @@ const rounding = time.Microsecond
 // No run of a drawn container passes an end of a figure. Half of the runs are drawn evenly, the others close to those that come closest. The test logs how far
 // the ends are from the closest runs, which are not as close as those of a longer search.
 func TestNoRunPassesAnEnd(t *testing.T) {
-	figures := witness.All()
+	figures := allFigures()
 	if *only != "" {
 		figures = slices.DeleteFunc(figures, func(f witness.Figure) bool { return f.Name != *only })
 	}
@@ -52,7 +52,7 @@ func TestNoRunPassesAnEnd(t *testing.T) {
 func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	d := distances{}
 	rapid.Check(t, func(r *rapid.T) {
-		f := witness.Recovered(rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Second, 20 * time.Second}).Draw(r, "start"))
+		f := recovered(rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Second, 20 * time.Second}).Draw(r, "start"))
 		s := sort{usual: true, typical: true}.drawSubject(r, f.Needs)
 		p := &prover{f: &f, s: s, want: f.Range(s.Bounds), seed: int64(rapid.Uint32().Draw(r, "seed")), over: 1200 * time.Millisecond}
 		if bad := p.run(*samples / 4); bad != "" {
@@ -67,6 +67,20 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 			t.Logf("%d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
 		}
 	}
+}
+
+// allFigures returns the figures of all rows in all cases, and those that no row has.
+func allFigures() []witness.Figure {
+	var list []witness.Figure
+	for _, c := range []bounds.StartCase{
+		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash, bounds.AfterCrashWhileStarting,
+	} {
+		list = append(list, witness.Start(c))
+	}
+	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Refuse} {
+		list = append(list, witness.Survives(m), witness.StaysReady(m), witness.Stopped(m), witness.Unready(m))
+	}
+	return append(list, witness.Ready(true, false), witness.Ready(true, true), witness.Ready(false, false), witness.Ready(false, true))
 }
 
 // prover draws runs of one container.
@@ -94,8 +108,12 @@ func (p *prover) run(samples int) string {
 		if e := &p.ends[i%2]; i > int64(samples)/2 && e.phases != nil {
 			phases = e.phases.Near(p.seed + i)
 		}
-		c, m, ok := p.f.Draw(p.s, phases)
+		c, ok := p.f.Draw(p.s, phases)
 		if !ok {
+			continue
+		}
+		m, err := p.f.Measure(p.s, &c)
+		if err != nil {
 			continue
 		}
 		p.runs++
@@ -134,7 +152,7 @@ func (d distances) add(p *prover, t *testing.T) {
 }
 
 func (d distances) log(t *testing.T) {
-	for _, f := range witness.All() {
+	for _, f := range allFigures() {
 		for i, which := range []string{"least", "greatest"} {
 			if all := d[f.Name][i]; len(all) > 0 {
 				slices.Sort(all)

@@ -2,10 +2,8 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/bounds"
@@ -50,19 +48,3 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 func (a *Admitted) Bounds(container string, delays fakeruntime.Delays) (*bounds.Container, error) {
 	return bounds.Of(bounds.Settings{Pod: a.Pod, Programs: a.Programs, Container: container, Profile: a.Profile, Delays: delays})
 }
-
-// mayNotRun reports whether the settings of a probe leave open whether it can run: a named port can be unknown, and a request invalid.
-func mayNotRun(p *v1.Probe) bool {
-	switch {
-	case p == nil:
-		return false
-	case p.HTTPGet != nil:
-		return p.HTTPGet.Port.Type == intstr.String || p.HTTPGet.Host != "" || len(p.HTTPGet.HTTPHeaders) > 0 || !plainPath.MatchString(p.HTTPGet.Path)
-	case p.TCPSocket != nil:
-		return p.TCPSocket.Port.Type == intstr.String || p.TCPSocket.Host != ""
-	}
-	return p.Exec == nil && p.GRPC == nil
-}
-
-// plainPath matches paths that are valid in any URL.
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._~=?&+,-]*$`)

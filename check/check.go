@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,7 +73,7 @@ const (
 type Checker struct {
 	options   Options
 	workloads []*workload
-	tasks     []*task
+	results   []*result // one for each container and version
 }
 
 // workload is a workload with the results for its containers.
@@ -93,13 +92,6 @@ type container struct {
 	spec     *v1.Container
 	path     string // of the container in the pod
 	results  []*result
-}
-
-// task measures one container in one version.
-type task struct {
-	container *container
-	profile   profile.Profile
-	result    *result
 }
 
 // New returns a Checker for all containers with probes. The error lists all errors of the manifests. A workload that is valid but
@@ -165,9 +157,8 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 	add(w.Pod.Spec.Containers, "containers")
 	for _, found := range added.containers {
 		for _, p := range c.options.Profiles {
-			r := &result{version: p.Version}
-			found.results = append(found.results, r)
-			c.tasks = append(c.tasks, &task{found, p, r})
+			r := &result{Profile: p, container: found}
+			found.results, c.results = append(found.results, r), append(c.results, r)
 		}
 	}
 	return nil
@@ -177,30 +168,36 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 func (c *Checker) Workloads() int { return len(c.workloads) }
 
 // Tasks returns the number of tasks.
-func (c *Checker) Tasks() int { return len(c.tasks) }
+func (c *Checker) Tasks() int { return len(c.results) }
 
-// Do does a task. Tasks can run at the same time. The error is that of the context; other errors are part of the Report.
-func (c *Checker) Do(ctx context.Context, task int) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t := c.tasks[task]
-	s, err := c.subject(t.container, t.profile)
+// Do does a task. Different tasks can run at the same time. An error is part of the Report.
+func (c *Checker) Do(task int) {
+	r := c.results[task]
+	s, err := c.subject(r)
 	if err == nil {
-		t.result.measure(s)
+		r.measure(s)
 	}
-	t.result.err = err
-	return nil
+	r.err, r.done = err, true
 }
 
-// subject returns a container in a version.
-func (c *Checker) subject(of *container, p profile.Profile) (*subject, error) {
-	admitted, err := Admit(of.workload.Pod, p)
+// finish does the tasks that are left.
+func (c *Checker) finish() {
+	for i, r := range c.results {
+		if !r.done {
+			c.Do(i)
+		}
+	}
+}
+
+// subject returns the container of a result, in its version.
+func (c *Checker) subject(r *result) (*subject, error) {
+	admitted, err := Admit(r.container.workload.Pod, r.Profile)
 	if err != nil {
 		return nil, err
 	}
-	b, err := admitted.Bounds(of.spec.Name, c.options.Nodes)
-	return &subject{b, simulation{admitted, of.spec.Name, c.options.Nodes}, &c.options, of}, err
+	name := r.container.spec.Name
+	b, err := admitted.Bounds(name, c.options.Nodes)
+	return &subject{b, simulation{admitted, name, c.options.Nodes}, &c.options, r.container}, err
 }
 
 // rowName returns a row of the container as the flag --row of the command takes it. The name of the workload is part of it if its file has several.

@@ -18,43 +18,40 @@ import (
 // Broken says which probe of a container can never run, and why, if one of the rows has no meaning then. It returns an empty string otherwise.
 func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
-	failed := s.neverSucceeds()
-	for _, p := range trace.ProbeTypes {
-		needed := slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) })
-		if rec := failed[p]; rec != nil && needed {
-			return brokenMessage(p, s.brokenBy(p, rec))
+	for _, f := range findBroken(s.brokenProbes()) {
+		p := trace.Probe(strings.TrimSuffix(f.Field, "Probe"))
+		if slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
+			return f.Message
 		}
 	}
 	return ""
 }
 
-func brokenMessage(p trace.Probe, because string) string {
-	return fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])
-}
-
 // findBroken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request. The figures
 // are those without them.
-func (s *subject) findBroken() []finding {
-	var list []finding
-	failed := s.neverSucceeds()
+func findBroken(broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
-		if rec := failed[p]; rec != nil {
-			because := s.brokenBy(p, rec)
-			list = append(list, finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", broken: p, because: because,
-				Message: brokenMessage(p, because)})
+		if because := broken[p]; because != "" {
+			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
+				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
 		}
 	}
 	return list
 }
 
-// brokenBy says why a probe can never run.
-func (s *simulation) brokenBy(p trace.Probe, rec *trace.Record) string {
-	for _, port := range program.UnknownPorts(s.spec()) {
-		if slices.Contains(port.Keys, string(p)) {
-			return "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
+// brokenProbes returns the probes that can never run, and why.
+func (s *simulation) brokenProbes() map[trace.Probe]string {
+	broken := map[trace.Probe]string{}
+	for p, rec := range s.neverSucceeds() {
+		broken[p] = strings.TrimSuffix(rec.Message, ".")
+		for _, port := range program.UnknownPorts(s.spec()) {
+			if slices.Contains(port.Keys, string(p)) {
+				broken[p] = "the container has no port named " + strict.Quote(port.Name) + strict.DidYouMean(port.Name, port.Known).String()
+				break
+			}
 		}
 	}
-	return strings.TrimSuffix(rec.Message, ".")
+	return broken
 }
 
 // consequence says what a probe that can never run means.
@@ -65,7 +62,7 @@ var consequence = map[trace.Probe]string{
 }
 
 // startKilled compares the known length of starts with the limit.
-func startKilled(s *subject, r *result) []finding {
+func startKilled(s *subject, r *result) []Finding {
 	start := s.options.Start
 	if start == nil || len(r.rows[Start]) == 0 {
 		return nil
@@ -77,16 +74,16 @@ func startKilled(s *subject, r *result) []finding {
 	app := []string{s.app("start %s", interval(*start))}
 	switch {
 	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
-		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
-			Field: field, witness: s.container.rowName(Start)}}
+			Field: field, Witness: s.container.rowName(Start)}}
 	case limit.Least < start.Max && r.share != nil:
-		return []finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
 			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
-		return []finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
 	}
@@ -109,19 +106,19 @@ func wrongFormula(p *v1.Probe, limit bounds.Range) string {
 // startIsShort is the time in which many programs do not start.
 const startIsShort = 30 * time.Second
 
-func noStartupProbe(s *subject, r *result) []finding {
+func noStartupProbe(s *subject, r *result) []Finding {
 	limit := r.all(Start)
 	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
 		return nil
 	}
-	return []finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
+	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
 		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
 // greater problem than a short start.
-func shortRestart(s *subject, r *result) []finding {
+func shortRestart(s *subject, r *result) []Finding {
 	first := r.all(Start)
 	for _, v := range r.rows[Restart] {
 		if !muchShorter(v.Least, first.Least) {
@@ -137,10 +134,10 @@ func shortRestart(s *subject, r *result) []finding {
 		case which == bounds.AfterLivenessKill && s.KilledAtTickOnly(): // seldom on a real node
 			severity, when = Note, " if the liveness probe runs before everything else at its tick"
 		}
-		return []finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
+		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s%s, and the first one always has %s.",
 			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
-			Field: string(s.killer()) + "Probe", witness: s.container.rowName(Restart)}}
+			Field: string(s.killer()) + "Probe", Witness: s.container.rowName(Restart)}}
 	}
 	return nil
 }
@@ -151,7 +148,7 @@ func muchShorter(limit, than time.Duration) bool {
 }
 
 // noTimeToRecover finds containers that are stopped as soon as they leave their Service.
-func noTimeToRecover(s *subject, r *result) []finding {
+func noTimeToRecover(s *subject, r *result) []Finding {
 	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 	if liveness == nil || readiness == nil {
 		return nil
@@ -164,19 +161,19 @@ func noTimeToRecover(s *subject, r *result) []finding {
 	if begins > unready.Greatest-tenth { // hardly ever
 		return nil
 	}
-	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
+	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
 		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
 // endpoints: a program that is down answers neither.
-func stoppedFirst(s *subject) []finding {
+func stoppedFirst(s *subject) []Finding {
 	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 	if liveness.Exec != nil || readiness.Exec != nil || liveness.PeriodSeconds*liveness.FailureThreshold > readiness.PeriodSeconds*(readiness.FailureThreshold-1) {
 		return nil
 	}
-	return []finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
+	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"While the program is down, the liveness probe stops the container, after %s at the latest, before the readiness probe removes it from its Service: it needs %d failures, %ds apart. Give the liveness probe more time than the readiness probe.",
 		FormatUp(Seconds(s.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
 }
@@ -193,17 +190,17 @@ func (s *subject) warm() time.Duration {
 }
 
 // tcpLiveness finds liveness probes that a program passes while it hangs.
-func tcpLiveness(s *subject, r *result) []finding {
+func tcpLiveness(s *subject, r *result) []Finding {
 	liveness := s.Probe(trace.Liveness)
 	if liveness == nil || liveness.TCPSocket == nil || r.all(Stall).Least != bounds.Never {
 		return nil
 	}
-	return []finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
+	return []Finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
 		Field: "livenessProbe.tcpSocket", App: []string{s.app("stall 10m at %s", value.Format(s.warm()))}}}
 }
 
-func execTimeout(s *subject, _ *result) []finding {
-	var list []finding
+func execTimeout(s *subject, _ *result) []Finding {
+	var list []Finding
 	for _, p := range trace.ProbeTypes {
 		probe := s.Probe(p)
 		if probe == nil || probe.Exec == nil || s.container.workload.Has(s.container.path+"."+string(p)+"Probe.timeoutSeconds") {
@@ -213,7 +210,7 @@ func execTimeout(s *subject, _ *result) []finding {
 		if p == trace.Readiness {
 			severity = Note
 		}
-		list = append(list, finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
+		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
 			p), Field: string(p) + "Probe", App: []string{s.app("%s ok in 1.5s at %s", s.asked(p), value.Format(s.warm()))}})
 	}
@@ -232,8 +229,8 @@ func (s *subject) asked(p trace.Probe) string {
 }
 
 // longTimeout finds probes that run less often while their program hangs: each run lasts until its timeout, and the next one follows.
-func longTimeout(s *subject, _ *result) []finding {
-	var list []finding
+func longTimeout(s *subject, _ *result) []Finding {
+	var list []Finding
 	for _, p := range trace.ProbeTypes {
 		probe := s.Probe(p)
 		if probe == nil || p != trace.Readiness && probe.FailureThreshold == 1 { // the first run that fails stops the container
@@ -247,7 +244,7 @@ func longTimeout(s *subject, _ *result) []finding {
 		if p == trace.Startup {
 			at = 0
 		}
-		list = append(list, finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
+		list = append(list, Finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
 			p, format(apart), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(at))}})
 	}
@@ -257,10 +254,10 @@ func longTimeout(s *subject, _ *result) []finding {
 // readyIsSlow is the time that a container may wait to become ready although it is up.
 const readyIsSlow = 15 * time.Second
 
-func slowReady(s *subject, r *result) []finding {
+func slowReady(s *subject, r *result) []Finding {
 	var atOnce *Value
 	for i, v := range r.rows[Ready] {
-		if v.Case == upAtOnce {
+		if v.Case == UpAtOnce {
 			atOnce = &r.rows[Ready][i]
 		}
 	}
@@ -268,7 +265,7 @@ func slowReady(s *subject, r *result) []finding {
 		return nil
 	}
 	field, advice := s.slowest(atOnce.Least)
-	return []finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
+	return []Finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
 		"A container that is up at once becomes ready only after %s to %s. %s",
 		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
 }
@@ -305,8 +302,8 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 
 // delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
 // pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
-func delayFromStart(s *subject, r *result) []finding {
-	var list []finding
+func delayFromStart(s *subject, r *result) []Finding {
+	var list []Finding
 	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
 		if s.Probe(trace.Startup) == nil || s.Probe(p) == nil || s.Probe(p).InitialDelaySeconds <= s.Probe(p).PeriodSeconds { // a shorter one matters little
 			continue
@@ -315,7 +312,7 @@ func delayFromStart(s *subject, r *result) []finding {
 		if start > r.all(Start).Greatest { // never comes up
 			continue
 		}
-		list = append(list, finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
+		list = append(list, Finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
 			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the delay of the %s probe is over already. The startup probe holds it back until then anyway.",
 			seconds(start), p), Field: string(p) + "Probe.initialDelaySeconds", App: []string{s.app("start %s", seconds(start))}})
 	}
@@ -328,20 +325,20 @@ const graceIsShort = 5 * time.Second
 // hookIsLong is the time from which a preStop hook is a reason for a short grace period.
 const hookIsLong = time.Second
 
-func shortGrace(s *subject, r *result) []finding {
+func shortGrace(s *subject, r *result) []Finding {
 	hook := s.container.spec.Lifecycle
 	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
 		return nil
 	}
-	return []finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
+	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
 		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet with ChangeContainerStatusOnKubeletRestart forgets the
 // results of their probes.
-func kubeletRestart(s *subject, r *result) []finding {
+func kubeletRestart(s *subject, r *result) []Finding {
 	readiness := s.Probe(trace.Readiness)
 	outage := s.UnreadyAtKubeletRestart()
 	if outage < time.Second { // too short to matter
@@ -351,9 +348,9 @@ func kubeletRestart(s *subject, r *result) []finding {
 	if readiness.SuccessThreshold > 1 {
 		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
 	}
-	return []finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
+	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the results of its probes%s.",
-		FormatUp(Seconds(outage)), r.version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(s.warm())}}}
+		FormatUp(Seconds(outage)), r.Version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(s.warm())}}}
 }
 
 // killer is the probe that stops a container which does not come up.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"probesim.dev/trace"
 )
 
 // Severity is the severity of a finding.
@@ -95,20 +93,6 @@ type Finding struct {
 	Start    string   `json:"start,omitempty"`
 }
 
-// finding is a Finding in one version, before its position is known.
-type finding struct {
-	ID       FindingID
-	Severity Severity
-	Message  string
-	Field    string      // of the container
-	broken   trace.Probe // that can never run, if this is the finding
-	because  string      // it can never run
-	App      []string
-	witness  string
-	versions []string
-	start    string
-}
-
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
 func (c *Checker) findings(found *container) []Finding {
 	var list []Finding
@@ -119,19 +103,17 @@ func (c *Checker) findings(found *container) []Finding {
 				if r != worst {
 					continue
 				}
-				f.Message = "Kubernetes " + r.version + ", " + f.Message
+				f.Message = "Kubernetes " + r.Version + ", " + f.Message
 			}
-			same := func(o Finding) bool {
-				return o.ID == f.ID && o.Field == strings.TrimSuffix(found.path+"."+f.Field, ".")
-			}
-			if !slices.ContainsFunc(list, same) {
-				list = append(list, found.place(f, r.version))
+			f = found.place(f, r.Version)
+			if !slices.ContainsFunc(list, func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field }) {
+				list = append(list, f)
 			}
 		}
 	}
 	if f, version, differ := found.versionsDiffer(); differ {
 		if c.options.Start != nil {
-			f.start = interval(*c.options.Start)
+			f.Start = interval(*c.options.Start)
 		}
 		list = append(list, found.place(f, version))
 	}
@@ -146,15 +128,9 @@ func (c *Checker) findings(found *container) []Finding {
 	return list
 }
 
-// find returns the findings for a container in one version, from its rows and its settings.
-func find(s *subject, r *result) []finding {
-	var list []finding
-	for _, look := range []func(*subject, *result) []finding{
-		startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
-	} {
-		list = append(list, look(s, r)...)
-	}
-	return list
+// finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
+var finders = []func(*subject, *result) []Finding{
+	startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
 }
 
 // leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.
@@ -168,19 +144,18 @@ func (c *container) leastShare() *result {
 	return worst
 }
 
-func (c *container) place(f finding, version string) Finding {
+// place returns a finding with its version and its position.
+func (c *container) place(f Finding, version string) Finding {
 	pos := c.at(f.Field)
-	return Finding{
-		ID: f.ID, Severity: f.Severity, Message: f.Message, Field: strings.TrimSuffix(c.path+"."+f.Field, "."),
-		File: c.workload.file, Line: pos.Line, Column: pos.Column, App: f.App, Witness: f.witness, Kubernetes: version,
-		Versions: f.versions, Start: f.start,
-	}
+	f.Field = strings.TrimSuffix(c.path+"."+f.Field, ".")
+	f.File, f.Line, f.Column, f.Kubernetes = c.workload.file, pos.Line, pos.Column, version
+	return f
 }
 
 // versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
-func (c *container) versionsDiffer() (f finding, version string, differs bool) {
+func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 	oldest, newest := c.results[0], c.results[len(c.results)-1]
-	if oldest.version == newest.version || oldest.err != nil || newest.err != nil {
+	if oldest.Version == newest.Version || oldest.err != nil || newest.err != nil {
 		return f, "", false
 	}
 	var differences []string
@@ -189,23 +164,20 @@ func (c *container) versionsDiffer() (f finding, version string, differs bool) {
 		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
 			continue
 		}
-		before, after, olderIsWorse := a.Greatest, b.Greatest, a.Greatest > b.Greatest
-		if row.limit {
-			before, after, olderIsWorse = a.Least, b.Least, a.Least < b.Least
-		}
+		before, after := row.id.End(a), row.id.End(b)
 		if differ(before, after) {
 			if version == "" {
-				version, f.witness = newest.version, c.rowName(row.id)
-				if olderIsWorse {
-					version = oldest.version
+				version, f.Witness = newest.Version, c.rowName(row.id)
+				if (before < after) == row.limit {
+					version = oldest.Version
 				}
 			}
 			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
-	f.ID, f.Severity, f.versions = VersionsDiffer, Note, []string{oldest.version, newest.version}
-	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.version, newest.version, strings.Join(differences, "; "))
-	return f, cmp.Or(version, oldest.version), len(differences) > 0
+	f.ID, f.Severity, f.Versions = VersionsDiffer, Note, []string{oldest.Version, newest.Version}
+	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.Version, newest.Version, strings.Join(differences, "; "))
+	return f, cmp.Or(version, oldest.Version), len(differences) > 0
 }
 
 // differ reports whether two values differ so much that it matters.

@@ -1,7 +1,6 @@
 package check_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,11 +24,6 @@ func report(t *testing.T, manifest string, o check.Options) *check.Report {
 	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, o)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for i := range c.Tasks() {
-		if err := c.Do(context.Background(), i); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return c.Report()
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +12,7 @@ import (
 
 // formula says how the value of a row that decides comes about, with its numbers: Always of a limit, or Worst of a time. docs/limits.md derives the formulas.
 func formula(b *bounds.Container, id RowID, all bounds.Range) string {
-	if id.IsLimit() && all.Least == bounds.Never || !id.IsLimit() && all.Greatest == bounds.Never {
+	if id.End(all) == bounds.Never {
 		return ""
 	}
 	switch id {
@@ -43,6 +42,7 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 	return fmt.Sprintf("%s: the failures of the liveness probe, the grace period, the next start and its probes", FormatTime(Seconds(all.Greatest)))
 }
 
+// killerOf returns the probe that stops a container which does not come up, if it has one.
 func killerOf(b *bounds.Container) *v1.Probe {
 	if p := b.Probe(trace.Startup); p != nil {
 		return p
@@ -58,21 +58,21 @@ type term struct {
 
 // periods are those from the first run that the threshold needs to the last one.
 func periods(p *v1.Probe) term {
-	period := time.Duration(p.PeriodSeconds) * time.Second
-	return term{fmt.Sprintf("(failureThreshold - 1) x periodSeconds = %d x %ds", p.FailureThreshold-1, p.PeriodSeconds), time.Duration(p.FailureThreshold-1) * period}
+	n := p.FailureThreshold - 1
+	return term{fmt.Sprintf("(failureThreshold - 1) x periodSeconds = %d x %ds", n, p.PeriodSeconds), time.Duration(n) * time.Duration(p.PeriodSeconds) * time.Second}
 }
 
 // periodsAfter are those from a moment just after a run.
 func periodsAfter(p *v1.Probe) term {
-	period := time.Duration(p.PeriodSeconds) * time.Second
-	return term{fmt.Sprintf("failureThreshold x periodSeconds = %d x %ds", p.FailureThreshold, p.PeriodSeconds), time.Duration(p.FailureThreshold) * period}
+	n := p.FailureThreshold
+	return term{fmt.Sprintf("failureThreshold x periodSeconds = %d x %ds", n, p.PeriodSeconds), time.Duration(n) * time.Duration(p.PeriodSeconds) * time.Second}
 }
 
 // sum writes a value as the sum of some periods and the rest. Runs that last longer than their period make the rest longer.
 func sum(value time.Duration, rest string, t term) string {
 	text := FormatDown(Seconds(value)) + " = " + t.text
 	if left := value - t.value; left.Abs() >= time.Millisecond && rest != "" {
-		text += strings.Replace(fmt.Sprintf(" + %s %s", FormatUp(Seconds(left.Abs())), rest), "+", map[bool]string{true: "-", false: "+"}[left < 0], 1)
+		text += fmt.Sprintf(" %s %s %s", map[bool]string{true: "-", false: "+"}[left < 0], FormatUp(Seconds(left.Abs())), rest)
 	}
 	return text
 }

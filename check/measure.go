@@ -1,26 +1,28 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/bounds"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
 
 // result is what is known of a container in one version.
 type result struct {
-	version     string
-	bounds      *bounds.Container // without the probes that can never run
+	profile.Profile
+	container   *container
+	done        bool
+	bounds      *bounds.Container      // without the probes that can never run
+	broken      map[trace.Probe]string // why a probe can never run
+	cannotStart bool                   // because of probes that can never run, no figure has a meaning
 	rows        map[RowID][]Value
 	deleted     Deletion
 	restarts    []time.Duration
 	share       *float64 // of the starts that succeed, if it is known how long a start takes
-	findings    []finding
-	cannotStart bool // because of probes that can never run, no figure has a meaning
+	findings    []Finding
 	err         error
 }
 
@@ -34,17 +36,21 @@ type subject struct {
 
 // measure computes all rows of a container.
 func (r *result) measure(s *subject) {
-	r.rows = map[RowID][]Value{}
-	r.findings = s.findBroken()
-	s.drop(r.broken())
+	r.broken, r.rows = s.brokenProbes(), map[RowID][]Value{}
+	r.findings = findBroken(r.broken)
+	s.drop(r.broken)
 	r.bounds = s.Container
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
-	if r.cannotStart = !left || slices.Contains(r.broken(), trace.Startup); r.cannotStart { // without a success of the startup probe, no other probe runs
+	if r.cannotStart = !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs
 		return
 	}
+	start := time.Duration(0)
+	if s.options.Start != nil {
+		start = s.options.Start.Max
+	}
 	for _, row := range rows {
-		if r.brokenFor(row.id, s.container.spec) == nil {
-			r.rows[row.id] = Values(s.Container, row.id, s.options.longestStart())
+		if _, because := r.brokenFor(row.id); because == "" {
+			r.rows[row.id] = Values(s.Container, row.id, start)
 		}
 	}
 	if start := s.options.Start; start != nil && len(r.rows[Start]) > 0 {
@@ -54,49 +60,32 @@ func (r *result) measure(s *subject) {
 	if len(s.StartCases()) > 2 { // it restarts
 		r.restarts = s.simulation.restarts()
 	}
-	r.findings = append(r.findings, find(s, r)...)
+	for _, look := range finders {
+		r.findings = append(r.findings, look(s, r)...)
+	}
 }
 
 // drop removes probes that can never run.
-func (s *subject) drop(probes []trace.Probe) {
-	if len(probes) == 0 {
+func (s *subject) drop(broken map[trace.Probe]string) {
+	if len(broken) == 0 {
 		return
 	}
-	s.Container = s.Without(probes...)
+	s.Container = s.Without(slices.Collect(maps.Keys(broken))...)
 	admitted := *s.Admitted
 	admitted.Pod = s.Admitted.Pod.DeepCopy()
-	spec := podutil.Find(admitted.Pod, s.simulation.container)
-	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 	s.Admitted = &admitted
+	spec := s.spec()
+	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
 }
 
-// longestStart is the longest known start of the programs, or 0.
-func (o *Options) longestStart() time.Duration {
-	if o.Start == nil {
-		return 0
-	}
-	return o.Start.Max
-}
-
-// broken returns the probes that can never run.
-func (r *result) broken() []trace.Probe {
-	var list []trace.Probe
-	for _, f := range r.findings {
-		if f.ID == BrokenProbe {
-			list = append(list, f.broken)
+// brokenFor returns a probe that can never run and without which a row of the container has no meaning, and why, if there is one.
+func (r *result) brokenFor(id RowID) (p trace.Probe, because string) {
+	for _, p := range trace.ProbeTypes {
+		if r.broken[p] != "" && id.needs(p, r.container.spec) {
+			return p, r.broken[p]
 		}
 	}
-	return list
-}
-
-// brokenFor returns the finding about a probe that can never run and without which a row of a container has no meaning, or nil.
-func (r *result) brokenFor(id RowID, c *v1.Container) *finding {
-	for i := range r.findings {
-		if f := &r.findings[i]; f.ID == BrokenProbe && id.needs(f.broken, c) {
-			return f
-		}
-	}
-	return nil
+	return "", ""
 }
 
 // all returns the range of a row over its cases. It is zero if there is no such row.

@@ -15,8 +15,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// Report returns the report. Call it when all tasks are done.
+// Report returns the report. It does the tasks that are left.
 func (c *Checker) Report() *Report {
+	c.finish()
 	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
 	if s := c.options.Start; s != nil {
 		r.Start = &Span{Seconds(s.Min), Seconds(s.Max)}
@@ -102,7 +103,7 @@ func (c *Checker) container(found *container) Container {
 // formula says how the value of a row that decides comes about, in the version that has it.
 func (c *container) formula(id RowID, all bounds.Range) string {
 	for _, r := range slices.Backward(c.results) {
-		if own := r.all(id); r.err == nil && (id.IsLimit() && own.Least == all.Least || !id.IsLimit() && own.Greatest == all.Greatest) && len(r.rows[id]) > 0 {
+		if own := r.all(id); r.err == nil && id.End(own) == id.End(all) && len(r.rows[id]) > 0 {
 			return formula(r.bounds, id, own)
 		}
 	}
@@ -166,20 +167,16 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 		if len(values) == 0 {
 			continue
 		}
-		worst := q.worst(values)
-		margin, ok := q.meets(worst)
+		margin, worst := q.Margin(values)
 		if decides != nil && margin >= least {
 			continue
 		}
 		decides, least = found, margin
-		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = ok, found.spec.Name, worst.Case, worst.Kubernetes, nil
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = margin >= 0, found.spec.Name, worst.Case, worst.Kubernetes, nil
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
-		v.Value = new(Seconds(worst.Greatest))
-		if q.Row.IsLimit() {
-			v.Value = new(Seconds(worst.Least))
-		}
+		v.Value = new(Seconds(q.Row.End(worst.Range)))
 	}
 	for _, p := range q.Row.Probes() {
 		if prober.ProbeOf(decides.spec, p) != nil {
@@ -203,8 +200,8 @@ func (id RowID) unverifiable(w *workload) string {
 		}
 		has = true
 		for _, r := range c.results {
-			if f := r.brokenFor(id, c.spec); f != nil {
-				return fmt.Sprintf("the %sProbe of container %s can never run: %s", f.broken, c.spec.Name, f.because)
+			if p, because := r.brokenFor(id); because != "" {
+				return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
 			}
 			if r.err != nil {
 				return fmt.Sprintf("container %s was not checked", c.spec.Name)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -185,8 +186,7 @@ func Title(kind, namespace, name string) string {
 }
 
 // Worst returns the highest severity of the findings in the report, or nothing.
-func (r *Report) Worst() Severity {
-	worst := Severity("")
+func (r *Report) Worst() (worst Severity) {
 	for _, w := range r.Workloads {
 		for _, c := range w.Containers {
 			for _, f := range c.Findings {
@@ -201,22 +201,12 @@ func (r *Report) Worst() Severity {
 
 // Met reports whether all requirements are met.
 func (r *Report) Met() bool {
-	for _, w := range r.Workloads {
-		for _, v := range w.Requirements {
-			if !v.Met {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Workloads, func(w Workload) bool {
+		return slices.ContainsFunc(w.Requirements, func(v Verification) bool { return !v.Met })
+	})
 }
 
 // Problems reports whether a workload could not be checked.
 func (r *Report) Problems() bool {
-	for _, w := range r.Workloads {
-		if w.Problem != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Problem != "" })
 }

@@ -126,36 +126,18 @@ func (r Requirement) Holds(value Seconds) bool {
 	return value <= Seconds(r.Duration)
 }
 
-// worst returns the value that decides about a requirement.
-func (r Requirement) worst(values []Value) Value {
-	worst := values[0]
-	for _, v := range values[1:] {
-		if r.Row.IsLimit() && v.Least < worst.Least || !r.Row.IsLimit() && v.Greatest > worst.Greatest {
-			worst = v
-		}
-	}
-	return worst
-}
-
-// meets reports whether a value meets the requirement, and the margin.
-func (r Requirement) meets(v Value) (margin time.Duration, ok bool) {
-	switch {
-	case r.Row.IsLimit() && v.Least == bounds.Never:
-		return bounds.Never, true
-	case r.Row.IsLimit():
-		margin = v.Least - r.Duration
-	case v.Greatest == bounds.Never:
-		return -bounds.Never, false
-	default:
-		margin = r.Duration - v.Greatest
-	}
-	return margin, margin >= 0
-}
-
 // Margin returns by how much values meet the requirement, or miss it if the margin is negative, and the value that decides. The
 // margin is bounds.Never if nothing limits what must be possible. There must be a value.
 func (r Requirement) Margin(values []Value) (time.Duration, Value) {
-	worst := r.worst(values)
-	margin, _ := r.meets(worst)
-	return margin, worst
+	worst := r.Row.Worst(values)
+	end := r.Row.End(worst.Range)
+	switch {
+	case r.Row.IsLimit() && end == bounds.Never:
+		return bounds.Never, worst
+	case r.Row.IsLimit():
+		return end - r.Duration, worst
+	case end == bounds.Never:
+		return -bounds.Never, worst
+	}
+	return r.Duration - end, worst
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -103,15 +104,19 @@ func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bo
 	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
 }
 
-// upAtOnce is the case of a program that is up when its container starts.
-const upAtOnce = "up at once"
+// The cases of Ready: UpAtOnce is that of a program that is up when its container starts; OnYoungKubelet is added for a kubelet younger than the periods of the probes.
+const (
+	UpAtOnce       = "up at once"
+	upLater        = "up later"
+	OnYoungKubelet = " on a young kubelet"
+)
 
 func ready(b *bounds.Container, _ time.Duration) []Value {
-	list := []Value{{Case: upAtOnce, Time: b.UntilReady(true)}, {Case: "up later", Time: b.UntilReady(false)}}
+	list := []Value{{Case: UpAtOnce, Time: b.UntilReady(true)}, {Case: upLater, Time: b.UntilReady(false)}}
 	if b.SleepsWhenYoung() {
 		list = append(list,
-			Value{Case: upAtOnce + " on a young kubelet", Time: b.UntilReadyOnYoungKubelet(true)},
-			Value{Case: "up later on a young kubelet", Time: b.UntilReadyOnYoungKubelet(false)})
+			Value{Case: UpAtOnce + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(true)},
+			Value{Case: upLater + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(false)})
 	}
 	return list
 }
@@ -142,17 +147,6 @@ func Rows() []RowID {
 	return list
 }
 
-// CompareRows orders rows as a report does.
-func CompareRows(a, b RowID) int {
-	at := func(id RowID) int {
-		if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
-			return i
-		}
-		return len(rows)
-	}
-	return at(a) - at(b)
-}
-
 func rowOf(id RowID) row {
 	if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
 		return rows[i]
@@ -165,3 +159,21 @@ func (id RowID) IsLimit() bool { return rowOf(id).limit }
 
 // Probes returns the probes that decide about a row. A container without any of them does not have the row.
 func (id RowID) Probes() []trace.Probe { return rowOf(id).probes }
+
+// End returns the end of a range that decides about the row: the least value of a limit, or the greatest one of a time.
+func (id RowID) End(r bounds.Range) time.Duration {
+	if id.IsLimit() {
+		return r.Least
+	}
+	return r.Greatest
+}
+
+// Worst returns the value of the row that decides, of at least one.
+func (id RowID) Worst(values []Value) Value {
+	return slices.MinFunc(values, func(a, b Value) int {
+		if id.IsLimit() {
+			return cmp.Compare(a.Least, b.Least)
+		}
+		return cmp.Compare(b.Greatest, a.Greatest)
+	})
+}

@@ -22,43 +22,49 @@ type Target struct {
 	Bounds *bounds.Container
 }
 
-// Targets returns the names of all rows that a run can show. Call it when all tasks are done.
+// Targets returns the names of all rows that a run can show.
 func (c *Checker) Targets() []string {
 	var list []string
+	c.eachTarget(func(of *container, r row, _ []Value) { list = append(list, of.rowName(r.id)) })
+	return list
+}
+
+// eachTarget visits all rows that a run can show, with their values.
+func (c *Checker) eachTarget(visit func(*container, row, []Value)) {
+	c.finish()
 	for _, w := range c.workloads {
-		for _, found := range w.containers {
+		for _, of := range w.containers {
 			for _, r := range rows {
-				if r.id != Recover && len(found.values(r.id)) > 0 {
-					list = append(list, found.rowName(r.id))
+				if values := of.values(r.id); r.id != Recover && len(values) > 0 {
+					visit(of, r, values)
 				}
 			}
 		}
 	}
-	return list
 }
 
 // Target returns the row of a name, in the version whose value is the worst. The name of the workload can be left out if only one workload has the container.
 func (c *Checker) Target(name string) (*Target, error) {
 	var found []*Target
-	for _, w := range c.workloads {
-		for _, of := range w.containers {
-			for _, r := range rows {
-				full := w.Ref + "/" + of.spec.Name + "/" + string(r.id)
-				values := of.values(r.id)
-				if name != full && name != of.spec.Name+"/"+string(r.id) || r.id == Recover || len(values) == 0 {
-					continue
-				}
-				t, err := c.target(of, r, Requirement{Row: r.id}.worst(values).Kubernetes)
-				if err != nil {
-					return nil, err
-				}
-				t.Name, t.File = of.rowName(r.id), fileName(full)
-				found = append(found, t)
-			}
+	var err error
+	c.eachTarget(func(of *container, r row, values []Value) {
+		short := of.spec.Name + "/" + string(r.id)
+		full := of.workload.Ref + "/" + short
+		if name != full && name != short || err != nil {
+			return
 		}
-	}
+		version := r.id.Worst(values).Kubernetes
+		result := of.results[slices.IndexFunc(of.results, func(r *result) bool { return r.Version == version })]
+		var s *subject
+		if s, err = c.subject(result); err == nil {
+			s.drop(result.broken)
+			found = append(found, &Target{of.rowName(r.id), fileName(full), r.id, r.text, of.spec.Name, s.Admitted, c.options.Nodes, s.Container})
+		}
+	})
 	names := c.Targets()
 	switch {
+	case err != nil:
+		return nil, err
 	case len(found) == 0:
 		return nil, fmt.Errorf("there is no row %q: the rows are %s", name, strings.Join(names, ", "))
 	case len(found) > 1:
@@ -66,21 +72,6 @@ func (c *Checker) Target(name string) (*Target, error) {
 		return nil, fmt.Errorf("several workloads have the row %s: specify one of %s", name, strings.Join(names, ", "))
 	}
 	return found[0], nil
-}
-
-func (c *Checker) target(of *container, r row, version string) (*Target, error) {
-	for i, p := range c.options.Profiles {
-		if p.Version != version {
-			continue
-		}
-		s, err := c.subject(of, p)
-		if err != nil {
-			return nil, err
-		}
-		s.drop(of.results[i].broken())
-		return &Target{Row: r.id, Text: r.text, Container: of.spec.Name, Admitted: s.Admitted, Delays: c.options.Nodes, Bounds: s.Container}, nil
-	}
-	return nil, fmt.Errorf("%s was not checked", version)
 }
 
 // fileName returns a name as the name of a file and of a scenario.

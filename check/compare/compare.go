@@ -235,7 +235,8 @@ func container(before, after *check.Container) Container {
 	for _, t := range now.Times {
 		out.row(t.Row, t.Text, false).After = &Range{t.Best, t.Worst}
 	}
-	slices.SortStableFunc(out.Rows, func(a, b Row) int { return check.CompareRows(a.Row, b.Row) })
+	rows := check.Rows()
+	slices.SortStableFunc(out.Rows, func(a, b Row) int { return slices.Index(rows, a.Row) - slices.Index(rows, b.Row) })
 	measured := out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0
 	for i := range out.Rows {
 		r := &out.Rows[i]

@@ -90,9 +90,5 @@ func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
 	case len(found) == 0:
 		return seconds(bounds.Never)
 	}
-	_, worst := check.Requirement{Row: row}.Margin(found)
-	if row.IsLimit() {
-		return seconds(worst.Least)
-	}
-	return seconds(worst.Greatest)
+	return seconds(row.End(row.Worst(found).Range))
 }

@@ -1,148 +1,137 @@
 package witness
 
 import (
+	"fmt"
+	"reflect"
+	"strconv"
 	"time"
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
-	"probesim.dev/trace"
+	"probesim.dev/scenarios/format"
 )
 
-// startsWithin is the virtual time within which the container has started on each of the nodes.
-func (s *Subject) startsWithin() time.Duration {
-	within := 5 * time.Second
-	for _, d := range []*fakeruntime.Draw{s.Delays.RunPodSandbox, s.Delays.VolumeMount} {
-		if d != nil {
-			within += d.Max
+// drawNode draws the latencies and the phases of a node.
+func (s *Subject) drawNode(p *Phases) Case {
+	_, longest := s.periods()
+	c := Case{Seed: int64(p.part("seed") * 1e6), Uptime: p.in("uptime", longest+time.Second, longest+21*time.Second)}
+	own, all := reflect.ValueOf(&c.Delays).Elem(), reflect.ValueOf(s.Delays)
+	for i := range own.NumField() {
+		if r := all.Field(i).Interface().(*fakeruntime.Draw); r != nil {
+			own.Field(i).Set(reflect.ValueOf(new(fakeruntime.Exactly(p.edge(own.Type().Field(i).Name, r.Min, r.Max)))))
 		}
 	}
-	each := 2 * time.Second
-	for _, d := range []*fakeruntime.Draw{s.Delays.ImagePull, s.Delays.CreateContainer, s.Delays.StartContainer} {
-		if d != nil {
-			each += d.Max
-		}
-	}
-	for c := range podutil.Containers(&s.Pod.Spec) {
-		within += each
-		if c.Lifecycle != nil {
-			within += 10 * time.Second
-			if hook := c.Lifecycle.PostStart; hook != nil && hook.Sleep != nil {
-				within += time.Duration(hook.Sleep.Seconds) * time.Second
-			}
+	for _, of := range s.probes() {
+		if s.Bounds.Probe(of).InitialDelaySeconds > 0 { // which counts from a start in whole seconds
+			c.Wall = p.in("wall", 0, time.Second-1)
 		}
 	}
 	if s.init() != "" {
-		_, longest := s.periods()
-		within += longest
+		c.InitRuns = time.Second + p.in("init", 0, longest)
 	}
-	return within
+	return c
 }
 
-// drawStart draws a start.
+// answers returns a rule with the answers of the program during a misfortune.
+func (s *Subject) answers(r format.RuleText, m bounds.Misfortune) format.RuleText {
+	for _, p := range s.probes() {
+		word := string(m)
+		if m == bounds.Refuse && s.Bounds.Probe(p).Exec != nil {
+			word = "fail"
+		}
+		r.Answer(string(p), word)
+	}
+	return r
+}
+
+// down is a rule of an instance that never comes up.
+func (s *Subject) down(instance int) format.RuleText {
+	return s.answers(format.RuleText{Instance: strconv.Itoa(instance)}, bounds.Refuse)
+}
+
+// ends is the rule of an instance that the kubelet stops. The exit code is one after which the container restarts: with restartPolicy OnFailure, a program
+// that exits with 0 need not restart.
+func (s *Subject) ends(p *Phases, instance int) format.RuleText {
+	r := format.RuleText{Instance: strconv.Itoa(instance), AfterSigterm: p.edge("shutdown", 0, 20*time.Second).String(), Exit: "0"}
+	if !podutil.ContainerShouldRestart(podutil.Find(s.Pod, s.Container), &s.Pod.Spec, 0) {
+		r.Exit = "1"
+	}
+	return r
+}
+
+// drawStart draws a start that never comes to its end, and the instances before it.
 func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
-	c := s.node(p)
-	down := Rule{Instance: AnyInstance, Misfortune: bounds.Refuse}
-	_, longest := s.periods()
+	c := s.drawNode(p)
+	shortest, longest := s.periods()
 	up := s.settles()
-	crash := func(instance int) Rule {
-		return Rule{Instance: instance, Exit: 1, From: p.in("crash "+string(rune('0'+instance)), up, up+3*longest)}
+	crash := func(least, greatest time.Duration) format.RuleText {
+		after := p.in(fmt.Sprint("crash ", c.Instance), least, greatest)
+		return format.RuleText{Instance: strconv.Itoa(c.Instance), After: after.String(), Exit: "1"}
+	}
+	several := func(share float64, most int) int { // one, or some
+		if n := 1 + int(p.part("instances")*float64(most)); p.part("several") < share {
+			return n
+		}
+		return 1
 	}
 	switch which {
-	case bounds.FirstInstance:
-		c.Rules = []Rule{down}
 	case bounds.YoungKubelet:
-		shortest, _ := s.periods()
 		c.Uptime = p.in("age", time.Millisecond, shortest-1)
-		c.Rules = []Rule{down}
 	case bounds.AfterStartupKill:
-		c.Instance = 1
-		c.Rules = []Rule{s.ends(p, 0), down}
+		c.Rules, c.Instance = []format.RuleText{s.down(0), s.ends(p, 0)}, 1
 	case bounds.AfterCrashWhileStarting:
 		limit := s.Bounds.Start(bounds.FirstInstance).Least
 		if limit == bounds.Never {
 			return c, false
 		}
-		c.Instance = 1
-		c.Rules = []Rule{{Exit: 1, From: p.in("crash", time.Millisecond, limit)}, down}
+		c.Rules, c.Instance = []format.RuleText{s.down(0), crash(time.Millisecond, limit)}, 1
 	case bounds.AfterCrash:
-		c.Instance = 1 + int(p.part("crashes")*3)
-		if p.part("one crash") < 0.5 {
-			c.Instance = 1
+		for n := several(0.5, 3); c.Instance < n; c.Instance++ {
+			c.Rules = append(c.Rules, crash(up, up+3*longest))
 		}
-		for i := range c.Instance {
-			c.Rules = append(c.Rules, crash(i))
+	case bounds.AfterLivenessKill: // a later restart can wait for the back-off
+		for n := several(0.4, 5); c.Instance < n; c.Instance++ {
+			after := p.in(fmt.Sprint("hang ", c.Instance), up, up+3*longest)
+			hang := format.RuleText{Instance: strconv.Itoa(c.Instance), After: after.String()}
+			c.Rules = append(c.Rules, s.answers(hang, bounds.Hang), s.ends(p, c.Instance))
 		}
-		down.Instance = c.Instance
-		c.Rules = append(c.Rules, down)
-	case bounds.AfterLivenessKill:
-		c.Instance = 1
-		if p.part("several kills") < 0.4 { // a later restart can wait for the back-off
-			c.Instance = 2 + int(p.part("kills")*4)
-		}
-		for i := range c.Instance {
-			hang := Rule{Instance: i, Misfortune: bounds.Hang, From: p.in("hang "+string(rune('0'+i)), up, up+3*longest)}
-			c.Rules = append(c.Rules, hang, s.ends(p, i))
-		}
-		down.Instance = c.Instance
-		c.Rules = append(c.Rules, down)
 	}
+	c.Rules = append(c.Rules, s.down(c.Instance))
 	return c, true
 }
 
-// ends returns the rule of an instance that the kubelet stops. The exit code is one after which the container restarts: with restartPolicy OnFailure, a program
-// that exits with 0 need not restart.
-func (s *Subject) ends(p *Phases, instance int) Rule {
-	r := Rule{Instance: instance, Clock: fakeruntime.AfterSigterm, From: p.edge("shutdown", 0, 20*time.Second)}
-	if !podutil.ContainerShouldRestart(podutil.Find(s.Pod, s.Container), &s.Pod.Spec, 0) {
-		r.Exit = 1
+// drawEvent draws a misfortune of a healthy container. The phases of the probes against each other change with its time.
+func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) (Case, bool) {
+	c, from := s.drawNode(p), s.startsWithin()+s.settles()
+	c.Event = p.in("event", from, from+150*time.Second)
+	event := s.answers(format.RuleText{At: c.Event.String()}, m)
+	if m == bounds.Stall { // a rule with it has an end, which is after that of the run here
+		event.For = (2 * s.longestRun()).String()
 	}
-	return r
+	c.Rules = []format.RuleText{event}
+	return c, true
 }
 
-// drawUp draws a moment at which a starting container is up: with its start, or between the first run of the probe that waits for it and the last one that can
-// still succeed.
+// drawUp draws the moment at which a starting program is up: with the start of the container, or later.
 func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
-	c := s.node(p)
+	c := s.drawNode(p)
+	_, longest := s.periods()
 	if young {
-		_, longest := s.periods()
 		c.Uptime = p.in("age", time.Millisecond, longest-1)
 	}
-	if atOnce {
-		return c, true
-	}
-	down := c
-	down.Rules = []Rule{{Instance: AnyInstance, Misfortune: bounds.Refuse}}
-	waits := trace.Startup
-	if s.probe(waits) == nil {
-		waits = trace.Readiness
-	}
-	var from, to time.Duration
-	_, longest := s.periods()
-	h, err := s.run(&down, s.startsWithin()+s.settles()+10*longest, func(r *trace.Record) bool {
-		if r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == waits {
-			if to = request(r).Offset(); from == 0 {
-				from = to
-			}
+	if !atOnce {
+		latest := s.startsWithin() + s.settles() + 10*longest
+		if limit := s.Bounds.Start(bounds.FirstInstance).Greatest; limit != bounds.Never {
+			latest = min(latest, s.startsWithin()+limit)
 		}
-		return s.stopped(0)(r)
-	})
-	if err == nil { // the program must be up before the run that stops the container
-		verdict := h.verdictOf(h.outcome())
-		if verdict == nil {
-			return c, false
-		}
-		to = min(to, request(verdict).Offset())
+		up := s.UpAt(p.in("up", time.Millisecond, latest))
+		c.Event, c.Rules = up.Event, up.Rules
 	}
-	if to <= from {
-		return c, false
-	}
-	up := UpAt(p.in("up", from+1, to))
-	c.Event, c.Rules = up.Event, up.Rules
 	return c, true
 }
 
 // UpAt returns the case of a program that comes up at a virtual time.
-func UpAt(t time.Duration) Case {
-	return Case{Event: t, Rules: []Rule{{Instance: AnyInstance, Clock: fakeruntime.AtScenario, For: t, Misfortune: bounds.Refuse}}}
+func (s *Subject) UpAt(t time.Duration) Case {
+	return Case{Event: t, Rules: []format.RuleText{s.answers(format.RuleText{At: "0s", For: t.String()}, bounds.Refuse)}}
 }

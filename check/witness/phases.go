@@ -46,7 +46,7 @@ func (p *Phases) edge(name string, least, greatest time.Duration) time.Duration 
 	return p.in(name, least, greatest)
 }
 
-// Near returns phases that differ in some parts: one or two are drawn again, or all move a little.
+// Near returns phases one of which is drawn again, or moves a little.
 func (p *Phases) Near(seed int64) *Phases {
 	draw := NewPhases(seed)
 	next := &Phases{p.seed, maps.Clone(p.set)}
@@ -54,16 +54,10 @@ func (p *Phases) Near(seed int64) *Phases {
 	if len(names) == 0 {
 		return next
 	}
-	pick := func(which string) string { return names[min(len(names)-1, int(draw.part(which)*float64(len(names))))] }
-	switch kind := draw.part("kind"); {
-	case kind < 0.4:
-		next.set[pick("name")] = draw.part("value")
-	case kind < 0.6:
-		next.set[pick("name")], next.set[pick("other name")] = draw.part("value"), draw.part("other value")
-	default:
+	name := names[min(len(names)-1, int(draw.part("name")*float64(len(names))))]
+	if next.set[name] = draw.part("value"); draw.part("kind") < 0.4 {
 		width := []float64{0.1, 0.01, 0.001}[int(draw.part("width")*3)]
-		name := pick("name")
-		next.set[name] = min(1, max(0, next.set[name]+width*(2*draw.part("value")-1)))
+		next.set[name] = min(1, max(0, p.set[name]+width*(2*draw.part("value")-1)))
 	}
 	return next
 }

@@ -1,8 +1,16 @@
+// Package witness finds runs that come close to the ends of the rows of a check, and writes them as scenario files. The ends are computed (package bounds); a
+// run only shows them.
+//
+// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the events, and a seed for what the kubelet leaves open. A [Figure]
+// says how to draw cases and what to read from their runs. A search draws some hundred cases, and goes on around the closest one.
 package witness
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"probesim.dev/bounds"
@@ -41,21 +49,13 @@ const closeEnough = 10 * time.Millisecond
 // that nothing reaches the end, or that no run was found, or it is that of the context.
 func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	s := &Subject{Admitted: t.Admitted, Container: t.Container, Delays: t.Delays, Bounds: t.Bounds}
-	values, figures := check.Values(s.Bounds, t.Row, 0), Of(t.Row, s.Bounds)
-	if len(figures) == 0 {
+	values := check.Values(s.Bounds, t.Row, 0)
+	if len(values) == 0 || figureOf(t.Row, "") == nil {
 		return nil, fmt.Errorf("no run shows the row %s", t.Name)
 	}
-	at, greatest := 0, !t.Row.IsLimit()
-	for i, v := range values {
-		if greatest && v.Greatest > values[at].Greatest || !greatest && v.Least < values[at].Least {
-			at = i
-		}
-	}
-	f, v := &figures[at], values[at]
-	w := &Witness{Target: t, Case: v.Case, End: v.Least, Happens: f.happens}
-	if greatest {
-		w.End = v.Greatest
-	}
+	v := t.Row.Worst(values)
+	f := figureOf(t.Row, v.Case)
+	w := &Witness{Target: t, Case: v.Case, End: t.Row.End(v.Range), Happens: f.outcome.says}
 	if w.End == bounds.Never {
 		return nil, fmt.Errorf("nothing limits the row %s", t.Name)
 	}
@@ -71,7 +71,8 @@ func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 			err = s.verify(ctx, c.c.Seed, w.Files)
 		}
 		if err == nil {
-			w.show(s, c)
+			w.Outcome, w.Until = virtual.At(c.m.Outcome), virtual.At(c.m.Outcome+afterOutcome)
+			w.Records, _ = s.Run(&c.c, w.Until.Offset(), func(*trace.Record) bool { return false })
 			return w, nil
 		}
 		if ctx.Err() != nil {
@@ -80,6 +81,9 @@ func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	}
 	return nil, fmt.Errorf("no run was found that shows the row %s: %w", t.Name, err)
 }
+
+// afterOutcome is how long a run that is shown goes on after its outcome.
+const afterOutcome = 15 * time.Second
 
 // candidate is a case with its value.
 type candidate struct {
@@ -104,21 +108,21 @@ func (f *Figure) search(ctx context.Context, s *Subject, end time.Duration) ([]c
 		if i%4 > 0 && i > most/6 && len(best) > 0 {
 			phases = best[0].phases.Near(i)
 		}
-		c, m, ok := f.Draw(s, phases)
-		spent += ownCost
-		if !ok {
+		c, ok := f.Draw(s, phases)
+		if spent += ownCost; !ok {
 			continue
 		}
+		m, err := f.Measure(s, &c)
+		if errors.Is(err, errNothing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
 		spent += m.Outcome
-		one := candidate{c, m, phases, (m.Value - end).Abs()}
-		k := 0
-		for k < len(best) && best[k].off <= one.off {
-			k++
-		}
-		if k < kept {
-			best = append(best[:k], append([]candidate{one}, best[k:min(len(best), kept-1)]...)...)
-		}
-		if best[0].off < closeEnough && len(best) == kept {
+		best = append(best, candidate{c, m, phases, (m.Value - end).Abs()})
+		slices.SortStableFunc(best, func(a, b candidate) int { return cmp.Compare(a.off, b.off) })
+		if best = best[:min(len(best), kept)]; best[0].off < closeEnough && len(best) == kept {
 			break
 		}
 	}
@@ -143,13 +147,4 @@ func (s *Subject) verify(ctx context.Context, seed int64, files []File) error {
 		}
 	}
 	return nil
-}
-
-// afterOutcome is how long a run that is shown goes on after its outcome.
-const afterOutcome = 15 * time.Second
-
-// show adds the run of a case.
-func (w *Witness) show(s *Subject, c *candidate) {
-	w.Outcome, w.Until = virtual.At(c.m.Outcome), virtual.At(c.m.Outcome+afterOutcome)
-	w.Records, _ = s.run(&c.c, w.Until.Offset(), func(*trace.Record) bool { return false })
 }

@@ -1,7 +1,6 @@
 package witness_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -25,9 +24,6 @@ spec:
 func TestFind(t *testing.T) {
 	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, check.Options{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Do(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if names := strings.Join(c.Targets(), " "); names != "app/start app/restart app/retry app/stall app/silence app/serving app/ready app/unready app/detect" {

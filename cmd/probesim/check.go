@@ -314,7 +314,10 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	progress := terminal.NewCounter(cmd.ErrOrStderr(), c.Tasks(), what)
 	defer progress.Stop()
 	p := pool.Options{Parallel: parallel, Ahead: c.Tasks()}
-	err = pool.InOrder(ctx, c.Tasks(), p, func(a *pool.Account) error { return c.Do(a.Context(), a.Number) }, func(_ int, err error) error {
+	err = pool.InOrder(ctx, c.Tasks(), p, func(a *pool.Account) error {
+		c.Do(a.Number)
+		return a.Context().Err()
+	}, func(_ int, err error) error {
 		if err == nil {
 			progress.Step()
 		}

@@ -101,11 +101,6 @@ func (r *reconstruction) find(cmd *cobra.Command, rec *incident.Recording, o rec
 	r.result = result
 	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: result.Manifest()}}, check.Options{IgnoreAnnotations: true})
 	if err == nil {
-		for i := range checker.Tasks() {
-			if err := checker.Do(cmd.Context(), i); err != nil {
-				return err
-			}
-		}
 		for _, w := range checker.Report().Workloads {
 			for _, c := range w.Containers {
 				r.findings = append(r.findings, c.Findings...)
