@@ -4,7 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // containerManager is the stub of the kubelet's own tests, with pod cgroups that return what the kubelet
@@ -30,7 +30,7 @@ type podCgroups struct{ cm.PodContainerManager }
 // GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2 does
 // (pkg/kubelet/cm/cgroup_v2_manager_linux.go).
 func (podCgroups) GetPodCgroupConfig(pod *v1.Pod, _ v1.ResourceName) (*cm.ResourceConfig, error) {
-	c := release.PodCgroup(pod)
+	c := kubeletapi.PodCgroup(pod)
 	if c.Memory == nil {
 		c.Memory = new(int64(-1))
 	}

@@ -7,7 +7,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/trace"
 )
@@ -31,7 +31,7 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 	if op.Err != nil || op.ID == "" {
 		return &runtimeapi.ImageStatusResponse{}, op.Err
 	}
-	return &runtimeapi.ImageStatusResponse{Image: release.ImageOfSize(imageBytes, &runtimeapi.Image{
+	return &runtimeapi.ImageStatusResponse{Image: kubeletapi.ImageOfSize(imageBytes, &runtimeapi.Image{
 		Id: op.ID, RepoTags: []string{image.Image}, Spec: image, Uid: &runtimeapi.Int64Value{Value: imageUser},
 	})}, nil
 }

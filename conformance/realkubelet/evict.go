@@ -9,7 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // runningKubelet is a kubelet that has been started.
@@ -35,7 +35,7 @@ func (k *runningKubelet) eviction(uid types.UID) func() {
 	pod := active[i]
 	manager := field(reflect.ValueOf(k.Kubelet).Elem(), "evictionManager").Elem().UnsafePointer()
 	return func() {
-		release.EvictPod(manager, pod, evictionGrace, evictionMessage, &v1.PodCondition{
+		kubeletapi.EvictPod(manager, pod, evictionGrace, evictionMessage, &v1.PodCondition{
 			Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,
 			Reason: v1.PodReasonTerminationByKubelet, Message: evictionMessage,
 		})

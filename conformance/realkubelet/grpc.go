@@ -20,7 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/probe"
 	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/fakeruntime"
 )
 
@@ -33,7 +33,7 @@ var grpcAttempts sync.Map
 
 func newGRPCProber(n *network, real grpcprobe.Prober) grpcprobe.Prober {
 	dialPipes()
-	return release.InterceptGRPC(real, grpcProber{n}.intercept)
+	return kubeletapi.InterceptGRPC(real, grpcProber{n}.intercept)
 }
 
 // intercept runs the real prober for a service whose name starts with a tag.

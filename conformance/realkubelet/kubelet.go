@@ -20,7 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/kube/kubeletconfig"
 )
 
@@ -57,12 +57,12 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 		return nil, err
 	}
 	shutdowns := make(chan bool, 1)
-	release.SetSystemBus(shutdowns)
+	kubeletapi.SetSystemBus(shutdowns)
 	latency := util.NewPodStartupLatencyTracker()
-	pods := release.NewPodConfig(o.recorder, latency)
+	pods := kubeletapi.NewPodConfig(o.recorder, latency)
 	deps := dependencies(ctx, o)
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
-	k, err := release.NewKubelet(ctx, settings, deps, nodeName, net.ParseIP(nodeIP), o.root)
+	k, err := kubeletapi.NewKubelet(ctx, settings, deps, nodeName, net.ParseIP(nodeIP), o.root)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	if o.pods.files != nil {
 		go o.pods.files.runAs(ctx, pods, kubetypes.FileSource)
 	}
-	release.Run(ctx, k, pods)
+	kubeletapi.Run(ctx, k, pods)
 	return running, nil
 }
 
@@ -96,7 +96,7 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 		Subpather:                 &subpath.FakeSubpath{},
 		RemoteRuntimeService:      o.runtime,
 		RemoteImageService:        o.images,
-		NodeStartupLatencyTracker: release.NewNodeStartupLatencyTracker(ctx),
+		NodeStartupLatencyTracker: kubeletapi.NewNodeStartupLatencyTracker(ctx),
 		// With this type of recorder the kubelet does not read the kernel log, which would be real input
 		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
 		Recorder:      &record.FakeRecorder{},

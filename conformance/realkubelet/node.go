@@ -7,8 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletcadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // The node has enough capacity for every pod.
@@ -41,12 +42,12 @@ func nodeObject() *v1.Node {
 
 // cadvisor reports the size of the machine to the kubelet.
 type cadvisor struct {
-	release.CAdvisor
+	kubeletcadvisor.Interface
 	root string // root directory of the kubelet
 }
 
 func newCAdvisor(root string) *cadvisor {
-	return &cadvisor{release.CAdvisor{Cores: nodeCores, Bytes: nodeBytes}, root}
+	return &cadvisor{kubeletapi.NewCAdvisor(nodeCores, nodeBytes), root}
 }
 
 // pluginsRegistry is the directory that the kubelet watches for plugins.

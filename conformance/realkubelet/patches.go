@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/logs"
 	"k8s.io/utils/clock"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // shiftPodWorkers sets the clock of the pod workers back by one nanosecond. The kubelet strictly compares the
@@ -65,7 +65,7 @@ func field(of reflect.Value, name string) reflect.Value {
 // kubelet panics if it finds them there.
 func unregisterCollectors() {
 	registry := legacyregistry.DefaultGatherer.(metrics.KubeRegistry)
-	for _, c := range release.Collectors() {
+	for _, c := range kubeletapi.Collectors() {
 		c.Create(nil, c)
 		registry.Unregister(c)
 		prometheus.DefaultRegisterer.Unregister(c)

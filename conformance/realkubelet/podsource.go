@@ -10,7 +10,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/config"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // podSource is a source of the kubelet's pods, in place of its watch of the API server or of its directory of manifests.
@@ -86,7 +86,7 @@ func (s *podSource) runAs(ctx context.Context, c *config.PodConfig, name string)
 		case <-s.filled:
 		}
 		for pods, ok := s.next(); ok; pods, ok = s.next() {
-			updates.Send(release.PodUpdate(updates.Type().Elem(), pods))
+			updates.Send(kubeletapi.PodUpdate(updates.Type().Elem(), pods))
 		}
 	}
 }

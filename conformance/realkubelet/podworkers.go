@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 )
 
 // workers maps the goroutines of a kubelet's pod workers to their pods. It finds the pod of a call about an
@@ -34,7 +34,7 @@ func (w *workers) pod() string {
 // stores a status with each sync.
 func (w *workers) watch(k *runningKubelet) {
 	f := field(reflect.ValueOf(k.Kubelet).Elem(), "statusManager")
-	f.Set(reflect.ValueOf(release.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
+	f.Set(reflect.ValueOf(kubeletapi.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
 }
 
 // setWorker records that the current goroutine is the pod's worker.

@@ -9,7 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/mount-utils"
 
-	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -68,7 +68,7 @@ func (n *node) launch() {
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
-	ctx = release.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
+	ctx = kubeletapi.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime, events: events},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,

@@ -1,6 +1,19 @@
-// Package release has the code that depends on the Go API of the kubelet of one release. The module of each release has this package,
-// with the same exported names. A file that is as in the release before is a link to it.
+// Package release has what other code cannot name in the same way for the kubelets of all releases.
 package release
+
+import (
+	model "github.com/google/cadvisor/info/v1"
+	"k8s.io/component-base/metrics"
+)
 
 // Version is the Kubernetes version of the kubelet.
 const Version = "v1.34.4"
+
+// MachineInfo is the size of a machine.
+type MachineInfo = model.MachineInfo
+
+// ProbeOptions are the options of a gRPC probe, which this release does not have.
+type ProbeOptions = struct{}
+
+// Collectors returns the metrics collectors that not all releases have.
+func Collectors() []metrics.StableCollector { return nil }

@@ -1,0 +1,144 @@
+// Package kubeletapi hides the differences between the Go APIs of the kubelets of all releases, and compiles with each of them. If the
+// parameters of a function differ, the package calls it by reflection. If the methods of an interface differ, the package has a type for
+// each form. What only some releases can name is in package kubelet/release of each release.
+package kubeletapi
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"reflect"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/kubelet"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/pkg/kubelet/cm"
+	"k8s.io/kubernetes/pkg/kubelet/config"
+	"k8s.io/kubernetes/pkg/kubelet/metrics/collectors"
+	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
+	"k8s.io/kubernetes/pkg/kubelet/util"
+
+	"probesim.dev/conformance/kubelet/release"
+)
+
+// call calls a function of the kubelet. It leaves off the last arguments if the function takes fewer. Nil is the zero value of any type.
+func call(function any, args ...any) []reflect.Value {
+	f := reflect.ValueOf(function)
+	in := make([]reflect.Value, f.Type().NumIn())
+	for i := range in {
+		in[i] = reflect.Zero(f.Type().In(i))
+		if args[i] != nil {
+			in[i] = reflect.ValueOf(args[i]).Convert(in[i].Type())
+		}
+	}
+	return f.Call(in)
+}
+
+// oneOf returns the form that implements T in this release.
+func oneOf[T any](forms ...any) T {
+	for _, f := range forms {
+		if t, ok := f.(T); ok {
+			return t
+		}
+	}
+	panic(fmt.Sprintf("no form of %v for %s", reflect.TypeFor[T](), release.Version))
+}
+
+// NewKubelet creates a kubelet for a node, with the garbage collection defaults of cmd/kubelet/app/options/options.go.
+func NewKubelet(ctx context.Context, c *kubeletconfig.KubeletConfiguration, deps *kubelet.Dependencies, node string, ip net.IP, root string) (*kubelet.Kubelet, error) {
+	ips, logs := []net.IP{ip}, filepath.Join(root, "logs")
+	args := []any{ctx, c, deps, nil, node, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "", false, false,
+		metav1.Duration{}, 1, -1, nil, 50, false}
+	if release.Version < "v1.34" {
+		args = []any{c, deps, nil, node, false, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "", false, false,
+			metav1.Duration{}, 1, -1, true, nil, 50, false}
+	}
+	results := call(kubelet.NewMainKubelet, args...)
+	err, _ := results[1].Interface().(error)
+	return results[0].Interface().(*kubelet.Kubelet), err
+}
+
+// WithLogger returns a context whose logger a kubelet uses. Up to v1.35 it also sets the logger of the process, which the probe workers
+// of these releases use instead.
+func WithLogger(ctx context.Context, logger logr.Logger) context.Context {
+	if release.Version < "v1.36" {
+		klog.SetLogger(logger)
+		var verbosity klog.Level
+		if err := verbosity.Set("4"); err != nil {
+			panic(err)
+		}
+	}
+	return klog.NewContext(ctx, logger)
+}
+
+// Run starts the kubelet, which runs until ctx is done. Up to v1.35 it never ends.
+func Run(ctx context.Context, k *kubelet.Kubelet, pods *config.PodConfig) {
+	until135, ok := any(k).(interface {
+		StartGarbageCollection()
+		Run(<-chan kubetypes.PodUpdate)
+	})
+	if ok {
+		until135.StartGarbageCollection()
+		go until135.Run(pods.Updates())
+		return
+	}
+	since136 := any(k).(interface {
+		StartGarbageCollection(context.Context)
+		Run(context.Context, <-chan kubetypes.PodUpdate)
+	})
+	since136.StartGarbageCollection(ctx)
+	go since136.Run(ctx, pods.Updates())
+}
+
+// NewPodConfig returns the PodConfig that merges the sources of pods.
+func NewPodConfig(recorder record.EventRecorderLogger, latency util.PodStartupLatencyTracker) *config.PodConfig {
+	args := []any{recorder, latency}
+	if release.Version < "v1.36" {
+		args = []any{3, recorder, latency} // PodConfigNotificationIncremental
+	}
+	return call(config.NewPodConfig, args...)[0].Interface().(*config.PodConfig)
+}
+
+// PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source. elem is the
+// element type of the channel, which is not exported. Up to v1.35 it is any.
+func PodUpdate(elem reflect.Type, pods []*v1.Pod) reflect.Value {
+	if elem.Kind() == reflect.Interface {
+		return reflect.ValueOf(kubetypes.PodUpdate{Pods: pods, Source: kubetypes.ApiserverSource}) // the zero Op is SET
+	}
+	update := reflect.New(elem).Elem()
+	update.FieldByName("Pods").Set(reflect.ValueOf(pods))
+	return update
+}
+
+// Collectors returns the collectors that a kubelet registers in the metrics registries of the process.
+func Collectors() []metrics.StableCollector {
+	return append(release.Collectors(), collectors.NewVolumeStatsCollector(nil), collectors.NewLogMetricsCollector(nil))
+}
+
+// PodCgroup returns the cgroup configuration that a kubelet with default settings writes for a pod. Since v1.36 the settings include the
+// policy for memory reservations.
+func PodCgroup(pod *v1.Pod) *cm.ResourceConfig {
+	return call(cm.ResourceConfigForPod, pod, true, cm.QuotaPeriod, false, "None")[0].Interface().(*cm.ResourceConfig)
+}
+
+// NewNodeStartupLatencyTracker returns a tracker for the kubelet's metrics. Since v1.37 it has a logger.
+func NewNodeStartupLatencyTracker(ctx context.Context) util.NodeStartupLatencyTracker {
+	return call(util.NewNodeStartupLatencyTracker, klog.FromContext(ctx))[0].Interface().(util.NodeStartupLatencyTracker)
+}
+
+// ImageOfSize sets the size of an image in bytes, and returns the image.
+func ImageOfSize(bytes uint64, image *runtimeapi.Image) *runtimeapi.Image {
+	name := "Size"
+	if release.Version < "v1.34" {
+		name = "Size_"
+	}
+	reflect.ValueOf(image).Elem().FieldByName(name).SetUint(bytes)
+	return image
+}

@@ -1,1 +1,0 @@
-../../v1.33/release/log.go

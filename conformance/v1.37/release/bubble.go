@@ -1,1 +1,0 @@
-../../v1.35/release/bubble.go

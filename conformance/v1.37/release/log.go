@@ -1,1 +1,0 @@
-../../v1.36/release/log.go
