@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -64,6 +65,23 @@ func WriteLine(w io.Writer, margin int, text string, style Style, o Options) err
 	t.Line(strings.Repeat(" ", margin)+text, style)
 	return t.Write(w, o)
 }
+
+// Writer collects text of lines and tables.
+type Writer struct {
+	bytes.Buffer
+	Options
+}
+
+// Line adds a line, as WriteLine does.
+func (w *Writer) Line(margin int, text string, style Style) {
+	WriteLine(&w.Buffer, margin, text, style, w.Options)
+}
+
+// Table adds a table.
+func (w *Writer) Table(t *Table) { t.Write(&w.Buffer, w.Options) }
+
+// Gap adds an empty line.
+func (w *Writer) Gap() { w.WriteByte('\n') }
 
 // columnGap is the space between two columns.
 const columnGap = 2

@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
@@ -10,14 +9,12 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/render"
 	"probesim.dev/check/witness"
+	pages "probesim.dev/report/html"
 )
 
 // document is the data of the page for the template.
 type document struct {
-	Title    string
-	Policy   string
-	Style    template.CSS
-	Script   template.JS
+	pages.Head
 	Report   *check.Report
 	Start    string // how long a start is known to take, or empty
 	Sections []*section

@@ -47,11 +47,6 @@ type checkOptions struct {
 	parallel   int
 }
 
-// writes reports whether the result is written in a format, to stdout or to a file.
-func (o *checkOptions) writes(format string) bool {
-	return o.output == format || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, format+"=") })
-}
-
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
 
 func newCheck() *cobra.Command {

@@ -13,10 +13,7 @@ import (
 
 // document is the data of the page for the template.
 type document struct {
-	Title   string
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
+	Head
 	Rows    []row // in the order of the cases
 	List    []row // the rows for the list of runs, failed and worst runs first
 	Cases   []caseSummary
