@@ -118,7 +118,6 @@ func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
 	return m.verify(r)
 }
 
-// options returns the options of the check.
 func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	o := check.Options{Delays: cmp.Or(m.delays, "typical"), Start: m.start, IgnoreAnnotations: true}
 	if strings.TrimSpace(m.requirements) == "" {

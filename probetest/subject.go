@@ -118,7 +118,6 @@ func (s *subject) records(wanted func(*trace.Record) bool) []occurrence {
 	return list
 }
 
-// about reports whether a record is about the subject.
 func (s *subject) about(r *trace.Record) bool { return s.container == "" || r.Container == s.container }
 
 func (s *subject) String() string {

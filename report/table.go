@@ -131,7 +131,6 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// text returns a row in columns.
 func (t *Table) text(row *tableRow, widths []int, o Options) string {
 	var b strings.Builder
 	for i, c := range row.cells {

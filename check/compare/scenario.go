@@ -185,7 +185,6 @@ func (p Pair) isWorse() bool {
 	return more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max)
 }
 
-// text is the text of a number for people.
 func (n Number) text() string {
 	for _, known := range numbers {
 		if known.id == n {

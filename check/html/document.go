@@ -101,7 +101,6 @@ func (d *document) sectionOf(w *check.Workload, container string, other *section
 	return other
 }
 
-// verdict summarizes the report.
 func verdict(r *check.Report) string {
 	counts := map[check.Severity]int{}
 	problems, required, met := 0, 0, 0

@@ -68,7 +68,6 @@ func noSetting(list check.Requirements, format string, args ...any) Contradictio
 	return Contradiction{Requirements: texts(list), Best: seconds(bounds.Never), By: seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
 }
 
-// texts returns requirements as texts.
 func texts(list check.Requirements) (all []string) {
 	for _, q := range list {
 		all = append(all, q.String())
@@ -85,7 +84,6 @@ func together(list check.Requirements) string {
 	return fmt.Sprintf("%s and %s", strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
-// marginOf returns the value and the margin of a requirement.
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
 	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: seconds(s.margin(x, q))}
 }

@@ -70,7 +70,6 @@ func (s *subject) margin(x setting, q check.Requirement) time.Duration {
 	return m
 }
 
-// meets reports whether a setting meets requirements.
 func (s *subject) meets(x setting, list check.Requirements) bool {
 	for _, q := range list {
 		if s.margin(x, q) < 0 {
