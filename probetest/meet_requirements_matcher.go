@@ -30,8 +30,7 @@ type Manifest string
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
 // The rows are start, restart, retry, stall, silence and serving, which take >=, and ready, unready, detect and recover, which
-// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations. A match makes hundreds
-// of runs, which take seconds.
+// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations.
 func MeetRequirements(requirements string) *MeetRequirementsMatcher {
 	return &MeetRequirementsMatcher{requirements: requirements}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/render"
 	"probesim.dev/check/witness"
@@ -166,12 +165,6 @@ func title(r *check.Report, w *check.Workload) string {
 	}
 	return w.Title()
 }
-
-// down and up format a value for people, rounded to the safe side.
-func down(s check.Seconds) string { return check.FormatDown(s) }
-func up(s check.Seconds) string   { return check.FormatUp(s) }
-
-func isNever(s check.Seconds) bool { return s == check.Seconds(bounds.Never) }
 
 func plural(n int, word string) string {
 	if n == 1 {

@@ -65,7 +65,7 @@ func (s *subject) contradiction(closest result, asked check.Requirements) Contra
 
 // noSetting returns a contradiction without a best value.
 func noSetting(list check.Requirements, format string, args ...any) Contradiction {
-	return Contradiction{Requirements: texts(list), Best: seconds(bounds.Never), By: seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
+	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
 }
 
 func texts(list check.Requirements) (all []string) {
@@ -85,7 +85,7 @@ func together(list check.Requirements) string {
 }
 
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
-	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: seconds(s.margin(x, q))}
+	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: check.Seconds(s.margin(x, q))}
 }
 
 // wider finds the next round threshold or delay above a changed one, and the margin that it leaves: that of the requirement with the
@@ -101,7 +101,7 @@ func (s *search) wider(c *Container) *Wider {
 		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
 		for _, q := range about {
 			if m := s.margin(x, q); m > s.margin(c.now, q) {
-				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: seconds(m)}
+				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: check.Seconds(m)}
 			}
 		}
 	}

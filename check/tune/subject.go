@@ -87,11 +87,11 @@ func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
 	case len(found) == 0 && row == check.Ready:
 		return 0
 	case len(found) == 0:
-		return seconds(bounds.Never)
+		return check.Seconds(bounds.Never)
 	}
 	_, worst := check.Requirement{Row: row}.Margin(found)
 	if row.IsLimit() {
-		return seconds(worst.Least)
+		return check.Seconds(worst.Least)
 	}
-	return seconds(worst.Greatest)
+	return check.Seconds(worst.Greatest)
 }

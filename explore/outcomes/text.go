@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"probesim.dev/internal/value"
@@ -89,21 +88,12 @@ func (r *Result) ending() string {
 
 // count writes a number of things, such as "1,234 runs".
 func count(n int, what string) string {
-	text := grouped(n) + " " + what
+	text := report.Thousands(n) + " " + what
 	switch {
 	case n != 1 && strings.HasSuffix(what, "y"):
 		text = strings.TrimSuffix(text, "y") + "ies"
 	case n != 1:
 		text += "s"
-	}
-	return text
-}
-
-// grouped writes a number with commas.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
 	}
 	return text
 }
@@ -125,7 +115,7 @@ func (t *textWriter) policies(r *Result) {
 				left = "all"
 			}
 		}
-		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: grouped(p.Runs)}, report.Cell{Text: grouped(p.Outcomes)}, report.Cell{Text: left})
+		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: report.Thousands(p.Runs)}, report.Cell{Text: report.Thousands(p.Outcomes)}, report.Cell{Text: left})
 	}
 	t.Table(table)
 }

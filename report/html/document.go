@@ -148,12 +148,12 @@ func failed(all []report.Expectation) []*report.Expectation {
 }
 
 func verdict(runs int, d *document) string {
-	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), thousands(d.Counts[report.OK]))
+	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), report.Thousands(d.Counts[report.OK]))
 	if n := d.Counts[report.Failed]; n > 0 {
-		text += fmt.Sprintf(", %s failed", thousands(n))
+		text += fmt.Sprintf(", %s failed", report.Thousands(n))
 	}
 	if n := d.Counts[report.Broken]; n > 0 {
-		text += fmt.Sprintf(", %s ended early", thousands(n))
+		text += fmt.Sprintf(", %s ended early", report.Thousands(n))
 	}
 	if d.Invalid > 0 {
 		text += ", " + plural(d.Invalid, "file") + " invalid"

@@ -121,5 +121,5 @@ func plural(n int, word string) string {
 	case 1:
 		return "1 " + word
 	}
-	return thousands(n) + " " + word + "s"
+	return report.Thousands(n) + " " + word + "s"
 }
