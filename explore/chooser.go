@@ -18,7 +18,6 @@ type decision struct {
 	candidates []choose.Choice // set if the choice is which process goes next
 }
 
-// about reports whether the decision is about c.
 func (d decision) about(c choose.Choice) bool {
 	return d.choice == c || slices.Contains(d.candidates, c)
 }

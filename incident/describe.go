@@ -141,7 +141,6 @@ func describeTime(value string) *metav1.Time {
 	return &metav1.Time{Time: t.UTC()}
 }
 
-// begin begins a container.
 func (d *describeReader) begin(name string, init bool) {
 	containers, statuses := &d.pod.Spec.Containers, &d.pod.Status.ContainerStatuses
 	if init {
@@ -188,7 +187,6 @@ func (d *describeReader) containerField(name, value string, depth int) {
 	}
 }
 
-// newState begins a state of a container.
 func newState(s *v1.ContainerState, value string) *v1.ContainerState {
 	switch value {
 	case "Running":

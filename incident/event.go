@@ -85,7 +85,6 @@ func short(s string) string {
 	return s
 }
 
-// event uses an Event object.
 func (r *reader) event(o *object, change string) {
 	if change == "DELETED" {
 		return // an event expires after an hour

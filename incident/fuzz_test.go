@@ -39,7 +39,7 @@ func FuzzRead(f *testing.F) {
 		if len(r.Facts) > maxFacts || len(r.Pods) > maxPods {
 			t.Errorf("%d facts, %d pods", len(r.Facts), len(r.Pods))
 		}
-		if err := report.Timeline(io.Discard, r.Run(), report.Options{}); err != nil {
+		if err := report.Timeline(io.Discard, r.RunOf(r.Pods), report.Options{}); err != nil {
 			t.Error(err)
 		}
 		r.Redact()

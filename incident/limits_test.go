@@ -40,7 +40,7 @@ func TestLimits(t *testing.T) {
 			}
 			r := Read([]File{{"f", []byte(test.input)}})
 			var b strings.Builder
-			if err := report.Timeline(&b, r.Run(), report.Options{}); err != nil {
+			if err := report.Timeline(&b, r.RunOf(r.Pods), report.Options{}); err != nil {
 				t.Error(err)
 			}
 			var all []string

@@ -194,7 +194,6 @@ func (r *reader) node(n *strict.Node, before int) {
 	r.object(o, "", "")
 }
 
-// text returns a field that is a string.
 func (o *object) text(name string) string {
 	var s string
 	json.Unmarshal(o.fields[name], &s) // anything else counts as no string

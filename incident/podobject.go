@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podObject uses a Pod object.
 func (r *reader) podObject(o *object, change string) {
 	var pod v1.Pod
 	if err := json.Unmarshal(o.raw(), &pod); err != nil {

@@ -211,7 +211,6 @@ func (r *reader) line(at int) string {
 	return string(rest)
 }
 
-// at returns the place of an offset.
 func (r *reader) at(offset int) Place {
 	return Place{r.file, sort.SearchInts(r.newlines, offset) + 1}
 }

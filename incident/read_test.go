@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 				}
 				if d.Cmd == "timeline" {
 					var b strings.Builder
-					run := r.Run()
+					run := r.RunOf(r.Pods)
 					if err := cmp.Or(report.Timeline(&b, run, report.Options{}), report.Events(&b, run, report.Options{})); err != nil {
 						t.Fatal(err)
 					}

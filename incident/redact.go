@@ -48,7 +48,6 @@ type redactor struct {
 // learn chooses the replacement of a name.
 func (x *redactor) learn(name, kind string) { x.replace(name, kind) }
 
-// replace returns the replacement of a name.
 func (x *redactor) replace(name, kind string) string {
 	if name == "" {
 		return ""

@@ -19,11 +19,8 @@ import (
 // (defaultSpamBurst and getSpamKey in tools/record/events_cache.go of client-go).
 const burst = 25
 
-// Run returns the recording in the form of a run, for reports. Its t=0 is Zero. The history says what the recording does not
-// tell.
-func (r *Recording) Run() *report.Run { return r.RunOf(r.Pods) }
-
-// RunOf returns what the recording tells about some of its pods, and about the node, in the form of a run.
+// RunOf returns what the recording tells about some of its pods, and about the node, in the form of a run, for reports. Its t=0 is
+// Zero. The history says what the recording does not tell.
 func (r *Recording) RunOf(pods []*Pod) *report.Run {
 	d := &drawn{rec: r, zero: r.Zero(), names: map[*Pod]string{}}
 	d.end = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50)) // the last facts are visible, and what follows is hatched

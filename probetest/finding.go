@@ -2,9 +2,9 @@ package probetest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
@@ -28,7 +28,8 @@ func (f *finding) message(expected, got string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Expected\n    %s\n%s.\n%s\n", f.subject, expected, f.sentence(got))
 	if lines := f.around(); len(lines) > 0 {
-		b.WriteString("\n" + strings.Join(lines, "\n") + "\n")
+		b.WriteString("\n")
+		report.Around(&b, lines, report.Options{Width: math.MaxInt})
 	}
 	l := f.subject.pod.log
 	o := report.Options{Width: verdict.Width}
@@ -79,8 +80,8 @@ func (f *finding) own() []int {
 // A message shows this many records before the moment, and this many from the moment on.
 const before, behind = 5, 4
 
-// around returns lines with the records around the moment. A ">" marks the records that the result depends on.
-func (f *finding) around() []string {
+// around returns the records around the moment. Those that the result depends on are marked.
+func (f *finding) around() []report.Line {
 	s, own := f.subject, f.own()
 	center := 0 // index in own of the first record that is not earlier than the moment
 	for n, i := range own {
@@ -95,18 +96,9 @@ func (f *finding) around() []string {
 		}
 	}
 	own = own[max(0, center-before):min(len(own), center+behind)]
-	timeWidth, subjectWidth := 0, 0
+	var lines []report.Line
 	for _, i := range own {
-		timeWidth = max(timeWidth, len(trace.FormatTime(s.record(i).T)))
-		subjectWidth = max(subjectWidth, utf8.RuneCountInString(s.record(i).Subject()))
-	}
-	var lines []string
-	for _, i := range own {
-		r, mark := s.record(i), " "
-		if slices.Contains(f.marks, i) {
-			mark = ">"
-		}
-		lines = append(lines, fmt.Sprintf("  %s %*s  %-*s  %s", mark, timeWidth, trace.FormatTime(r.T), subjectWidth, r.Subject(), r.Summary()))
+		lines = append(lines, report.Line{Record: s.record(i), Mark: slices.Contains(f.marks, i)})
 	}
 	return lines
 }

@@ -44,7 +44,6 @@ func matched(matcher string, isNil bool, match func(any) (bool, error), actual a
 	return ok, nil
 }
 
-// isNilMatcher reports whether a matcher is a nil pointer.
 func isNilMatcher(m types.GomegaMatcher) bool {
 	v := reflect.ValueOf(m)
 	return v.Kind() == reflect.Pointer && v.IsNil()

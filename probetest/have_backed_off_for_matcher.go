@@ -2,6 +2,7 @@ package probetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -16,17 +17,23 @@ import (
 //	Expect(web).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second))
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
 //	Expect(web).To(HaveBackedOffFor()) // no back-off
-func HaveBackedOffFor(backOffs ...time.Duration) *HaveBackedOffForMatcher {
-	return &HaveBackedOffForMatcher{expected: backOffs}
+func HaveBackedOffFor(list ...time.Duration) *HaveBackedOffForMatcher {
+	return &HaveBackedOffForMatcher{expected: backOffs(list)}
 }
 
 // HaveBackedOffForMatcher is the type of HaveBackedOffFor. The zero value expects no back-off in the whole run.
-type HaveBackedOffForMatcher struct {
-	settled
-	window
-	expected []time.Duration
-	found    finding
-	got      []backOff
+type HaveBackedOffForMatcher = ListMatcher[backOffs]
+
+type backOffs []time.Duration
+
+func (backOffs) function() string { return "HaveBackedOffFor" }
+func (backOffs) verb() string     { return "backed off" }
+
+func (expected backOffs) list() string {
+	if len(expected) == 0 {
+		return ""
+	}
+	return "for " + listOf(expected, value.Format)
 }
 
 // maxBackOff is the longest back-off of any configuration of the kubelet.
@@ -38,71 +45,32 @@ type backOff struct {
 	length time.Duration
 }
 
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (m *HaveBackedOffForMatcher) Within(d time.Duration) *HaveBackedOffForMatcher {
-	m.setWithin(d)
-	return m
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
-func (m *HaveBackedOffForMatcher) Between(from, until time.Duration) *HaveBackedOffForMatcher {
-	m.setBetween(from, until)
-	return m
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (m *HaveBackedOffForMatcher) After(d time.Duration) *HaveBackedOffForMatcher {
-	m.setAfter(d)
-	return m
-}
-
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
-func (m *HaveBackedOffForMatcher) Match(actual any) (bool, error) {
-	return matched("HaveBackedOffFor", m == nil, m.match, actual)
-}
-
-// FailureMessage returns the message of a failed To.
-func (m *HaveBackedOffForMatcher) FailureMessage(any) string {
-	return m.message("to have backed off", "never to have backed off")
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveBackedOffForMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have backed off", "to have backed off")
-}
-
-func (m *HaveBackedOffForMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
-	if err == nil {
-		err = s.requireOneContainer()
+func (expected backOffs) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+	if err := s.requireOneContainer(); err != nil {
+		return false, found, "", err
 	}
-	if err != nil {
-		return false, err
-	}
-	for _, b := range m.expected {
+	for _, b := range expected {
 		if b < time.Second || b > maxBackOff {
-			return false, fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
+			return false, found, "", fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
 		}
 	}
-	from, to, err := m.span(s)
+	from, to, err := w.span(s)
 	if err != nil {
-		return false, err
+		return false, found, "", err
 	}
-	m.got, m.found = nil, finding{subject: s, center: to}
+	found, got = finding{subject: s, center: to}, "It never did"
+	all := slices.DeleteFunc(s.backOffs(), func(b backOff) bool { return b.t < from || b.t > to })
 	same := true
-	for _, b := range s.backOffs() {
-		if b.t < from || b.t > to {
-			continue
+	for i, b := range all {
+		if same && (i >= len(expected) || expected[i] != b.length) {
+			same, found.center = false, b.t
 		}
-		n := len(m.got)
-		if same && (n >= len(m.expected) || m.expected[n] != b.length) {
-			same, m.found.center = false, b.t
-		}
-		m.got, m.found.marks = append(m.got, b), append(m.found.marks, b.record)
+		found.marks = append(found.marks, b.record)
 	}
-	return same && len(m.got) == len(m.expected), nil
+	if len(all) > 0 {
+		got = "It did for " + listOf(all, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
+	}
+	return same && len(all) == len(expected), found, got, nil
 }
 
 // backOffs returns the back-offs of a container. The kubelet records each of them in several syncs.
@@ -121,16 +89,4 @@ func (s *subject) backOffs() []backOff {
 		}
 	}
 	return list
-}
-
-// message has its own words for an empty list of back-offs.
-func (m *HaveBackedOffForMatcher) message(expected, none string) string {
-	got := "It never did"
-	if len(m.got) > 0 {
-		got = "It did for " + listOf(m.got, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
-	}
-	if len(m.expected) == 0 {
-		return m.found.message(none+m.window.words(), got)
-	}
-	return m.found.message(expected+" for "+listOf(m.expected, value.Format)+m.window.words(), got)
 }

@@ -3,7 +3,6 @@ package probetest
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -17,18 +16,23 @@ import (
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
-	return &HaveConditionTransitionsMatcher{condition: condition, expected: statuses}
+	return &HaveConditionTransitionsMatcher{expected: transitions{condition, statuses}}
 }
 
 // HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no condition,
 // which is an error.
-type HaveConditionTransitionsMatcher struct {
-	settled
-	window
+type HaveConditionTransitionsMatcher = ListMatcher[transitions]
+
+type transitions struct {
 	condition v1.PodConditionType
-	expected  []v1.ConditionStatus
-	found     finding
-	got       []conditionAt
+	statuses  []v1.ConditionStatus
+}
+
+func (transitions) function() string { return "HaveConditionTransitions" }
+func (transitions) verb() string     { return "had" }
+
+func (expected transitions) list() string {
+	return string(expected.condition) + " " + listOf(expected.statuses, func(s v1.ConditionStatus) string { return string(s) })
 }
 
 // conditionAt is the status of a condition from a moment on.
@@ -41,82 +45,47 @@ func (c conditionAt) String() string {
 	return string(c.status) + " from " + trace.FormatTime(c.t)
 }
 
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (m *HaveConditionTransitionsMatcher) Within(d time.Duration) *HaveConditionTransitionsMatcher {
-	m.setWithin(d)
-	return m
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
-func (m *HaveConditionTransitionsMatcher) Between(from, until time.Duration) *HaveConditionTransitionsMatcher {
-	m.setBetween(from, until)
-	return m
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (m *HaveConditionTransitionsMatcher) After(d time.Duration) *HaveConditionTransitionsMatcher {
-	m.setAfter(d)
-	return m
-}
-
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
-func (m *HaveConditionTransitionsMatcher) Match(actual any) (bool, error) {
-	return matched("HaveConditionTransitions", m == nil, m.match, actual)
-}
-
-// FailureMessage returns the message of a failed To.
-func (m *HaveConditionTransitionsMatcher) FailureMessage(any) string { return m.message("to have had") }
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveConditionTransitionsMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have had")
-}
-
-func (m *HaveConditionTransitionsMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
-	if err == nil {
-		err = m.possible(s)
+func (expected transitions) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+	if err := expected.possible(s); err != nil {
+		return false, found, "", err
 	}
+	from, to, err := w.span(s)
 	if err != nil {
-		return false, err
+		return false, found, "", err
 	}
-	from, to, err := m.span(s)
-	if err != nil {
-		return false, err
-	}
-	m.got, m.found = nil, finding{subject: s, center: to}
-	for _, c := range s.conditions(m.condition) {
+	found = finding{subject: s, center: to}
+	var all []conditionAt
+	for _, c := range s.conditions(expected.condition) {
 		if c.t > to {
 			break
 		}
 		if c.t <= from { // only the last status before the window matters
-			m.got, m.found.marks = nil, nil
+			all, found.marks = nil, nil
 		}
-		m.got, m.found.marks = append(m.got, c), append(m.found.marks, c.record)
+		all, found.marks = append(all, c), append(found.marks, c.record)
 	}
-	for i, c := range m.got {
-		if i >= len(m.expected) || m.expected[i] != c.status {
-			m.found.center = max(from, c.t)
-			return false, nil
+	got = "It was " + listOf(all, conditionAt.String)
+	for i, c := range all {
+		if i >= len(expected.statuses) || expected.statuses[i] != c.status {
+			found.center = max(from, c.t)
+			return false, found, got, nil
 		}
 	}
-	return len(m.got) == len(m.expected), nil
+	return len(all) == len(expected.statuses), found, got, nil
 }
 
 // possible returns an error if no run can match.
-func (m *HaveConditionTransitionsMatcher) possible(s *subject) error {
+func (expected transitions) possible(s *subject) error {
 	if s.container != "" {
 		return errors.New("only pods have conditions: assert about the pod and not about a container")
 	}
-	if _, known := conditionOf(&trace.PodStatus{}, m.condition); !known {
-		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and Ready", m.condition)
+	if _, known := conditionOf(&trace.PodStatus{}, expected.condition); !known {
+		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and Ready", expected.condition)
 	}
-	if len(m.expected) == 0 {
+	if len(expected.statuses) == 0 {
 		return errors.New("the expected statuses are missing: give v1.ConditionTrue or v1.ConditionFalse, once or more")
 	}
-	for _, status := range m.expected {
+	for _, status := range expected.statuses {
 		if status != v1.ConditionTrue && status != v1.ConditionFalse {
 			return fmt.Errorf("the status of a condition is True or False, and never %q", status)
 		}
@@ -152,10 +121,4 @@ func conditionOf(s *trace.PodStatus, condition v1.PodConditionType) (on, known b
 		return s.Ready, true
 	}
 	return false, false
-}
-
-func (m *HaveConditionTransitionsMatcher) message(expected string) string {
-	statuses := listOf(m.expected, func(s v1.ConditionStatus) string { return string(s) })
-	return m.found.message(fmt.Sprintf("%s %s %s%s", expected, m.condition, statuses, m.window.words()),
-		"It was "+listOf(m.got, conditionAt.String))
 }

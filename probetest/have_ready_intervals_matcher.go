@@ -29,12 +29,18 @@ func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
 
 // HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval in the
 // whole run.
-type HaveReadyIntervalsMatcher struct {
-	settled
-	window
-	expected []ReadyInterval
-	found    finding
-	got      []ready
+type HaveReadyIntervalsMatcher = ListMatcher[readyIntervals]
+
+type readyIntervals []ReadyInterval
+
+func (readyIntervals) function() string { return "HaveReadyIntervals" }
+func (readyIntervals) verb() string     { return "been ready" }
+
+func (expected readyIntervals) list() string {
+	if len(expected) == 0 {
+		return ""
+	}
+	return "from " + listOf(expected, ReadyInterval.String)
 }
 
 // ready is an interval of a run in virtual times.
@@ -59,79 +65,44 @@ func (i ReadyInterval) String() string {
 	return timeText(i.From) + " to " + timeText(i.To)
 }
 
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (m *HaveReadyIntervalsMatcher) Within(d time.Duration) *HaveReadyIntervalsMatcher {
-	m.setWithin(d)
-	return m
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
-func (m *HaveReadyIntervalsMatcher) Between(from, until time.Duration) *HaveReadyIntervalsMatcher {
-	m.setBetween(from, until)
-	return m
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (m *HaveReadyIntervalsMatcher) After(d time.Duration) *HaveReadyIntervalsMatcher {
-	m.setAfter(d)
-	return m
-}
-
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
-func (m *HaveReadyIntervalsMatcher) Match(actual any) (bool, error) {
-	return matched("HaveReadyIntervals", m == nil, m.match, actual)
-}
-
-// FailureMessage returns the message of a failed To.
-func (m *HaveReadyIntervalsMatcher) FailureMessage(any) string {
-	return m.message("to have been ready", "never to have been ready")
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveReadyIntervalsMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been ready", "to have been ready")
-}
-
-func (m *HaveReadyIntervalsMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
-	if err != nil {
-		return false, err
-	}
-	from, to, err := m.span(s)
+func (expected readyIntervals) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+	from, to, err := w.span(s)
 	if err == nil {
-		err = m.possible(s, from, to)
+		err = expected.possible(s, w, from, to)
 	}
 	if err != nil {
-		return false, err
+		return false, found, "", err
 	}
-	m.got, m.found = within(s.readyTimes(), from, to), finding{subject: s, center: to}
-	for i, r := range m.got {
-		m.found.marks = append(m.found.marks, r.records...)
-		if i >= len(m.expected) {
-			m.found.center = r.from
-			return false, nil
+	found, got = finding{subject: s, center: to}, "It never was"
+	all := within(s.readyTimes(), from, to)
+	if len(all) > 0 {
+		got = "It was from " + listOf(all, ready.String)
+	}
+	for i, r := range all {
+		found.marks = append(found.marks, r.records...)
+		if i >= len(expected) {
+			found.center = r.from
+			return false, found, got, nil
 		}
-		ok, at, err := m.expected[i].matches(r, s.added())
+		ok, at, err := expected[i].matches(r, s.added())
 		if err != nil || !ok {
-			m.found.center = at
-			return false, err
+			found.center = at
+			return false, found, got, err
 		}
 	}
-	return len(m.got) == len(m.expected), nil
+	return len(all) == len(expected), found, got, nil
 }
 
 // possible returns an error if no run can have the intervals.
-func (m *HaveReadyIntervalsMatcher) possible(s *subject, from, to virtual.Time) error {
+func (expected readyIntervals) possible(s *subject, w window, from, to virtual.Time) error {
 	var last time.Duration // the end of the interval before
-	for n, i := range m.expected {
+	for n, i := range expected {
 		for _, t := range []any{i.From, i.To} {
 			if err := possibleTime(s, t); err != nil && (t != nil || i.From == nil) {
 				return fmt.Errorf("interval %d: %w", n+1, err)
 			}
 		}
-		if i.To == nil && n < len(m.expected)-1 {
+		if i.To == nil && n < len(expected)-1 {
 			return fmt.Errorf("interval %d has no end, and another one follows it", n+1)
 		}
 		for end, t := range []any{i.From, i.To} {
@@ -141,7 +112,7 @@ func (m *HaveReadyIntervalsMatcher) possible(s *subject, from, to virtual.Time) 
 			case d < last || d == last && end == 1:
 				return fmt.Errorf("interval %d is out of order: %s does not come after %s", n+1, value.Format(d), value.Format(last))
 			case at < from || at > to:
-				return fmt.Errorf("interval %d: %s is outside of the window%s", n+1, value.Format(d), m.window.words())
+				return fmt.Errorf("interval %d: %s is outside of the window%s", n+1, value.Format(d), w.words())
 			default:
 				last = d
 			}
@@ -195,16 +166,4 @@ func within(all []ready, from, to virtual.Time) []ready {
 		list = append(list, r)
 	}
 	return list
-}
-
-// message has its own words for an empty list of intervals.
-func (m *HaveReadyIntervalsMatcher) message(expected, none string) string {
-	got := "It never was"
-	if len(m.got) > 0 {
-		got = "It was from " + listOf(m.got, ready.String)
-	}
-	if len(m.expected) == 0 {
-		return m.found.message(none+m.window.words(), got)
-	}
-	return m.found.message(expected+" from "+listOf(m.expected, ReadyInterval.String)+m.window.words(), got)
 }

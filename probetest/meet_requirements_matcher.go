@@ -29,8 +29,7 @@ type Manifest string
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
 // The rows are start, restart, retry, stall, silence and serving, which take >=, and ready, unready, detect and recover, which
-// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations. A match makes hundreds
-// of runs, which take seconds.
+// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations.
 func MeetRequirements(requirements string) *MeetRequirementsMatcher {
 	return &MeetRequirementsMatcher{requirements: requirements}
 }
@@ -117,7 +116,6 @@ func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
 	return m.verify(r)
 }
 
-// options returns the options of the check.
 func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	o := check.Options{Delays: cmp.Or(m.delays, "typical"), Start: m.start, IgnoreAnnotations: true}
 	if strings.TrimSpace(m.requirements) == "" {

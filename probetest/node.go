@@ -123,7 +123,6 @@ func requireTest(t testing.TB, function string) {
 	}
 }
 
-// tb returns the test of the node.
 func (n *Node) tb() testing.TB {
 	if n == nil || n.sim == nil {
 		panic("probetest: this is not a node: create it with NewNode")

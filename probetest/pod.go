@@ -131,7 +131,6 @@ func (p *Pod) requireContainer(name string) error {
 	return nil
 }
 
-// tb returns the test of the pod.
 func (p *Pod) tb(method string) testing.TB {
 	switch {
 	case p == nil || p.log == nil:

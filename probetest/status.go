@@ -40,7 +40,6 @@ func (s *subject) statuses() []statusAt {
 	return list
 }
 
-// ready reports whether the pod or container is ready in a status.
 func (s *subject) ready(status *trace.PodStatus) bool {
 	if s.container == "" {
 		return status != nil && status.Ready

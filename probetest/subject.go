@@ -35,7 +35,7 @@ func subjectOf(actual any) (*subject, error) {
 	if s.pod.node != nil {
 		s.pod.node.reached()
 	}
-	if isContainer(actual) {
+	if _, ok := actual.(*Container); ok {
 		if err := s.pod.requireContainer(s.container); err != nil {
 			return nil, err
 		}
@@ -61,11 +61,6 @@ func (p *Pod) more() string {
 		return ", and the node is closed: assert before the test ends"
 	}
 	return ": call Advance first"
-}
-
-func isContainer(actual any) bool {
-	_, ok := actual.(*Container)
-	return ok
 }
 
 // requireOneContainer replaces a pod by its only container. A pod with several containers is an error.
@@ -118,7 +113,6 @@ func (s *subject) records(wanted func(*trace.Record) bool) []occurrence {
 	return list
 }
 
-// about reports whether a record is about the subject.
 func (s *subject) about(r *trace.Record) bool { return s.container == "" || r.Container == s.container }
 
 func (s *subject) String() string {

@@ -88,6 +88,13 @@ func (c *checks) hanging(label string, indent int, text string) {
 	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
 }
 
+// Around writes the records around a moment, with a ">" at those that are marked.
+func Around(w io.Writer, lines []Line, o Options) error {
+	c := newChecks(o)
+	c.around(lines)
+	return o.write(w, c.b.String())
+}
+
 // around writes records, with aligned times and subjects.
 func (c *checks) around(lines []Line) {
 	times, subjects := 0, 0

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/report/diff"
@@ -55,8 +54,7 @@ func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
 	case !d.Same():
 		mark, what = o.paint(warn, "differs"), "  "+d.summary()
 	}
-	name := printable.Text(d.Scenario)
-	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	name := padded(d.Scenario, pad)
 	seed := ""
 	if d.Seed != nil {
 		seed = fmt.Sprintf("  seed %d", *d.Seed)
@@ -198,7 +196,7 @@ type jsonDiff struct {
 	Same     bool       `json:"same"`
 	Error    string     `json:"error,omitempty"`
 	Pairs    []jsonPair `json:"pairs"`
-	Changed  []jsonRow  `json:"changed"`
+	Changed  []diff.Row `json:"changed"`
 	Notes    []string   `json:"notes,omitempty"`
 }
 
@@ -210,13 +208,7 @@ type jsonPair struct {
 	Diverge *int64         `json:"otherwise,omitempty"` // ns
 	Records []jsonDiffLine `json:"records,omitempty"`
 	// Messages are those that differ, if nothing else does.
-	Messages []jsonMessage `json:"messages,omitempty"`
-}
-
-type jsonMessage struct {
-	Of string `json:"of"`
-	A  string `json:"a"`
-	B  string `json:"b"`
+	Messages []diff.Message `json:"messages,omitempty"`
 }
 
 type jsonDiffLine struct {
@@ -224,33 +216,23 @@ type jsonDiffLine struct {
 	Record json.RawMessage `json:"record"`
 }
 
-type jsonRow struct {
-	Pod       string   `json:"pod"`
-	Container string   `json:"container,omitempty"`
-	What      string   `json:"what"`
-	Values    []string `json:"values"`
-}
-
 // DiffJSON writes comparisons and their summaries as one JSON object. Times are in nanoseconds.
 func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
-		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: []jsonRow{}, Notes: d.Notes}
+		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: append([]diff.Row{}, d.Changed...), Notes: d.Notes}
 		if d.Err != nil {
 			docs[i].Error = d.Err.Error()
 		}
 		for j, p := range d.Pairs {
 			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
 		}
-		for _, r := range d.Changed {
-			docs[i].Changed = append(docs[i].Changed, jsonRow{r.Pod, r.Container, r.What, r.Values})
-		}
 	}
 	return writeJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {
-	pair := jsonPair{A: a, B: b, Same: p.Same()}
+	pair := jsonPair{A: a, B: b, Same: p.Same(), Messages: p.Messages}
 	if !p.Same() {
 		pair.First = new(int64(p.First))
 	}
@@ -260,9 +242,6 @@ func newJSONPair(a, b string, p *diff.Difference) jsonPair {
 	for _, l := range p.Around {
 		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]
 		pair.Records = append(pair.Records, jsonDiffLine{in, trace.AppendJSON(nil, l.Record)})
-	}
-	for _, m := range p.Messages {
-		pair.Messages = append(pair.Messages, jsonMessage(m))
 	}
 	return pair
 }

@@ -102,8 +102,7 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
 	case len(s.Differ) > 0:
 		mark = o.paint(warn, "differs")
 	}
-	name := printable.Text(s.Scenario)
-	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	name := padded(s.Scenario, pad)
 	text := mark + "  " + name + "  " + s.Seeds.Label()
 	if facts := s.facts(); utf8.RuneCountInString(name+s.Seeds.Label()+facts)+13 > o.width() {
 		text += "\n  " + facts

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"probesim.dev/internal/printable"
@@ -15,52 +16,30 @@ type jsonReport struct {
 }
 
 type jsonCase struct {
-	Name         string            `json:"name"`
-	Description  string            `json:"description,omitempty"`
-	File         string            `json:"file"`
-	Line         int               `json:"line"`
-	Kubernetes   string            `json:"kubernetes"`
-	Outcome      Outcome           `json:"outcome"`
-	Error        string            `json:"error,omitempty"` // of an invalid file
-	Runs         []jsonRun         `json:"runs"`
-	Expectations []jsonExpectation `json:"expectations,omitempty"` // across all runs
-	Summary      *jsonSummary      `json:"summary,omitempty"`      // of several runs
+	Name         string        `json:"name"`
+	Description  string        `json:"description,omitempty"`
+	File         string        `json:"file"`
+	Line         int           `json:"line"`
+	Kubernetes   string        `json:"kubernetes"`
+	Outcome      Outcome       `json:"outcome"`
+	Error        string        `json:"error,omitempty"` // of an invalid file
+	Runs         []jsonRun     `json:"runs"`
+	Expectations []Expectation `json:"expectations,omitempty"` // across all runs
+	Summary      *jsonSummary  `json:"summary,omitempty"`      // of several runs
 }
 
 type jsonRun struct {
-	Seed         *int64            `json:"seed,omitempty"`
-	Until        string            `json:"until"`
-	Outcome      Outcome           `json:"outcome"`
-	Error        string            `json:"error,omitempty"`
-	Hash         string            `json:"hash"`
-	Records      int               `json:"records"`
-	Restarts     int               `json:"restarts"`
-	ProbeErrors  int               `json:"probeErrors,omitempty"`
-	Replay       string            `json:"replay,omitempty"`
-	Notes        []string          `json:"notes,omitempty"`
-	Expectations []jsonExpectation `json:"expectations"`
-}
-
-type jsonExpectation struct {
-	Name     string        `json:"name"`
-	File     string        `json:"file"`
-	Line     int           `json:"line"`
-	Column   int           `json:"column"`
-	Outcome  Outcome       `json:"outcome"`
-	Why      string        `json:"why,omitempty"`
-	Failures []jsonFailure `json:"failures,omitempty"`
-	More     int           `json:"moreFailures,omitempty"`
-}
-
-type jsonFailure struct {
-	Expected string     `json:"expected"`
-	Got      string     `json:"got"`
-	Around   []jsonLine `json:"around"`
-}
-
-type jsonLine struct {
-	Mark   bool            `json:"mark"`
-	Record json.RawMessage `json:"record"` // as in a trace
+	Seed         *int64        `json:"seed,omitempty"`
+	Until        string        `json:"until"`
+	Outcome      Outcome       `json:"outcome"`
+	Error        string        `json:"error,omitempty"`
+	Hash         string        `json:"hash"`
+	Records      int           `json:"records"`
+	Restarts     int           `json:"restarts"`
+	ProbeErrors  int           `json:"probeErrors,omitempty"`
+	Replay       string        `json:"replay,omitempty"`
+	Notes        []string      `json:"notes,omitempty"`
+	Expectations []Expectation `json:"expectations"`
 }
 
 // JSON writes all cases as one JSON object. The same cases give the same bytes.
@@ -87,7 +66,7 @@ func writeJSON(w io.Writer, doc any) error {
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: jsonExpectations(c.Expectations), Summary: c.summary()}
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
@@ -99,29 +78,14 @@ func (c *Case) json() jsonCase {
 
 func (r *Run) json() jsonRun {
 	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
-		Replay: r.Replay, Notes: r.Notes, Expectations: jsonExpectations(r.Expectations)}
+		Replay: r.Replay, Notes: r.Notes, Expectations: append([]Expectation{}, r.Expectations...)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()
 	}
 	return jr
 }
 
-func jsonExpectations(all []Expectation) []jsonExpectation {
-	list := make([]jsonExpectation, len(all))
-	for i := range all {
-		e := &all[i]
-		list[i] = jsonExpectation{Name: e.Name, File: e.File, Line: e.Line, Column: e.Column, Outcome: e.Outcome, Why: e.Why, More: e.More}
-		for _, f := range e.Failures {
-			list[i].Failures = append(list[i].Failures, jsonFailure{f.Expected, f.Got, jsonLines(f.Around)})
-		}
-	}
-	return list
-}
-
-func jsonLines(lines []Line) []jsonLine {
-	list := make([]jsonLine, len(lines))
-	for i, l := range lines {
-		list[i] = jsonLine{l.Mark, trace.AppendJSON(nil, l.Record)}
-	}
-	return list
+// MarshalJSON writes the record as in a trace.
+func (l Line) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"mark":%t,"record":%s}`, l.Mark, trace.AppendJSON(nil, l.Record)), nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -39,20 +40,27 @@ func Description(text string) string { return printable.Text(strings.Join(string
 
 // RunLine writes one line about a run, with the scenario name padded to pad characters.
 func RunLine(w io.Writer, run *Run, pad int, o Options) error {
-	mark := o.paint(good, "ok    ")
-	switch run.Outcome() {
-	case Failed:
-		mark = o.paint(bad, "FAILED")
-	case Broken:
-		mark = o.paint(bad, "ERROR ")
-	}
-	name := printable.Text(run.Scenario)
-	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
-	text := mark + "  " + name + "  " + strings.Join(run.Facts(), "  ") + "\n"
+	text := o.mark(run.Outcome()) + "  " + padded(run.Scenario, pad) + "  " + strings.Join(run.Facts(), "  ") + "\n"
 	if run.Err != nil {
 		text += "  " + strings.ReplaceAll(strings.TrimSpace(run.Err.Error()), "\n", "\n  ") + "\n"
 	}
 	return o.write(w, text)
+}
+
+// mark returns the outcome of a run or a case as the beginning of its line.
+func (o Options) mark(outcome Outcome) string {
+	switch outcome {
+	case Failed:
+		return o.paint(bad, "FAILED")
+	case Broken:
+		return o.paint(bad, "ERROR ")
+	}
+	return o.paint(good, "ok    ")
+}
+
+// padded returns a name with at least some characters.
+func padded(name string, characters int) string {
+	return fmt.Sprintf("%-*s", characters, printable.Text(name))
 }
 
 // Facts returns the version, seed, virtual time, restarts and probe errors of the run, for display.
@@ -110,13 +118,21 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
+// Thousands formats a number with commas.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // CaseLine writes the failed expectations of a case that need to hold in at least one run. It writes nothing if none failed.
 func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	if worst(c.Expectations) != Failed {
 		return nil
 	}
-	name := printable.Text(c.Scenario)
-	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	name := padded(c.Scenario, pad)
 	if err := o.write(w, fmt.Sprintf("%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run"))); err != nil {
 		return err
 	}

@@ -92,23 +92,23 @@ const (
 
 // Expectation is an expectation of the scenario and its outcome.
 type Expectation struct {
-	Name    string // name in the scenario
-	File    string
-	Line    int
-	Column  int
-	Outcome Outcome
-	Why     string // why it was skipped, or what kind of failure it is
+	Name    string  `json:"name"` // in the scenario
+	File    string  `json:"file"`
+	Line    int     `json:"line"`
+	Column  int     `json:"column"`
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why,omitempty"` // why it was skipped, or what kind of failure it is
 	// Failures describes the first few failures, one for each pod or match of since. More is the number of further
 	// failures.
-	Failures []Failure
-	More     int
+	Failures []Failure `json:"failures,omitempty"`
+	More     int       `json:"moreFailures,omitempty"`
 }
 
 // Failure says how an expectation failed.
 type Failure struct {
-	Expected string
-	Got      string
-	Around   []Line
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	Around   []Line `json:"around"`
 }
 
 // Line is a record around a failure. Mark is set for records that the failure is about.

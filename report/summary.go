@@ -37,15 +37,7 @@ func CaseSummary(w io.Writer, c *Case, pad int, o Options) error {
 
 // caseHeading returns the line with the outcome, the name and the facts of a case.
 func (o Options) caseHeading(c *Case, pad int) string {
-	mark := o.paint(good, "ok    ")
-	switch c.Outcome() {
-	case Failed:
-		mark = o.paint(bad, "FAILED")
-	case Broken:
-		mark = o.paint(bad, "ERROR ")
-	}
-	name := printable.Text(c.Scenario)
-	name += strings.Repeat(" ", max(0, pad-utf8.RuneCountInString(name)))
+	name := padded(c.Scenario, pad)
 	facts := []string{c.Kubernetes, c.seeds().Label()}
 	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
 		facts = append(facts, shortDuration(until.Offset()))
@@ -54,7 +46,7 @@ func (o Options) caseHeading(c *Case, pad int) string {
 	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
 		line = "\n" + strings.Join(wrap(line, o.width(), 40), "\n  ")
 	}
-	return mark + "  " + o.paint(bold, name) + line + "\n"
+	return o.mark(c.Outcome()) + "  " + o.paint(bold, name) + line + "\n"
 }
 
 func (c *Case) seeds() summary.Seeds {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -65,6 +66,23 @@ func WriteLine(w io.Writer, margin int, text string, style Style, o Options) err
 	return t.Write(w, o)
 }
 
+// Writer collects text of lines and tables.
+type Writer struct {
+	bytes.Buffer
+	Options
+}
+
+// Line adds a line, as WriteLine does.
+func (w *Writer) Line(margin int, text string, style Style) {
+	WriteLine(&w.Buffer, margin, text, style, w.Options)
+}
+
+// Table adds a table.
+func (w *Writer) Table(t *Table) { t.Write(&w.Buffer, w.Options) }
+
+// Gap adds an empty line.
+func (w *Writer) Gap() { w.WriteByte('\n') }
+
 // columnGap is the space between two columns.
 const columnGap = 2
 
@@ -113,7 +131,6 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// text returns a row in columns.
 func (t *Table) text(row *tableRow, widths []int, o Options) string {
 	var b strings.Builder
 	for i, c := range row.cells {

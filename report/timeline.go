@@ -107,7 +107,6 @@ func (d *drawing) pods(h *history.History) {
 	}
 }
 
-// lanesOf returns all lanes.
 func lanesOf(h *history.History) []lane {
 	all := nodeLanes(h)
 	for _, p := range h.Pods {
@@ -154,7 +153,6 @@ func readyLane(h *history.History, p *history.Pod, d *drawing) row {
 	return r
 }
 
-// podName returns the name of a pod for display.
 func podName(p *history.Pod) string { return printable.Text(trace.PodName(p.Name)) }
 
 func podLanes(h *history.History, p *history.Pod) []lane {

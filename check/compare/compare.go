@@ -360,7 +360,6 @@ func (r *Report) Replaced() int {
 	})
 }
 
-// sum adds numbers of all containers.
 func (r *Report) sum(of func(*Container) int) int {
 	n := 0
 	for i := range r.Workloads {

@@ -69,11 +69,9 @@ func (r *Report) Count(change Change) int {
 	return n
 }
 
-var emphasis = map[Change]string{Better: "%s", Worse: "**%s**"}
-
 func emphasize(change Change, text string) string {
-	if f := emphasis[change]; f != "" && text != "" {
-		return fmt.Sprintf(f, text)
+	if change == Worse && text != "" {
+		return "**" + text + "**"
 	}
 	return text
 }

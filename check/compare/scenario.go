@@ -185,7 +185,6 @@ func (p Pair) isWorse() bool {
 	return more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max)
 }
 
-// text is the text of a number for people.
 func (n Number) text() string {
 	for _, known := range numbers {
 		if known.id == n {
@@ -226,15 +225,15 @@ func (s *Scenario) Of() string {
 }
 
 func (t *writer) scenario(s *Scenario) {
-	t.b.WriteByte('\n')
-	t.line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.Of()), report.Bold)
+	t.Gap()
+	t.Line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.Of()), report.Bold)
 	pods := ""
 	var table *report.Table
 	for i := range s.Numbers {
 		p := &s.Numbers[i]
 		if p.Pods != pods || table == nil {
 			if table != nil {
-				table.Write(&t.b, t.o)
+				t.Table(table)
 			}
 			pods, table = p.Pods, &report.Table{Left: 1}
 			table.Head("", "before", "", "after", "", "seeds", "")
@@ -251,10 +250,10 @@ func (t *writer) scenario(s *Scenario) {
 		table.Row(row...)
 	}
 	if table != nil {
-		table.Write(&t.b, t.o)
+		t.Table(table)
 	}
 	for _, line := range s.Extremes() {
-		t.line(2, line, report.Plain)
+		t.Line(2, line, report.Plain)
 	}
 }
 

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -14,27 +13,19 @@ import (
 
 // Text writes the report as tables.
 func Text(w io.Writer, r *Report, o report.Options) error {
-	t := &writer{o: o}
-	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	t := &writer{report.Writer{Options: o}}
+	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
 	for i := range r.Workloads {
 		t.workload(&r.Workloads[i])
 	}
 	for i := range r.Scenarios {
 		t.scenario(&r.Scenarios[i])
 	}
-	_, err := w.Write(t.b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
-type writer struct {
-	b bytes.Buffer
-	o report.Options
-}
-
-// line writes a wrapped line with a margin.
-func (t *writer) line(margin int, text string, style report.Style) {
-	report.WriteLine(&t.b, margin, text, style, t.o)
-}
+type writer struct{ report.Writer }
 
 // Title is the name of a workload for people.
 func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
@@ -44,45 +35,34 @@ var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Sam
 func (t *writer) workload(w *Workload) {
 	for i, line := range w.Pairings() {
 		if i == 0 {
-			t.b.WriteByte('\n')
+			t.Gap()
 		}
-		t.line(0, line, report.Plain)
+		t.Line(0, line, report.Plain)
 	}
 	for i := range w.Containers {
-		t.b.WriteByte('\n')
+		t.Gap()
 		t.container(w, &w.Containers[i])
 	}
 	if len(w.Containers) == 0 {
-		t.b.WriteByte('\n')
-		t.line(0, w.Heading(), report.Bold)
-		t.line(0, "No container has probes.", report.Dim)
+		t.Gap()
+		t.Line(0, w.Heading(), report.Bold)
+		t.Line(0, "No container has probes.", report.Dim)
 	}
 	for _, problem := range w.Problems {
-		t.line(0, "not checked "+problem, report.Bad)
+		t.Line(0, "not checked "+problem, report.Bad)
 	}
 	if len(w.Requirements) > 0 {
-		t.b.WriteByte('\n')
+		t.Gap()
 	}
 	for i := range w.Requirements {
-		t.requirement(&w.Requirements[i])
-	}
-}
-
-func (t *writer) requirement(v *check.Verification) {
-	mark, style := "ok    ", report.Good
-	if !v.Met {
-		mark, style = "FAIL  ", report.Bad
-	}
-	t.line(0, mark+render.Requirement(v), style)
-	if command := render.RequirementCommand(v); command != "" {
-		t.line(2, command, report.Dim)
+		render.WriteRequirement(&t.Writer, &w.Requirements[i])
 	}
 }
 
 func (t *writer) container(w *Workload, c *Container) {
-	t.line(0, w.HeadingOf(c), report.Bold)
+	t.Line(0, w.HeadingOf(c), report.Bold)
 	if !c.Changed() {
-		t.line(0, "No change.", report.Dim)
+		t.Line(0, "No change.", report.Dim)
 		return
 	}
 	for _, remark := range w.Remarks(c) {
@@ -90,27 +70,27 @@ func (t *writer) container(w *Workload, c *Container) {
 		if remark.Worse {
 			style = report.Bad
 		}
-		t.line(0, remark.String(), style)
+		t.Line(0, remark.String(), style)
 	}
 	for _, p := range c.ChangedProbes() {
-		t.line(2, p, report.Plain)
+		t.Line(2, p, report.Plain)
 	}
 	if table := c.table(); table != nil {
-		t.b.WriteByte('\n')
-		table.Write(&t.b, t.o)
+		t.Gap()
+		t.Table(table)
 	}
 	if len(c.Appeared)+len(c.Disappeared) > 0 {
-		t.b.WriteByte('\n')
+		t.Gap()
 	}
 	for i := range c.Appeared {
 		f := &c.Appeared[i]
-		t.line(0, fmt.Sprintf("new %s  %s:%d", f.Severity, f.File, f.Line), report.Bad)
-		t.line(2, f.Message, report.Plain)
+		t.Line(0, fmt.Sprintf("new %s  %s:%d", f.Severity, f.File, f.Line), report.Bad)
+		t.Line(2, f.Message, report.Plain)
 	}
 	for i := range c.Disappeared {
 		f := &c.Disappeared[i]
-		t.line(0, fmt.Sprintf("gone %s  %s:%d", f.Severity, f.File, f.Line), report.Good)
-		t.line(2, f.Message, report.Dim)
+		t.Line(0, fmt.Sprintf("gone %s  %s:%d", f.Severity, f.File, f.Line), report.Good)
+		t.Line(2, f.Message, report.Dim)
 	}
 }
 

@@ -85,7 +85,7 @@ func newChart(r *check.Report, w *check.Workload, c *check.Container) *chart {
 		p.Times = append(p.Times, x)
 	}
 	if d := c.Deleted; d != nil {
-		x := row{Text: "deleted → SIGTERM, SIGKILL", Cells: [3]string{up(d.SIGTERM), "", up(d.SIGKILL)}}
+		x := row{Text: "deleted → SIGTERM, SIGKILL", Cells: [3]string{check.FormatUp(d.SIGTERM), "", check.FormatUp(d.SIGKILL)}}
 		x.Bars = a.bars(bar{"span", float64(d.SIGTERM), float64(d.SIGKILL)})
 		p.Times = append(p.Times, x)
 	}
@@ -111,7 +111,7 @@ func newAxis(r *check.Report, w *check.Workload, c *check.Container) axis {
 	most := check.Seconds(time.Second)
 	add := func(values ...check.Seconds) {
 		for _, v := range values {
-			if !isNever(v) {
+			if !v.IsNever() {
 				most = max(most, v)
 			}
 		}
@@ -206,11 +206,11 @@ const leastWidth = 0.4
 
 // limit returns the row of a limit.
 func (a axis) limit(text string, always, never check.Seconds) row {
-	x := row{Text: arrows(text), Cells: [3]string{down(always), "", up(never)}}
+	x := row{Text: arrows(text), Cells: [3]string{check.FormatDown(always), "", check.FormatUp(never)}}
 	if always != never {
-		x.Cells[1] = down(always) + " – " + up(never)
+		x.Cells[1] = check.FormatDown(always) + " – " + check.FormatUp(never)
 	}
-	if isNever(always) {
+	if always.IsNever() {
 		x.Cells[2] = ""
 	}
 	x.Bars = a.bars(bar{"always", 0, float64(always)}, bar{"between", float64(always), float64(never)}, bar{"never", float64(never), float64(a.end)})
@@ -219,15 +219,15 @@ func (a axis) limit(text string, always, never check.Seconds) row {
 
 // time returns the row of a time.
 func (a axis) time(text string, best check.Seconds, mean *check.Seconds, worst check.Seconds) row {
-	x := row{Text: arrows(text), Cells: [3]string{down(best), "", check.FormatTime(worst)}}
-	if isNever(best) {
+	x := row{Text: arrows(text), Cells: [3]string{check.FormatDown(best), "", check.FormatTime(worst)}}
+	if best.IsNever() {
 		x.Cells[0] = ""
 		return x
 	}
 	x.Bars = a.bars(bar{"span", float64(best), float64(worst)})
-	if mean != nil && !isNever(*mean) {
-		x.Cells[1] = up(*mean)
-		x.Marks = []mark{{"mean", a.at(*mean), "mean " + up(*mean)}}
+	if mean != nil && !mean.IsNever() {
+		x.Cells[1] = check.FormatUp(*mean)
+		x.Marks = []mark{{"mean", a.at(*mean), "mean " + check.FormatUp(*mean)}}
 	}
 	return x
 }

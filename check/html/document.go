@@ -2,22 +2,18 @@ package html
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/render"
 	"probesim.dev/check/witness"
+	pages "probesim.dev/report/html"
 )
 
 // document is the data of the page for the template.
 type document struct {
-	Title    string
-	Policy   string
-	Style    template.CSS
-	Script   template.JS
+	pages.Head
 	Report   *check.Report
 	Start    string // how long a start is known to take, or empty
 	Sections []*section
@@ -104,7 +100,6 @@ func (d *document) sectionOf(w *check.Workload, container string, other *section
 	return other
 }
 
-// verdict summarizes the report.
 func verdict(r *check.Report) string {
 	counts := map[check.Severity]int{}
 	problems, required, met := 0, 0, 0
@@ -170,12 +165,6 @@ func title(r *check.Report, w *check.Workload) string {
 	}
 	return w.Title()
 }
-
-// down and up format a value for people, rounded to the safe side.
-func down(s check.Seconds) string { return check.FormatDown(s) }
-func up(s check.Seconds) string   { return check.FormatUp(s) }
-
-func isNever(s check.Seconds) bool { return s == check.Seconds(bounds.Never) }
 
 func plural(n int, word string) string {
 	if n == 1 {

@@ -31,21 +31,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 
 // Write writes the page, with the runs that were found for some rows. The same report and runs give the same bytes.
 func Write(w io.Writer, r *check.Report, runs []*witness.Witness) error {
-	style, script := pages.Style()+asset("check.css"), pages.Script(asset("check.js"))
 	d, err := newDocument(r, runs)
 	if err != nil {
 		return err
 	}
-	d.Style, d.Script = template.CSS(style), template.JS(script)
-	d.Policy = pages.Policy(style, script)
+	d.Head = pages.NewHead(d.Title, pages.Asset(assets, "check.css"), pages.Script(pages.Asset(assets, "check.js")))
 	return templates.ExecuteTemplate(w, "check.gohtml", d)
-}
-
-// asset returns an embedded file.
-func asset(name string) string {
-	text, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // the file is embedded
-	}
-	return string(text)
 }

@@ -72,7 +72,7 @@ func says(run *witness.Witness) string {
 	}
 	outcome := run.Happens + " at " + check.Clock(check.Seconds(run.Outcome.Offset()))
 	if run.Row.IsLimit() {
-		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does not end, so %s.", text, down(check.Seconds(run.Value)), outcome)
+		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does not end, so %s.", text, check.FormatDown(check.Seconds(run.Value)), outcome)
 	}
-	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome, up(check.Seconds(run.Value)))
+	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome, check.FormatUp(check.Seconds(run.Value)))
 }

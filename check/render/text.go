@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -13,68 +12,61 @@ import (
 
 // Text writes the report as tables.
 func Text(w io.Writer, r *check.Report, o report.Options) error {
-	var b bytes.Buffer
+	t := &writer{report.Writer{Options: o}, r}
 	for i := range r.Workloads {
-		t := &writer{b: &b, r: r, o: o}
 		t.workload(&r.Workloads[i], i == 0)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
 type writer struct {
-	b *bytes.Buffer
+	report.Writer
 	r *check.Report
-	o report.Options
-}
-
-// line writes a wrapped line with a margin.
-func (t *writer) line(margin int, text string, style report.Style) {
-	report.WriteLine(t.b, margin, text, style, t.o)
 }
 
 func (t *writer) workload(w *check.Workload, first bool) {
 	title := w.Title()
 	if len(w.Containers) == 0 {
 		t.gap(first)
-		t.line(0, title, report.Bold)
-		t.line(0, "No container has probes.", report.Dim)
+		t.Line(0, title, report.Bold)
+		t.Line(0, "No container has probes.", report.Dim)
 	}
 	for i := range w.Containers {
 		t.gap(first && i == 0)
 		t.container(title, &w.Containers[i])
 	}
 	if w.Problem != "" {
-		t.b.WriteByte('\n')
-		t.line(0, "not checked: "+w.Problem, report.Bad)
+		t.Gap()
+		t.Line(0, "not checked: "+w.Problem, report.Bad)
 	}
 	if len(w.Requirements) > 0 {
-		t.b.WriteByte('\n')
+		t.Gap()
 	}
 	for _, v := range w.Requirements {
-		t.requirement(&v)
+		WriteRequirement(&t.Writer, &v)
 	}
 }
 
 func (t *writer) gap(first bool) {
 	if !first {
-		t.b.WriteByte('\n')
+		t.Gap()
 	}
 }
 
 func (t *writer) container(title string, c *check.Container) {
-	t.line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
-	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(t.r.Kubernetes, ", "), t.r.Delays), report.Dim)
+	t.Line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
+	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(t.r.Kubernetes, ", "), t.r.Delays), report.Dim)
 	for _, p := range c.Probes {
-		t.line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
+		t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
 	}
 	if table := limits(c); table != nil {
-		t.b.WriteByte('\n')
-		table.Write(t.b, t.o)
+		t.Gap()
+		t.Table(table)
 	}
 	t.facts(c)
 	if len(c.Findings) > 0 {
-		t.b.WriteByte('\n')
+		t.Gap()
 	}
 	for i := range c.Findings {
 		t.finding(&c.Findings[i])
@@ -126,15 +118,14 @@ func limits(c *check.Container) *report.Table {
 
 // facts writes what has no range.
 func (t *writer) facts(c *check.Container) {
-	var table report.Table
-	table.Left = 2
+	table := &report.Table{Left: 2}
 	if c.Deleted != nil {
 		table.Row(label("deleted -> SIGTERM, SIGKILL"), plain(check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL)))
 	}
 	for _, f := range Facts(c) {
 		table.Row(label(f.Name), plain(f.Text))
 	}
-	table.Write(t.b, t.o)
+	t.Table(table)
 }
 
 // Fact is something about a container that has no range.
@@ -192,22 +183,22 @@ func firstStarts(times []check.Seconds, shown int) string {
 var severityStyle = map[check.Severity]report.Style{check.Error: report.Bad, check.Warning: report.Warn, check.Note: report.Dim}
 
 func (t *writer) finding(f *check.Finding) {
-	t.line(0, fmt.Sprintf("%s  %s:%d", f.Severity, f.File, f.Line), severityStyle[f.Severity])
-	t.line(2, f.Message, report.Plain)
+	t.Line(0, fmt.Sprintf("%s  %s:%d", f.Severity, f.File, f.Line), severityStyle[f.Severity])
+	t.Line(2, f.Message, report.Plain)
 	if command := Command(f); command != "" {
-		t.line(2, command, report.Dim)
+		t.Line(2, command, report.Dim)
 	}
 }
 
-// requirement writes whether a requirement is met.
-func (t *writer) requirement(v *check.Verification) {
+// WriteRequirement writes whether a requirement is met.
+func WriteRequirement(t *report.Writer, v *check.Verification) {
 	mark, style := "ok    ", report.Good
 	if !v.Met {
 		mark, style = "FAIL  ", report.Bad
 	}
-	t.line(0, mark+Requirement(v), style)
+	t.Line(0, mark+Requirement(v), style)
 	if command := RequirementCommand(v); command != "" {
-		t.line(2, command, report.Dim)
+		t.Line(2, command, report.Dim)
 	}
 }
 

@@ -65,10 +65,9 @@ func (s *subject) contradiction(closest result, asked check.Requirements) Contra
 
 // noSetting returns a contradiction without a best value.
 func noSetting(list check.Requirements, format string, args ...any) Contradiction {
-	return Contradiction{Requirements: texts(list), Best: seconds(bounds.Never), By: seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
+	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
 }
 
-// texts returns requirements as texts.
 func texts(list check.Requirements) (all []string) {
 	for _, q := range list {
 		all = append(all, q.String())
@@ -85,9 +84,8 @@ func together(list check.Requirements) string {
 	return fmt.Sprintf("%s and %s", strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
-// marginOf returns the value and the margin of a requirement.
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
-	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: seconds(s.margin(x, q))}
+	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: check.Seconds(s.margin(x, q))}
 }
 
 // wider finds the next round threshold or delay above a changed one, and the margin that it leaves: that of the requirement with the
@@ -103,7 +101,7 @@ func (s *search) wider(c *Container) *Wider {
 		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
 		for _, q := range about {
 			if m := s.margin(x, q); m > s.margin(c.now, q) {
-				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: seconds(m)}
+				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: check.Seconds(m)}
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 		return slices.IndexFunc(asked, func(q check.Requirement) bool { return q.Row == row })
 	}
 	at, value := required(check.Start), s.guaranteed(x, check.Restart)
-	if at < 0 || required(check.Restart) >= 0 || value >= seconds(asked[at].Duration) {
+	if at < 0 || required(check.Restart) >= 0 || value >= check.Seconds(asked[at].Duration) {
 		return ""
 	}
 	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",

@@ -111,7 +111,6 @@ func (e *editor) comment(from int) string {
 	return strings.TrimSpace(string(rest[at:]))
 }
 
-// container adds the changes of a container.
 func (e *editor) container(w *manifests.Workload, c *Container) {
 	path := containerPath(w.Pod, c.Name)
 	if c.added != nil {
@@ -156,7 +155,6 @@ func (e *editor) offset(pos strict.Pos) int {
 	return min(at, len(e.data))
 }
 
-// replace replaces a number.
 func (e *editor) replace(pos strict.Pos, before, after int32) {
 	from, text := e.offset(pos), strconv.Itoa(int(before))
 	rest := e.data[from:]

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -162,5 +161,3 @@ func (r *Report) Changed() bool {
 		return slices.ContainsFunc(w.Containers, func(c Container) bool { return len(c.Changes) > 0 })
 	})
 }
-
-func seconds(d time.Duration) check.Seconds { return check.Seconds(d) }

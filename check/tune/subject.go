@@ -70,7 +70,6 @@ func (s *subject) margin(x setting, q check.Requirement) time.Duration {
 	return m
 }
 
-// meets reports whether a setting meets requirements.
 func (s *subject) meets(x setting, list check.Requirements) bool {
 	for _, q := range list {
 		if s.margin(x, q) < 0 {
@@ -88,7 +87,7 @@ func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
 	case len(found) == 0 && row == check.Ready:
 		return 0
 	case len(found) == 0:
-		return seconds(bounds.Never)
+		return check.Seconds(bounds.Never)
 	}
-	return seconds(row.End(row.Worst(found).Range))
+	return check.Seconds(row.End(row.Worst(found).Range))
 }

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -12,35 +11,27 @@ import (
 
 // Text writes the report for people.
 func Text(w io.Writer, r *Report, o report.Options) error {
-	t := &writer{o: o}
+	t := &writer{report.Writer{Options: o}}
 	for i := range r.Workloads {
 		if i > 0 {
-			t.b.WriteByte('\n')
+			t.Gap()
 		}
 		t.workload(r, &r.Workloads[i])
 	}
-	_, err := w.Write(t.b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
-type writer struct {
-	b bytes.Buffer
-	o report.Options
-}
-
-// line writes a wrapped line with a margin.
-func (t *writer) line(margin int, text string, style report.Style) {
-	report.WriteLine(&t.b, margin, text, style, t.o)
-}
+type writer struct{ report.Writer }
 
 func (t *writer) workload(r *Report, w *Workload) {
 	title := w.Title()
 	if w.Problem != "" {
-		t.line(0, title, report.Bold)
-		t.line(0, "not tuned: "+w.Problem, report.Bad)
+		t.Line(0, title, report.Bold)
+		t.Line(0, "not tuned: "+w.Problem, report.Bad)
 	}
 	for _, q := range w.Impossible {
-		t.line(0, title+", "+Impossible(q), report.Bad)
+		t.Line(0, title+", "+Impossible(q), report.Bad)
 	}
 	first := w.Problem == "" && len(w.Impossible) == 0
 	for i := range w.Containers {
@@ -49,7 +40,7 @@ func (t *writer) workload(r *Report, w *Workload) {
 			continue
 		}
 		if !first {
-			t.b.WriteByte('\n')
+			t.Gap()
 		}
 		first = false
 		t.container(r, title, c)
@@ -57,39 +48,39 @@ func (t *writer) workload(r *Report, w *Workload) {
 }
 
 func (t *writer) container(r *Report, title string, c *Container) {
-	t.line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
-	t.line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	t.Line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
+	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
 	switch {
 	case len(c.Contradictions) > 0:
-		t.line(0, "No setting was found that meets the requirements.", report.Bad)
+		t.Line(0, "No setting was found that meets the requirements.", report.Bad)
 		for _, x := range c.Contradictions {
-			t.line(2, x.Text, report.Plain)
+			t.Line(2, x.Text, report.Plain)
 		}
 		return
 	case len(c.Changes) == 0:
-		t.line(0, "The requirements are met already.", report.Good)
+		t.Line(0, "The requirements are met already.", report.Good)
 	}
 	for _, x := range c.Changes {
-		t.line(2, fmt.Sprintf("%s: %s -> %d", x.Field, x.From(), x.After), report.Good)
+		t.Line(2, fmt.Sprintf("%s: %s -> %d", x.Field, x.From(), x.After), report.Good)
 	}
-	t.b.WriteByte('\n')
+	t.Gap()
 	table := &report.Table{Left: 1}
 	table.Head("requirement", "value", "margin")
 	for _, m := range c.Margins {
 		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: m.ValueText()}, report.Cell{Text: check.FormatDown(m.Margin)})
 	}
-	table.Write(&t.b, t.o)
+	t.Table(table)
 	if x := c.Wider; x != nil {
-		t.line(0, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.", x.Field, c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)), report.Plain)
+		t.Line(0, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.", x.Field, c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)), report.Plain)
 	}
 	for i, note := range c.Notes() {
 		if i == 0 {
-			t.b.WriteByte('\n')
+			t.Gap()
 		}
-		t.line(0, note, report.Plain)
+		t.Line(0, note, report.Plain)
 	}
 	for i := range c.Frontiers {
-		t.b.WriteByte('\n')
+		t.Gap()
 		t.frontier(&c.Frontiers[i])
 	}
 }
@@ -105,7 +96,7 @@ func (c *Container) after(field string) int32 {
 }
 
 func (t *writer) frontier(f *Frontier) {
-	t.line(0, fmt.Sprintf("Settings of the %s probe that keep its limits:", f.Probe), report.Plain)
+	t.Line(0, fmt.Sprintf("Settings of the %s probe that keep its limits:", f.Probe), report.Plain)
 	table := &report.Table{Left: 1}
 	table.Head("", "timeout", string(f.Limit)+" always", string(f.Time)+" at worst", "a minute", "")
 	for _, p := range f.Settings {
@@ -122,5 +113,5 @@ func (t *writer) frontier(f *Frontier) {
 		}
 		table.Row(row...)
 	}
-	table.Write(&t.b, t.o)
+	t.Table(table)
 }

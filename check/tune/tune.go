@@ -43,7 +43,6 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 	return t, check.EachWorkload(files, t.add)
 }
 
-// add adds a workload with requirements.
 func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 	require, _, errs := t.options.RequirementsOf(w)
 	if len(errs) > 0 || len(require) == 0 {
@@ -156,7 +155,6 @@ func (r *Report) Modify(file string, w *manifests.Workload) {
 	}
 }
 
-// changedIn returns the containers of a workload that change.
 func (r *Report) changedIn(file string, w *manifests.Workload) (list []*Container) {
 	for i := range r.Workloads {
 		of := &r.Workloads[i]

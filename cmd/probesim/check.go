@@ -47,11 +47,6 @@ type checkOptions struct {
 	parallel   int
 }
 
-// writes reports whether the result is written in a format, to stdout or to a file.
-func (o *checkOptions) writes(format string) bool {
-	return o.output == format || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, format+"=") })
-}
-
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
 
 func newCheck() *cobra.Command {
@@ -143,7 +138,6 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	}
 }
 
-// parse returns the options for the check.
 func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	c := check.Options{Delays: o.delays}
 	if !slices.Contains(outputs, o.output) {
@@ -286,7 +280,6 @@ func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Optio
 var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -"}
 var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned"}
 
-// invalidManifests is the error of a command whose manifests are invalid.
 func invalidManifests(command string, files []check.File, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))}
 }
@@ -298,7 +291,6 @@ func noWorkload(command, name string) error {
 
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
 func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker, error) {
-	ctx := cmd.Context()
 	c, err := check.New(files, o)
 	if err != nil {
 		return nil, invalidManifests(cmd.Name(), files, err)
@@ -306,30 +298,34 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	if c.Workloads() == 0 {
 		return c, noWorkload(cmd.Name(), name)
 	}
-	defer pool.CollectRarely()()
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	progress := terminal.NewCounter(cmd.ErrOrStderr(), c.Tasks(), what)
+	return c, doTasks(cmd, c.Tasks(), what, parallel, func(ctx context.Context, i int) error {
+		c.Do(i)
+		return ctx.Err()
+	})
+}
+
+// doTasks does tasks in parallel and shows progress.
+func doTasks(cmd *cobra.Command, tasks int, what string, parallel int, do func(context.Context, int) error) error {
+	progress := terminal.NewCounter(cmd.ErrOrStderr(), tasks, what)
 	defer progress.Stop()
-	p := pool.Options{Parallel: parallel, Ahead: c.Tasks()}
-	err = pool.InOrder(ctx, c.Tasks(), p, func(a *pool.Account) error {
-		c.Do(a.Number)
-		return a.Context().Err()
-	}, func(_ int, err error) error {
+	p := pool.Options{Parallel: parallel, Ahead: max(1, tasks)}
+	err := pool.InOrder(cmd.Context(), tasks, p, func(a *pool.Account) error { return do(a.Context(), a.Number) }, func(_ int, err error) error {
 		if err == nil {
 			progress.Step()
 		}
 		return err
 	})
 	switch {
-	case ctx.Err() != nil:
-		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s", progress)}
+	case cmd.Context().Err() != nil:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s", progress)}
 	case err != nil:
-		return nil, &exitError{exitBroken, err}
+		return &exitError{exitBroken, err}
 	}
-	return c, nil
+	return nil
 }
 
 // findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it to a directory, which it creates.

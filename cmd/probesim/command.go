@@ -76,7 +76,6 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// addParallel adds the flag --parallel.
 func addParallel(cmd *cobra.Command, parallel *int, what string) {
 	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
 	cmd.Flags().Lookup("parallel").DefValue = "number of CPUs"
@@ -89,7 +88,6 @@ func addMemory(cmd *cobra.Command, m *pool.Memory) {
 	cmd.Flags().Lookup("max-memory").DefValue = "4GB"
 }
 
-// writeJSON writes an indented object.
 func writeJSON(w io.Writer, object any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

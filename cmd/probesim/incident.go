@@ -292,7 +292,6 @@ func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found [
 	return page.Write(w, cases)
 }
 
-// readRecordings reads the files of a recording.
 func readRecordings(stdin io.Reader, paths []string) ([]incident.File, error) {
 	var list []incident.File
 	var errs []error

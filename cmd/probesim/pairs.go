@@ -45,7 +45,6 @@ func (o *compareOptions) pairs(before, after []check.File) (pairs [2][]*runner.J
 	return pairs, nil
 }
 
-// usesWorkload reports whether a scenario uses a workload of a manifest.
 func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
 	var names []string
 	for _, source := range sources {

@@ -238,7 +238,6 @@ func (r *reconstruction) beyond() []string {
 	return list
 }
 
-// page returns the run of the reconstruction for a page.
 func (r *reconstruction) page() (report.Case, error) {
 	replay := simulate.Command(r.result.Plan)
 	run := r.result.Run.Report(replay)

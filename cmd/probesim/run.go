@@ -204,7 +204,6 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	return withInvalid(ended(runner.Write(cmd.Context(), jobs, options)), invalid)
 }
 
-// options returns the options of the engine.
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"probesim.dev/check/tune"
 	"probesim.dev/check/tune/html"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 )
@@ -83,7 +81,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	r, err := runTune(cmd.Context(), files, options, o.parallel, cmd.ErrOrStderr())
+	r, err := runTune(cmd, files, options, o.parallel)
 	if err != nil {
 		return err
 	}
@@ -100,7 +98,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 }
 
 // runTune finds settings and shows progress.
-func runTune(ctx context.Context, files []check.File, o check.Options, parallel int, stderr io.Writer) (*tune.Report, error) {
+func runTune(cmd *cobra.Command, files []check.File, o check.Options, parallel int) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
 		return nil, invalidManifests("tune", files, err)
@@ -111,20 +109,8 @@ func runTune(ctx context.Context, files []check.File, o check.Options, parallel 
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
-	defer pool.CollectRarely()()
-	progress := terminal.NewCounter(stderr, t.Tasks(), "containers")
-	defer progress.Stop()
-	err = pool.InOrder(ctx, t.Tasks(), pool.Options{Parallel: parallel, Ahead: max(1, t.Tasks())}, func(a *pool.Account) error { return t.Do(a.Context(), a.Number) }, func(_ int, err error) error {
-		if err == nil {
-			progress.Step()
-		}
-		return err
-	})
-	switch {
-	case ctx.Err() != nil:
-		return nil, &exitError{exitInterrupted, fmt.Errorf("interrupted: %s tuned", progress)}
-	case err != nil:
-		return nil, &exitError{exitBroken, err}
+	if err := doTasks(cmd, t.Tasks(), "containers tuned", parallel, t.Do); err != nil {
+		return nil, err
 	}
 	return t.Report(), nil
 }

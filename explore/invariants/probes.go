@@ -28,7 +28,6 @@ var (
 	lastProbe        = &Known{Scenario: "explored/stopped-worker-probes-once"}
 )
 
-// checkProbe checks a run of a probe.
 func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 	probe := k.of(r.Probe)
 	spec := probe.spec
@@ -70,7 +69,6 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 // reasons are the reasons of a stop that a probe causes.
 var reasons = map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}
 
-// checkStop checks a stop of a container.
 func (c *checker) checkStop(k *container, r *trace.Record) {
 	probe, ok := reasons[r.Reason]
 	of := k.of(probe)

@@ -107,7 +107,6 @@ type probe struct {
 	reset  bool          // the count of the instances before has ended
 }
 
-// of returns a probe of the container.
 func (k *container) of(name trace.Probe) *probe {
 	switch name {
 	case trace.Liveness:
@@ -140,7 +139,6 @@ func newPod(spec *v1.Pod) *pod {
 	return p
 }
 
-// begin begins an instance.
 func (k *container) begin(instance int) {
 	k.carried = k.up || k.status != nil && k.status.Started
 	k.instance, k.up, k.restart, k.stopping, k.killing, k.verdict = instance, false, false, nil, false, ""
@@ -343,5 +341,4 @@ func (p *pod) published(r *trace.Record) {
 // began is when a probe began.
 func began(r *trace.Record) virtual.Time { return r.T.Add(-r.Took) }
 
-// delay is the initial delay of a probe.
 func delay(p *v1.Probe) time.Duration { return time.Duration(p.InitialDelaySeconds) * time.Second }

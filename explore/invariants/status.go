@@ -7,7 +7,6 @@ import (
 	"probesim.dev/trace"
 )
 
-// checkStatus checks a published status.
 func (c *checker) checkStatus(p *pod, r *trace.Record) {
 	if r.Status == nil {
 		return

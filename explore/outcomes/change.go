@@ -70,7 +70,6 @@ type Choice struct {
 	OverOrdinal int64  `json:"overOrdinal,omitempty"`
 }
 
-// made returns the choice for a policy.
 func (c Choice) made() choose.Made {
 	m := choose.Made{Choice: choose.Choice{Kind: c.Kind, Key: c.Key, Ordinal: c.Ordinal}, Value: c.Value, Fraction: c.Fraction}
 	if c.Kind == choose.Next {

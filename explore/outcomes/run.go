@@ -184,7 +184,6 @@ func (p *progress) decisions() []decision {
 // timed is a chooser that needs to know the time. It is not known before the node exists.
 type timed interface{ setNow(func() virtual.Time) }
 
-// plan returns the plan of a change.
 func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
 	varied, err := s.Plan.Scenario.Vary(c.variation())
 	if err != nil {
@@ -206,7 +205,6 @@ func (o *runOptions) specs(plan *scenarios.Plan) []*v1.Pod {
 	return specs(plan)
 }
 
-// specs returns the pods of a plan.
 func specs(plan *scenarios.Plan) []*v1.Pod {
 	var pods []*v1.Pod
 	for _, p := range plan.Pods() {

@@ -55,7 +55,6 @@ var ignored = map[string]bool{
 	"fakeruntime.Runtime.free": true, "fakeruntime.event.slot": true, "fakeruntime.Runtime.handed": true, "fakeruntime.Runtime.generation": true,
 }
 
-// value hashes a value.
 func (h *hasher) value(v reflect.Value) {
 	if !v.IsValid() {
 		h.add(0)

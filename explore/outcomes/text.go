@@ -1,11 +1,9 @@
 package outcomes
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"probesim.dev/internal/value"
@@ -63,19 +61,19 @@ func (r *Result) Bad() bool {
 
 // Text writes the result for people.
 func Text(w io.Writer, r *Result, o TextOptions) error {
-	t := &textWriter{o: o}
+	t := &textWriter{report.Writer{Options: o.Options}, o}
 	shard := ""
 	if r.Shards > 0 {
 		shard = fmt.Sprintf("  shard %d of %d", r.Shard, r.Shards)
 	}
-	t.line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"), count(len(r.Outcomes), "outcome"), shard), report.Bold)
-	t.line(0, r.ending(), report.Dim)
+	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"), count(len(r.Outcomes), "outcome"), shard), report.Bold)
+	t.Line(0, r.ending(), report.Dim)
 	t.policies(r)
 	t.outcomes(r)
 	for _, f := range r.Findings() {
 		t.finding(f)
 	}
-	_, err := w.Write(t.b.Bytes())
+	_, err := w.Write(t.Bytes())
 	return err
 }
 
@@ -90,7 +88,7 @@ func (r *Result) ending() string {
 
 // count writes a number of things, such as "1,234 runs".
 func count(n int, what string) string {
-	text := grouped(n) + " " + what
+	text := report.Thousands(n) + " " + what
 	switch {
 	case n != 1 && strings.HasSuffix(what, "y"):
 		text = strings.TrimSuffix(text, "y") + "ies"
@@ -100,26 +98,13 @@ func count(n int, what string) string {
 	return text
 }
 
-// grouped writes a number with commas.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
 type textWriter struct {
-	b bytes.Buffer
+	report.Writer
 	o TextOptions
 }
 
-func (t *textWriter) line(margin int, text string, style report.Style) {
-	report.WriteLine(&t.b, margin, text, style, t.o.Options)
-}
-
 func (t *textWriter) policies(r *Result) {
-	t.b.WriteByte('\n')
+	t.Gap()
 	table := &report.Table{Left: 1}
 	table.Head("policy", "runs", "new outcomes", "left out")
 	for _, p := range r.Policies {
@@ -130,20 +115,20 @@ func (t *textWriter) policies(r *Result) {
 				left = "all"
 			}
 		}
-		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: grouped(p.Runs)}, report.Cell{Text: grouped(p.Outcomes)}, report.Cell{Text: left})
+		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: report.Thousands(p.Runs)}, report.Cell{Text: report.Thousands(p.Outcomes)}, report.Cell{Text: left})
 	}
-	table.Write(&t.b, t.o.Options)
+	t.Table(table)
 }
 
 func (t *textWriter) outcomes(r *Result) {
-	t.b.WriteByte('\n')
+	t.Gap()
 	base := &History{}
 	if len(r.Outcomes) > 0 {
 		base = &r.Outcomes[0].History
 	}
 	for i, o := range r.Outcomes {
 		if i == maxListed && len(r.Outcomes) > maxListed+1 && !t.o.All {
-			t.line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")), report.Dim)
+			t.Line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")), report.Dim)
 			break
 		}
 		style := report.Plain
@@ -152,40 +137,40 @@ func (t *textWriter) outcomes(r *Result) {
 		}
 		head, change := o.ID+"  "+count(o.Count, "run"), strings.Join(o.Change.Lines(), ", ")
 		if len(head)+2+len(change) <= max(t.o.Width, 40) {
-			t.line(0, head+"  "+change, style)
+			t.Line(0, head+"  "+change, style)
 		} else {
-			t.line(0, head, style)
-			t.line(14, change, style)
+			t.Line(0, head, style)
+			t.Line(14, change, style)
 		}
 		if i > 0 {
-			t.line(14, o.History.difference(base), report.Dim)
+			t.Line(14, o.History.difference(base), report.Dim)
 		}
 		for i, s := range o.Spread {
 			if i > 0 && !t.o.All {
-				t.line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")), report.Dim)
+				t.Line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")), report.Dim)
 				break
 			}
-			t.line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()), value.Format(s.To.Offset())), report.Warn)
-			t.line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
-			t.line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
+			t.Line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()), value.Format(s.To.Offset())), report.Warn)
+			t.Line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
+			t.Line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
 		}
 	}
 }
 
 func (t *textWriter) finding(f *Finding) {
-	t.b.WriteByte('\n')
+	t.Gap()
 	word, style := "FAIL", report.Bad
 	if f.Known {
 		word, style = "known", report.Warn
 	}
-	t.line(0, word+"  "+f.Text, style)
+	t.Line(0, word+"  "+f.Text, style)
 	first := f.Outcomes[0]
-	t.line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
+	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
 	if t.o.Replay == nil {
 		return
 	}
 	if command := t.o.Replay(first); command != "" {
-		t.line(2, command, report.Plain)
+		t.Line(2, command, report.Plain)
 	}
 }
 

@@ -87,7 +87,7 @@ func explain(t *testing.T, name string, rec *incident.Recording) {
 		return
 	}
 	var b strings.Builder
-	if err := report.Timeline(&b, rec.Run(), report.Options{}); err != nil || b.Len() == 0 {
+	if err := report.Timeline(&b, rec.RunOf(rec.Pods), report.Options{}); err != nil || b.Len() == 0 {
 		t.Errorf("the timeline is not drawn: %v", err)
 	}
 	held, all := 0, 0

@@ -139,7 +139,6 @@ func (out *diffOutput) add(c *Comparison, d *report.Diff) {
 	out.summaries[len(out.summaries)-1].Add(d)
 }
 
-// replay returns the command for a comparison with a seed.
 func (c *Comparison) replay(seed int64) string {
 	s := c.jobs[0].Plan.Scenario
 	text := "probesim diff"

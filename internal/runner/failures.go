@@ -33,7 +33,7 @@ func (out *output) keepFailures(run *report.Run) {
 		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.summarize > 0 && !out.kept.explained[at] {
 			out.kept.explained[at] = true
 			for j := range e.Failures {
-				e.Failures[j].Around = nil
+				e.Failures[j].Around = []report.Line{}
 			}
 			continue
 		}

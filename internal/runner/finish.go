@@ -108,7 +108,6 @@ func (out *output) completed() int {
 	return n
 }
 
-// invalidCases returns a case for each invalid file.
 func invalidCases(invalid scenarios.Errors) []report.Case {
 	var cases []report.Case
 	for i := 0; i < len(invalid); {

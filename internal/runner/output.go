@@ -169,7 +169,6 @@ func (m *finished) size() int64 {
 	return int64(len(m.text)+len(m.detail)+len(m.run.Output)) + sizeOfFailures(m.run.Expectations)
 }
 
-// render renders the output of a run.
 func (out *output) render(s *Run) finished {
 	m := finished{run: s.Report(), results: s.Results}
 	var b bytes.Buffer
@@ -242,7 +241,6 @@ func (out *output) emit(i int, m finished) error {
 	return nil
 }
 
-// add adds a run to the report of its format.
 func (out *output) add(j *Job, run *report.Run) (err error) {
 	switch out.format {
 	case "junit":

@@ -56,8 +56,9 @@ type Difference struct {
 
 // Message is a message that differs between two runs: that of an event, of a probe run, or of another action with a result.
 type Message struct {
-	Of   string // the reason of the event, or the action and its result: "liveness failure"
-	A, B string
+	Of string `json:"of"` // the reason of the event, or the action and its result: "liveness failure"
+	A  string `json:"a"`
+	B  string `json:"b"`
 }
 
 // Same reports whether the runs are the same, except for messages.

@@ -175,9 +175,10 @@ func moment(t virtual.Time) string {
 
 // Row compares one measure over several runs.
 type Row struct {
-	Pod, Container string
-	What           string
-	Values         []string // one for each run; empty if the run does not have the measure
+	Pod       string   `json:"pod"`
+	Container string   `json:"container,omitempty"`
+	What      string   `json:"what"`
+	Values    []string `json:"values"` // one for each run; empty if the run does not have the measure
 }
 
 // Changed returns the measures that differ between runs, in the order in which the runs list them.

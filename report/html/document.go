@@ -13,10 +13,7 @@ import (
 
 // document is the data of the page for the template.
 type document struct {
-	Title   string
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
+	Head
 	Rows    []row // in the order of the cases
 	List    []row // the rows for the list of runs, failed and worst runs first
 	Cases   []caseSummary
@@ -151,12 +148,12 @@ func failed(all []report.Expectation) []*report.Expectation {
 }
 
 func verdict(runs int, d *document) string {
-	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), thousands(d.Counts[report.OK]))
+	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), report.Thousands(d.Counts[report.OK]))
 	if n := d.Counts[report.Failed]; n > 0 {
-		text += fmt.Sprintf(", %s failed", thousands(n))
+		text += fmt.Sprintf(", %s failed", report.Thousands(n))
 	}
 	if n := d.Counts[report.Broken]; n > 0 {
-		text += fmt.Sprintf(", %s ended early", thousands(n))
+		text += fmt.Sprintf(", %s ended early", report.Thousands(n))
 	}
 	if d.Invalid > 0 {
 		text += ", " + plural(d.Invalid, "file") + " invalid"

@@ -76,30 +76,37 @@ func (p *Page) Add(run *report.Run) {
 
 // Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
-	style, script := Style(), Script(asset("page.js"))
 	doc := newDocument(cases)
 	doc.Chosen = p.Some
-	doc.Style, doc.Script = template.CSS(style), template.JS(script)
-	doc.Policy = Policy(style, script)
+	doc.Head = NewHead(doc.Title, "", Script(asset("page.js")))
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
 }
 
-// Style returns the style sheet of the page, which other pages extend.
-func Style() string { return asset("page.css") }
-
-// Policy returns a content security policy that allows only this style and this script, and forbids loading anything.
-func Policy(style, script string) string {
-	return "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
+// Head is the data of a page for the beginning of its template.
+type Head struct {
+	Title  string
+	Policy string // a content security policy that allows only the style and the script, and forbids loading anything
+	Style  template.CSS
+	Script template.JS
 }
 
-// asset returns an embedded file.
-func asset(name string) string {
+// NewHead returns the head of a page, with what its style sheet adds to that of all pages.
+func NewHead(title, style, script string) Head {
+	style = asset("page.css") + style
+	policy := "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
+	return Head{title, policy, template.CSS(style), template.JS(script)}
+}
+
+// Asset returns an embedded file of a directory assets.
+func Asset(assets embed.FS, name string) string {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		panic(err) // the file is embedded
 	}
 	return string(text)
 }
+
+func asset(name string) string { return Asset(assets, name) }
 
 // digest returns the source expression for inline text in a content security policy.
 func digest(text string) string {
@@ -114,5 +121,5 @@ func plural(n int, word string) string {
 	case 1:
 		return "1 " + word
 	}
-	return thousands(n) + " " + word + "s"
+	return report.Thousands(n) + " " + word + "s"
 }

@@ -3,8 +3,8 @@ package html
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
+	"probesim.dev/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -23,7 +23,7 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 	}
 	var notes []string
 	if n := foldAll(pods); n > 0 {
-		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them are only counted.", thousands(n)))
+		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them are only counted.", report.Thousands(n)))
 	}
 	if total(pods) <= room {
 		return notes
@@ -37,14 +37,14 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 		}
 	}
 	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
-		thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
+		report.Thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
 }
 
 func podCount(n int) string {
 	if n == 1 {
 		return "1 pod"
 	}
-	return thousands(n) + " pods"
+	return report.Thousands(n) + " pods"
 }
 
 func total(pods [][]*lane) int {
@@ -179,13 +179,4 @@ func (l *lane) cut(at, end virtual.Time) {
 func (l *lane) has(step int64) bool {
 	_, found := slices.BinarySearchFunc(l.records, step, func(r *trace.Record, step int64) int { return int(r.Step - step) })
 	return found
-}
-
-// thousands formats a number with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -122,7 +122,6 @@ func join(title, message string) string {
 	return title + ", " + message
 }
 
-// status returns the changes of conditions in a status patch.
 func (t *conditions) status(r *trace.Record) []change {
 	var news []change
 	if r.Status == nil {

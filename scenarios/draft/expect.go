@@ -59,7 +59,6 @@ func (d *draft) any(has func(*v1.Container) bool) bool {
 	return false
 }
 
-// workloadExpectations returns the expectations for one workload.
 func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 	name := quoted(e.Ref)
 	ended, hasEnded := s.succeeded[e.key()]

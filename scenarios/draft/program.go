@@ -229,7 +229,6 @@ func troubles(c *v1.Container, probes []probe) []string {
 	return append(lines, crash)
 }
 
-// item returns an item of a list of rules.
 func item(r format.RuleText) string { return "- " + r.String() }
 
 // try returns an item to try, as a comment, and its explanation.

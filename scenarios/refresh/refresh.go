@@ -3,12 +3,16 @@
 package refresh
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"go.yaml.in/yaml/v4"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
@@ -49,7 +53,15 @@ func File(name string, data []byte, seen []expect.Observation) (Result, error) {
 		return Result{}, err
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
-	return Result{Text: apply(data, edits), Changed: changed, Diff: diff(name, data, edits)}, nil
+	text := apply(data, edits)
+	return Result{Text: text, Changed: changed, Diff: difference(printable.Text(name), data, text)}, nil
+}
+
+// difference returns how a file changes, in the format of diff -u.
+func difference(name string, old, text []byte) string {
+	whole := func(data []byte) []byte { return append(bytes.TrimSuffix(slices.Clone(data), []byte("\n")), '\n') }
+	_, lines, _ := strings.Cut(string(diff.Diff(name, whole(old), name, whole(text))), "\n") // without the command
+	return strings.ReplaceAll(lines, "\r\n", "\n")
 }
 
 // edit replaces the bytes [from, to) of a file by text.

@@ -118,7 +118,6 @@ func field(n *yaml.Node, name string) (*yaml.Node, error) {
 	return nil, errAnchor
 }
 
-// replaceScalar returns the edit that replaces a scalar by text.
 func (s *source) replaceScalar(n *yaml.Node, text string) (edit, error) {
 	from := s.offset(n)
 	end, err := s.end(n)

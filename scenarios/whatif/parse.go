@@ -52,7 +52,6 @@ var (
 	targets     = []string{"liveness", "readiness", "startup", "probes", "postStart", "preStop"}
 )
 
-// parse reads an event.
 func parse(text string) (*event, error) {
 	e := &event{text: strings.Join(strings.Fields(text), " ")}
 	if m := ofContainer.FindStringSubmatch(text); m != nil {

@@ -150,7 +150,6 @@ func (w *writer) scenario() {
 // isStep reports whether the event happens to the node or to pods, and not to programs.
 func (e *event) isStep() bool { return e.what == outage || e.what == deletion }
 
-// steps writes the events that are steps.
 func (w *writer) steps() {
 	if !slices.ContainsFunc(w.events, (*event).isStep) {
 		return
@@ -185,7 +184,6 @@ func means(name string, of *manifests.Workload) bool {
 	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
 }
 
-// step writes a step for an event.
 func (w *writer) step(i int, action string) {
 	e := w.events[i]
 	w.of[strings.Count(w.String(), "\n")+1] = e

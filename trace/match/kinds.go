@@ -36,7 +36,9 @@ type Shape struct {
 type words = map[string][]string
 
 // one returns a table of one shape.
-func one(about About, w words) []Shape { return []Shape{{about, w}} }
+func one(about About, w words) []Shape {
+	return []Shape{{about, w}}
+}
 
 // table lists the kinds, observable kinds first. The reasons of events are those in the simulated part of the kubelet
 // (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go, pkg/kubelet/kubelet.go and pkg/kubelet/active_deadline.go

@@ -1,18 +1,15 @@
 package html
 
 import (
-	"html/template"
-
 	"probesim.dev/check"
 	"probesim.dev/check/compare"
 	"probesim.dev/check/render"
+	pages "probesim.dev/report/html"
 )
 
 // document is the data of the page for the template.
 type document struct {
-	Title     string
-	Policy    string
-	Style     template.CSS
+	pages.Head
 	Report    *compare.Report
 	Workloads []workload
 	Scenarios []scenario
@@ -74,7 +71,7 @@ type numbers struct {
 }
 
 func newDocument(r *compare.Report) *document {
-	d := &document{Report: r, Title: title(r)}
+	d := &document{Report: r}
 	for i := range r.Workloads {
 		w := workload{Workload: &r.Workloads[i]}
 		for k := range w.Workload.Containers {

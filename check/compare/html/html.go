@@ -21,12 +21,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": p
 
 // Write writes the page. The same report gives the same bytes.
 func Write(w io.Writer, r *compare.Report) error {
-	own, err := assets.ReadFile("assets/compare.css")
-	if err != nil {
-		return err
-	}
-	style := pages.Style() + string(own)
 	d := newDocument(r)
-	d.Style, d.Policy = template.CSS(style), pages.Policy(style, "")
+	d.Head = pages.NewHead(title(r), pages.Asset(assets, "compare.css"), "")
 	return templates.ExecuteTemplate(w, "compare.gohtml", d)
 }

@@ -2,17 +2,14 @@ package html
 
 import (
 	"fmt"
-	"html/template"
 
 	"probesim.dev/check/tune"
+	pages "probesim.dev/report/html"
 )
 
 // document is the data of the page for the template.
 type document struct {
-	Title      string
-	Policy     string
-	Style      template.CSS
-	Script     template.JS
+	pages.Head
 	Report     *tune.Report
 	Workloads  []workload
 	Comparison string
@@ -29,7 +26,8 @@ type container struct {
 }
 
 func newDocument(r *tune.Report, comparison string) *document {
-	d := &document{Report: r, Comparison: comparison, Title: "Settings that meet the requirements"}
+	d := &document{Report: r, Comparison: comparison}
+	d.Title = "Settings that meet the requirements"
 	switch {
 	case r.Problems():
 		d.Title = "A workload could not be tuned"

@@ -25,18 +25,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 
 // Write writes the page. The comparison of the check before and after, as text, may be empty. The same report gives the same bytes.
 func Write(w io.Writer, r *tune.Report, comparison string) error {
-	style, script := pages.Style()+asset("tune.css"), asset("tune.js")
 	d := newDocument(r, comparison)
-	d.Style, d.Script = template.CSS(style), template.JS(script)
-	d.Policy = pages.Policy(style, script)
+	d.Head = pages.NewHead(d.Title, pages.Asset(assets, "tune.css"), pages.Asset(assets, "tune.js"))
 	return templates.ExecuteTemplate(w, "tune.gohtml", d)
-}
-
-// asset returns an embedded file.
-func asset(name string) string {
-	text, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // the file is embedded
-	}
-	return string(text)
 }

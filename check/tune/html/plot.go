@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/tune"
 )
@@ -103,7 +102,7 @@ const (
 
 // finite is a value that has a place on an axis.
 func finite(s check.Seconds) check.Seconds {
-	if s == check.Seconds(bounds.Never) {
+	if s.IsNever() {
 		return 0
 	}
 	return s

@@ -90,7 +90,7 @@ func (m Memory) Apply() (restore func()) {
 // collection every few runs, so 8 MB that nothing touches count too, or less if the limit is low.
 const collectRunsAfter = 400
 
-// CollectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing touches counts too. Most runs of a check or a search leave
+// CollectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing touches counts too. Most runs of a search leave
 // nothing in memory, so a collection would follow every few of them. It returns a function that ends this.
 func CollectRarely() (restore func()) {
 	untouched := make([]byte, 40_000_000)
