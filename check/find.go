@@ -41,8 +41,12 @@ func findBroken(broken map[trace.Probe]string) (list []Finding) {
 
 // brokenProbes returns the probes that can never run, and why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
-	broken := map[trace.Probe]string{}
-	for p, rec := range s.neverSucceeds() {
+	broken, failed := map[trace.Probe]string{}, s.neverSucceeds()
+	for _, p := range trace.ProbeTypes {
+		rec := failed[p]
+		if rec == nil {
+			continue
+		}
 		broken[p] = strings.TrimSuffix(rec.Message, ".")
 		for _, port := range program.UnknownPorts(s.spec()) {
 			if slices.Contains(port.Keys, string(p)) {

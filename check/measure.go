@@ -70,7 +70,7 @@ func (s *subject) drop(broken map[trace.Probe]string) {
 	if len(broken) == 0 {
 		return
 	}
-	s.Container = s.Without(slices.Collect(maps.Keys(broken))...)
+	s.Container = s.Without(slices.Sorted(maps.Keys(broken))...)
 	admitted := *s.Admitted
 	admitted.Pod = s.Admitted.Pod.DeepCopy()
 	s.Admitted = &admitted
