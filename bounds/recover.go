@@ -15,10 +15,11 @@ func (c *Container) UntilRecovered(start time.Duration) Time {
 	}
 	again := m.untilKilled().plus(m.node[stopReturn], m.starts()) // from the verdict to the start
 	ready := m.readyAgain(start, p.timeout+again.Least)
-	return Time{
-		p.failure(Hang).plus(again, ready, m.node.write()),
-		p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least,
+	until := Time{Range: p.failure(Hang).plus(again, ready, m.node.write())}
+	if ready.Greatest-ready.Least < time.Second { // otherwise the phases of the syncs decide
+		until.Mean = p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least
 	}
+	return until
 }
 
 // untilKilled returns the time from a verdict of the liveness probe until SIGKILL. The program has two seconds after the hook at least (killContainer in
