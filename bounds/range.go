@@ -18,7 +18,7 @@ type Range struct {
 	Least, Greatest time.Duration // or Never
 }
 
-// Time is the range of a time, with its mean over the phases of the event on a node in the middle of the delays. The mean is 0 if there is
+// Time is the range of a time, with its mean over the phases of the event on a node in the middle of the delays. The mean is 0 if more decides, so there is
 // none.
 type Time struct {
 	Range

@@ -59,21 +59,45 @@ func (c *Container) UntilReadyOnYoungKubelet(atOnce bool) Time {
 // ContainerScopedProbes, only those of containers that ran before the kubelet do.
 func (c *Container) SleepsWhenYoung() bool { return c.waiting() != nil && !c.scoped() }
 
-// meanReady returns the mean of the time until ready over the times at which a program comes up, long after the start: half a period of the probe that
-// waits for it, and what follows without a wait. It is 0 for a program that is up at once.
+// meanReady returns the mean of the time until ready over the phases at which a program comes up later, on the node in the middle of the latencies: half a
+// period of the probe that waits for it, and what follows without a wait. It is 0 if more decides, such as several successes, or a run that connects again.
 func (c *Container) meanReady(atOnce bool) time.Duration {
-	if atOnce {
+	m := c.AtMiddle()
+	p, r := m.waiting(), m.readiness
+	if atOnce || p.reconnects() || r != nil && r.successes > 1 {
 		return 0
 	}
-	m := c.AtMiddle()
-	mean := m.waiting().period/2 + m.waiting().answer.Least + m.node.write().Least
-	if m.startup != nil && m.readiness != nil {
-		mean += m.readiness.answer.Least
+	mean := p.answer.Least + m.node.write().Least
+	switch timing := m.newReadyTiming(false); {
+	case p == r && m.liveness == nil:
+		return mean + m.untilRun(p.period)
+	case p == r && (timing.resyncs || timing.seconds.Least <= timing.settled || m.liveness.stopsBefore(r.delay+r.period)): // further syncs lead to runs, or less than a period is left
+		return 0
+	case p == r:
+	case m.disturbed(), r != nil && (p.delay < r.delay || p.failures*p.period < 2*r.period): // the delay is not over, or the first look of the readiness probe leads to a sync
+		return 0
+	case r != nil:
+		mean += r.answer.Least
 	}
-	if m.readiness != nil {
-		mean += (m.readiness.successes - 1) * m.readiness.period
+	return mean + p.period/2
+}
+
+// stopsBefore reports whether the last run of the probe that its threshold needs comes before some time since a start.
+func (p *probe) stopsBefore(d time.Duration) bool { return p.delay+(p.failures-1)*p.period < d }
+
+// untilRun returns the mean time to the next run of a readiness probe, long after the start of a container that is not ready. A sync without an event comes a
+// minute to a minute and a half after the one before, leads to a run, and begins the period again.
+func (c *Container) untilRun(period time.Duration) time.Duration {
+	const steps = 32
+	var squares, sum float64
+	for _, cycle := range (Range{resync, resync + resync/2}).parts(steps) {
+		cycle += time.Second / 2 // the sync loop looks once a second
+		whole := cycle / period
+		rest := (cycle - whole*period).Seconds()
+		squares += float64(whole)*period.Seconds()*period.Seconds() + rest*rest
+		sum += cycle.Seconds()
 	}
-	return mean
+	return time.Duration(squares / (2 * sum) * float64(time.Second))
 }
 
 // readyTiming has the times that decide when a container becomes ready. A container without a readiness probe is ready with the sync that could lead to a

@@ -15,10 +15,11 @@ func (c *Container) UntilRecovered(start time.Duration) Time {
 	}
 	again := m.untilKilled().plus(m.node[stopReturn], m.starts()) // from the verdict to the start
 	ready := m.readyAgain(start, p.timeout+again.Least)
-	return Time{
-		p.failure(Hang).plus(again, ready, m.node.write()),
-		p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least,
+	until := Time{Range: p.failure(Hang).plus(again, ready, m.node.write())}
+	if ready.Greatest-ready.Least < time.Second { // otherwise the phases of the syncs decide
+		until.Mean = p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least
 	}
+	return until
 }
 
 // untilKilled returns the time from a verdict of the liveness probe until SIGKILL. The program has two seconds after the hook at least (killContainer in
@@ -45,18 +46,19 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 	up := Range{max(start, shown.Least), max(start, shown.Greatest)}
 	atOnce := c.readiness == nil || c.readiness.delay == 0
 	carries := c.carriesStart(AfterLivenessKill)
+	syncs := Range{shown.Least, shown.Greatest + 2*n.longestWait()} // two more follow: for another event of the relist, and for the initial result of the probe
 	if c.startup == nil || carries && atOnce && start == 0 {
-		return c.succeedsAgain(up, shown, start > 0)
+		return c.succeedsAgain(up, syncs, start > 0)
 	}
-	// The first tick of the startup probe that sees the instance corrects this, and need not count.
-	carries = carries && start <= shown.Greatest+c.startup.period+n.longestWait()
 	started := c.startedAgain(up, afterTick)
-	if carries {
-		started.Greatest += c.startup.period
+	if !carries {
+		return c.succeedsAgain(started, Range{started.Least, started.Greatest + 2*n.longestWait()}, false)
 	}
-	ready := c.succeedsAgain(started, started, false)
-	if carries {
-		ready.Least = min(ready.Least, c.succeedsAgain(up, shown, true).Least)
+	corrected := c.tickAfter(shown, afterTick) // the first tick of the startup probe that sees the instance corrects this, and need not count
+	started.Greatest = max(started.Greatest, corrected.Greatest+c.startup.period+c.startup.answer.Greatest)
+	ready := c.succeedsAgain(started, Range{started.Least, started.Greatest + n.lists().Greatest}, false)
+	if early := c.succeedsAgain(up, syncs, true); early.Least <= corrected.Greatest {
+		return ready.Or(early)
 	}
 	return ready
 }
@@ -70,9 +72,8 @@ func (c *Container) succeedsAgain(up, syncs Range, waits bool) Range {
 	}
 	first, seconds := up, p.delayed()
 	if seconds.Greatest > up.Least { // the ticks begin with these syncs
-		resets := Range{syncs.Least, syncs.Greatest + 2*c.node.longestWait()}
-		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, resets)), max(up.Greatest, lastFrom(seconds.Greatest, p.period, resets))}
-		if seconds.Least <= resets.Greatest { // it ends among them
+		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, syncs)), max(up.Greatest, lastFrom(seconds.Greatest, p.period, syncs))}
+		if seconds.Least <= syncs.Greatest { // it ends among them
 			first.Least = max(up.Least, seconds.Least)
 		}
 	}
@@ -84,15 +85,24 @@ func (c *Container) succeedsAgain(up, syncs Range, waits bool) Range {
 	if p.delay > 0 {
 		triggered = min(later, 1)
 	}
-	return first.plus(Range{(later - triggered) * p.period, later * p.period}, p.answer)
+	most := later * p.period
+	if later > 0 && seconds.Greatest <= syncs.Least { // the first run is that of a sync, and the initial result of the probe leads to another one
+		most -= max(0, p.period-c.node.longestWait())
+	}
+	return first.plus(Range{(later - triggered) * p.period, most}, p.answer)
 }
 
-// startedAgain returns the time from the start of the next instance until its startup probe has succeeded: at the first tick from a moment on. The ticks of both
-// probes began together.
-func (c *Container) startedAgain(from Range, afterTick time.Duration) Range {
+// startedAgain returns the time from the start of the next instance until its startup probe has succeeded, if the program is up from some time on.
+func (c *Container) startedAgain(up Range, afterTick time.Duration) Range {
+	seconds := c.startup.delayed()
+	return c.tickAfter(Range{max(up.Least, seconds.Least), max(up.Greatest, seconds.Greatest)}, afterTick).plus(c.startup.answer)
+}
+
+// tickAfter returns the time from the start of the next instance until the first tick of the startup probe from a moment on. The ticks of this probe and of the
+// liveness probe began together.
+func (c *Container) tickAfter(moment Range, afterTick time.Duration) Range {
 	p := c.startup
 	common := divisor(p.period, c.liveness.period)
 	at := func(moment time.Duration) time.Duration { return ceil(moment+afterTick, common) - afterTick }
-	first := Range{max(from.Least, p.delayed().Least), max(from.Greatest, p.delayed().Greatest)}
-	return Range{at(first.Least), at(first.Greatest) + p.period - common}.plus(p.answer)
+	return Range{at(moment.Least), at(moment.Greatest) + p.period - common}
 }

@@ -23,28 +23,16 @@ func (c *Container) UntilUnready(m Misfortune) Time {
 	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
 }
 
-// meanUnready returns the mean of UntilUnready over the phases of the misfortune against both probes, which can be any, on a node with fixed latencies.
+// meanUnready returns the mean of UntilUnready over the phases of the misfortune against the readiness probe, on a node with fixed latencies. It is 0 if the
+// liveness probe can stop the container first: the phase of one probe against the other then decides.
 func (c *Container) meanUnready(m Misfortune) time.Duration {
-	const steps = 16
-	part := func(i int) float64 { return (float64(i) + 0.5) / steps }
-	restart := c.stops(c.spec).plus(c.startsAgain(), c.shownAgain()).Least
-	sum := 0.0
-	for i := range steps {
-		for k := range steps {
-			until := Never
-			if c.readiness.fails(m) {
-				until = c.readiness.failureAt(part(i), m)
-			}
-			if c.liveness.fails(m) {
-				until = min(until, c.liveness.failureAt(part(k), m)+restart)
-			}
-			if until == Never {
-				return 0
-			}
-			sum += float64(until) / (steps * steps)
-		}
+	switch {
+	case !c.readiness.fails(m):
+		return 0
+	case c.liveness.fails(m) && c.liveness.failure(m).plus(c.stops(c.spec)).Least < c.readiness.failure(m).Greatest:
+		return 0
 	}
-	return time.Duration(sum) + c.node.write().Least
+	return c.readiness.failureAt(0.5, m) + c.node.write().Least
 }
 
 // untilRestartShown returns the time until a container is not ready whose liveness probe can stop it before its readiness probe has failed often enough.
