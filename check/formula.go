@@ -17,27 +17,27 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 	}
 	switch id {
 	case Start:
-		return sum(all.Least, "until the first run that counts", periods(killerOf(b)))
+		return sum(id, all.Least, "until the first run that counts", periods(killerOf(b)))
 	case Restart, Retry:
 		return fmt.Sprintf("%s: as for start, less the failures before the start that count too", FormatDown(Seconds(all.Least)))
 	case Stall:
-		return sum(all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
+		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
 	case Silence:
-		return sum(all.Least, "", periods(b.Probe(trace.Liveness)))
+		return sum(id, all.Least, "", periods(b.Probe(trace.Liveness)))
 	case Serving:
 		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Stall).Least == all.Least {
-			return sum(all.Least, "for the last answer in time, of the liveness probe", periods(p))
+			return sum(id, all.Least, "for the last answer in time, of the liveness probe", periods(p))
 		}
-		return sum(all.Least, "for the last answer in time", periods(b.Probe(trace.Readiness)))
+		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Readiness)))
 	case Ready:
 		return fmt.Sprintf("%s: until a run of each probe succeeds, at a tick or after a sync, and the API has the status", FormatTime(Seconds(all.Greatest)))
 	case Unready:
 		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Refuse).Least < all.Greatest {
 			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first", FormatTime(Seconds(all.Greatest)))
 		}
-		return sum(all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
+		return sum(id, all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
 	case Detect:
-		return sum(all.Greatest, "for the last run, the wait for a relist and the stop", periodsAfter(b.Probe(trace.Liveness)))
+		return sum(id, all.Greatest, "for the last run, the wait for a relist and the stop", periodsAfter(b.Probe(trace.Liveness)))
 	}
 	return fmt.Sprintf("%s: the failures of the liveness probe, the grace period, the next start and its probes", FormatTime(Seconds(all.Greatest)))
 }
@@ -69,8 +69,8 @@ func periodsAfter(p *v1.Probe) term {
 }
 
 // sum writes a value as the sum of some periods and the rest. Runs that last longer than their period make the rest longer.
-func sum(value time.Duration, rest string, t term) string {
-	text := FormatDown(Seconds(value)) + " = " + t.text
+func sum(id RowID, value time.Duration, rest string, t term) string {
+	text := id.Format(Seconds(value)) + " = " + t.text
 	if left := value - t.value; left.Abs() >= time.Millisecond && rest != "" {
 		text += fmt.Sprintf(" %s %s %s", map[bool]string{true: "-", false: "+"}[left < 0], FormatUp(Seconds(left.Abs())), rest)
 	}
