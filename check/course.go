@@ -62,7 +62,7 @@ func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration,
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
-const restartsWithin = time.Hour
+const restartsWithin = 20 * time.Minute
 
 // restarts returns when the instances of the container start, after its first start, if its program refuses all probes. The exit code after a stop is one
 // with which the container restarts.

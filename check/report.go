@@ -51,7 +51,7 @@ type Container struct {
 	Deleted    *Deletion `json:"deleted,omitempty"`
 	// Kill is when a probe stops a container that never comes up. It is nil if none does.
 	Kill *Kill `json:"kill,omitempty"`
-	// Restarts are the starts of a container that never comes up, within an hour after the first.
+	// Restarts are the starts of a container that never comes up, within 20 minutes after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
 	spec     *v1.Container

@@ -310,6 +310,7 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 
 // doTasks does tasks in parallel and shows progress.
 func doTasks(cmd *cobra.Command, tasks int, what string, parallel int, do func(context.Context, int) error) error {
+	defer pool.CollectRarely()() // each task makes some short runs
 	progress := terminal.NewCounter(cmd.ErrOrStderr(), tasks, what)
 	defer progress.Stop()
 	p := pool.Options{Parallel: parallel, Ahead: max(1, tasks)}
