@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -12,6 +13,8 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/manifests"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // Admitted is a pod as the API server of a version stores it, with its defaults, but without its activeDeadlineSeconds: the figures are those of a pod that is
@@ -42,6 +45,21 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	}
 	pod.Spec.ActiveDeadlineSeconds = nil
 	return &Admitted{pod, planned[0].Program, p}, nil
+}
+
+// Run makes a run of a node, which begin adds the pod to, up to the first record for which over returns true, at most until a time.
+func (a *Admitted) Run(o node.Options, begin func(*node.Node), until time.Duration, over func(*node.Node, *trace.Record) bool) error {
+	n := node.New(o)
+	defer n.Close()
+	ended := false
+	n.Observe(func(r *trace.Record) {
+		if !ended && over(n, r) {
+			ended = true
+			n.Pause()
+		}
+	})
+	n.At(0, func() { begin(n) })
+	return n.RunUntil(virtual.At(until))
 }
 
 // Bounds returns a container of the pod on nodes with some delays.

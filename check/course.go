@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,39 +27,22 @@ func (s *simulation) spec() *v1.Container { return podutil.Find(s.Pod, s.contain
 // oldKubelet is how much older than the periods of the probes the kubelet of a run is. It is not a whole number of seconds.
 const oldKubelet = 1337 * time.Millisecond
 
-// run simulates the pod with some rules for the program of the container, up to the first record for which over returns true, at most until a time. The pod is
-// deleted some time after the first start of its last container, unless that is 0.
-func (s *simulation) run(rules []fakeruntime.Rule, until, deleted time.Duration, over func(*trace.Record) bool) {
+// run simulates the pod with some rules for the program of the container, up to the first record for which over returns true, at most until a time.
+func (s *simulation) run(rules []fakeruntime.Rule, until time.Duration, over func(*node.Node, *trace.Record) bool) {
 	age := oldKubelet
 	for _, p := range trace.ProbeTypes {
 		if probe := prober.ProbeOf(s.spec(), p); probe != nil {
 			age = max(age, oldKubelet+time.Duration(probe.PeriodSeconds)*time.Second)
 		}
 	}
-	n := node.New(node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
-	defer n.Close()
-	ended, left := false, len(s.Pod.Spec.InitContainers)+len(s.Pod.Spec.Containers)
-	n.Observe(func(r *trace.Record) {
-		if r.Kind == trace.ContainerStarted && r.Instance == 0 {
-			if left--; left == 0 && deleted > 0 {
-				n.At(r.T.Add(deleted), func() { n.DeletePod(s.Pod.Namespace, s.Pod.Name, nil) })
-			}
-		}
-		if !ended && over(r) {
-			ended = true
-			n.Pause()
-		}
-	})
 	programs := s.Programs
-	programs.Containers = maps.Clone(programs.Containers)
-	if programs.Containers == nil {
-		programs.Containers = map[string]fakeruntime.ContainerConfig{}
-	}
+	programs.Containers = map[string]fakeruntime.ContainerConfig{}
+	maps.Copy(programs.Containers, s.Programs.Containers)
 	config := programs.Containers[s.container]
-	config.Program.Rules = append(config.Program.Rules[:len(config.Program.Rules):len(config.Program.Rules)], rules...)
+	config.Program.Rules = slices.Concat(config.Program.Rules, rules)
 	programs.Containers[s.container] = config
-	n.At(0, func() { n.AddAdmitted(s.Pod, programs) })
-	_ = n.RunUntil(virtual.At(until)) // nothing interrupts it
+	o := node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}
+	_ = s.Run(o, func(n *node.Node) { n.AddAdmitted(s.Pod, programs) }, until, over) // nothing interrupts it
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
@@ -86,7 +70,7 @@ func (s *simulation) restarts() []time.Duration {
 	down := fakeruntime.Rule{Startup: refuses(trace.Startup), Liveness: refuses(trace.Liveness), Readiness: refuses(trace.Readiness)}
 	var first virtual.Time
 	var starts []time.Duration
-	s.run([]fakeruntime.Rule{down, ends}, restartsWithin, 0, func(r *trace.Record) bool {
+	s.run([]fakeruntime.Rule{down, ends}, restartsWithin, func(_ *node.Node, r *trace.Record) bool {
 		if r.Kind == trace.ContainerStarted && r.Container == s.container {
 			if r.Instance == 0 {
 				first = r.T
@@ -104,7 +88,7 @@ func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 	failed := func(p trace.Probe) bool {
 		return seen[p] == nil || seen[p].Result == trace.Error || seen[p].Result == trace.Failure
 	}
-	s.run(nil, 20*time.Minute, 0, func(r *trace.Record) bool {
+	s.run(nil, 20*time.Minute, func(_ *node.Node, r *trace.Record) bool {
 		if r.Kind != trace.ProbeExecuted || r.Container != s.container {
 			return false
 		}
@@ -131,7 +115,13 @@ func (s *simulation) deleted() Deletion {
 	var at virtual.Time
 	ignores := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{Never: true}}
 	until := time.Hour + 2*time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
-	s.run([]fakeruntime.Rule{ignores}, until, deletedAfter, func(r *trace.Record) bool {
+	left := len(s.Pod.Spec.InitContainers) + len(s.Pod.Spec.Containers)
+	s.run([]fakeruntime.Rule{ignores}, until, func(n *node.Node, r *trace.Record) bool {
+		if r.Kind == trace.ContainerStarted && r.Instance == 0 {
+			if left--; left == 0 {
+				n.At(r.T.Add(deletedAfter), func() { n.DeletePod(s.Pod.Namespace, s.Pod.Name, nil) })
+			}
+		}
 		switch {
 		case r.Kind == trace.ContainerStarted && r.Instance == 0:
 			at = r.T.Add(deletedAfter)

@@ -69,12 +69,6 @@ func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
 		after := p.in(fmt.Sprint("crash ", c.Instance), least, greatest)
 		return format.RuleText{Instance: strconv.Itoa(c.Instance), After: after.String(), Exit: "1"}
 	}
-	several := func(share float64, most int) int { // one, or some
-		if n := 1 + int(p.part("instances")*float64(most)); p.part("several") < share {
-			return n
-		}
-		return 1
-	}
 	switch which {
 	case bounds.YoungKubelet:
 		c.Uptime = p.in("age", time.Millisecond, shortest-1)
@@ -87,11 +81,11 @@ func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
 		}
 		c.Rules, c.Instance = []format.RuleText{s.down(0), crash(time.Millisecond, limit)}, 1
 	case bounds.AfterCrash:
-		for n := several(0.5, 3); c.Instance < n; c.Instance++ {
+		for n := 1 + int(p.part("instances")*3); c.Instance < n; c.Instance++ {
 			c.Rules = append(c.Rules, crash(up, up+3*longest))
 		}
 	case bounds.AfterLivenessKill: // a later restart can wait for the back-off
-		for n := several(0.4, 5); c.Instance < n; c.Instance++ {
+		for n := 1 + int(p.part("instances")*5); c.Instance < n; c.Instance++ {
 			after := p.in(fmt.Sprint("hang ", c.Instance), up, up+3*longest)
 			hang := format.RuleText{Instance: strconv.Itoa(c.Instance), After: after.String()}
 			c.Rules = append(c.Rules, s.answers(hang, bounds.Hang), s.ends(p, c.Instance))
@@ -103,11 +97,11 @@ func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
 
 // drawEvent draws a misfortune of a healthy container. The phases of the probes against each other change with its time.
 func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) (Case, bool) {
-	c, from := s.drawNode(p), s.startsWithin()+s.settles()
+	c, from := s.drawNode(p), s.settles()
 	c.Event = p.in("event", from, from+150*time.Second)
 	event := s.answers(format.RuleText{At: c.Event.String()}, m)
 	if m == bounds.Stall { // a rule with it has an end, which is after that of the run here
-		event.For = (2 * s.longestRun()).String()
+		event.For = (10 * bounds.LongestLimit).String()
 	}
 	c.Rules = []format.RuleText{event}
 	return c, true
@@ -121,10 +115,7 @@ func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
 		c.Uptime = p.in("age", time.Millisecond, longest-1)
 	}
 	if !atOnce {
-		latest := s.startsWithin() + s.settles() + 10*longest
-		if limit := s.Bounds.Start(bounds.FirstInstance).Greatest; limit != bounds.Never {
-			latest = min(latest, s.startsWithin()+limit)
-		}
+		latest := s.settles() + min(10*longest, s.Bounds.Start(bounds.FirstInstance).Greatest)
 		up := s.UpAt(p.in("up", time.Millisecond, latest))
 		c.Event, c.Rules = up.Event, up.Rules
 	}

@@ -59,69 +59,61 @@ func figureOf(row check.RowID, which string) *Figure {
 
 // Start is how long a start may take.
 func Start(which bounds.StartCase) Figure {
-	needs := trace.Liveness
+	f := Figure{Name: string(which), Needs: trace.Liveness, limit: true, outcome: stopped}
 	if which == bounds.AfterStartupKill {
-		needs = trace.Startup
+		f.Needs = trace.Startup
 	}
-	killed := stopped
-	killed.says += " while it starts"
-	return Figure{
-		Name: string(which), Needs: needs, limit: true, outcome: killed,
-		Range:   func(b *bounds.Container) bounds.Range { return b.Start(which) },
-		Draw:    func(s *Subject, p *Phases) (Case, bool) { return s.drawStart(p, which) },
-		Measure: func(s *Subject, c *Case) (Measured, error) { return s.start(c, which) },
-	}
+	f.outcome.says += " while it starts"
+	f.Range = func(b *bounds.Container) bounds.Range { return b.Start(which) }
+	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawStart(p, which) }
+	f.Measure = func(s *Subject, c *Case) (Measured, error) { return f.start(s, c, which) }
+	return f
 }
 
 // Survives is how long a misfortune may last without a stop.
 func Survives(m bounds.Misfortune) Figure {
-	return lasting("survives ", m, trace.Liveness, stopped, (*bounds.Container).Survives)
+	return ofMisfortune(Figure{Name: "survives ", Needs: trace.Liveness, limit: true, outcome: stopped}, m, (*bounds.Container).Survives)
 }
 
 // StaysReady is how long a misfortune may last in which the container stays ready.
 func StaysReady(m bounds.Misfortune) Figure {
-	return lasting("stays ready ", m, trace.Readiness, unready, (*bounds.Container).StaysReady)
+	return ofMisfortune(Figure{Name: "stays ready ", Needs: trace.Readiness, limit: true, outcome: unready}, m, (*bounds.Container).StaysReady)
 }
 
 // Stopped is the time until the stop signal.
 func Stopped(m bounds.Misfortune) Figure {
-	return after("until stopped ", m, trace.Liveness, stopped, (*bounds.Container).UntilStopped)
+	return ofMisfortune(Figure{Name: "until stopped ", Needs: trace.Liveness, outcome: stopped}, m, rangeOf((*bounds.Container).UntilStopped))
 }
 
 // Unready is the time until the status is not ready.
 func Unready(m bounds.Misfortune) Figure {
-	return after("until unready ", m, trace.Readiness, unready, (*bounds.Container).UntilUnready)
+	return ofMisfortune(Figure{Name: "until unready ", Needs: trace.Readiness, outcome: unready}, m, rangeOf((*bounds.Container).UntilUnready))
 }
 
-// lasting is a limit of a misfortune of a healthy container.
-func lasting(name string, m bounds.Misfortune, needs trace.Probe, o outcome, of func(*bounds.Container, bounds.Misfortune) bounds.Range) Figure {
-	return Figure{
-		Name: name + string(m), Needs: needs, limit: true, outcome: o,
-		Range:   func(b *bounds.Container) bounds.Range { return of(b, m) },
-		Draw:    func(s *Subject, p *Phases) (Case, bool) { return s.drawEvent(p, m) },
-		Measure: func(s *Subject, c *Case) (Measured, error) { return s.lasting(c, m, o) },
-	}
+func rangeOf(of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container, bounds.Misfortune) bounds.Range {
+	return func(b *bounds.Container, m bounds.Misfortune) bounds.Range { return of(b, m).Range }
 }
 
-// after is a time from a misfortune of a healthy container until its outcome.
-func after(name string, m bounds.Misfortune, needs trace.Probe, o outcome, of func(*bounds.Container, bounds.Misfortune) bounds.Time) Figure {
-	f := lasting(name, m, needs, o, func(b *bounds.Container, m bounds.Misfortune) bounds.Range { return of(b, m).Range })
-	f.limit, f.Measure = false, func(s *Subject, c *Case) (Measured, error) { return s.after(c, o) }
+// ofMisfortune completes the figure of a misfortune of a healthy container.
+func ofMisfortune(f Figure, m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) Figure {
+	f.Name += string(m)
+	f.Range = func(b *bounds.Container) bounds.Range { return of(b, m) }
+	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawEvent(p, m) }
+	f.Measure = func(s *Subject, c *Case) (Measured, error) { return f.event(s, c, m) }
 	return f
 }
 
 // Ready is the time from up until ready.
 func Ready(atOnce, young bool) Figure {
-	name, of := "until ready", (*bounds.Container).UntilReady
+	f := Figure{Name: fmt.Sprintf("until ready, at once %v", atOnce), outcome: ready}
+	of := (*bounds.Container).UntilReady
 	if young {
-		name, of = "until ready on a young kubelet", (*bounds.Container).UntilReadyOnYoungKubelet
+		f.Name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce), (*bounds.Container).UntilReadyOnYoungKubelet
 	}
-	return Figure{
-		Name: fmt.Sprintf("%s, at once %v", name, atOnce), outcome: ready,
-		Range:   func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range },
-		Draw:    func(s *Subject, p *Phases) (Case, bool) { return s.drawUp(p, atOnce, young) },
-		Measure: (*Subject).untilReady,
-	}
+	f.Range = func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range }
+	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawUp(p, atOnce, young) }
+	f.Measure = f.untilReady
+	return f
 }
 
 // expectation returns the expectation that the outcome of a case happens in a window, or not.

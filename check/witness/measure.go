@@ -6,7 +6,6 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -18,6 +17,15 @@ import (
 type Measured struct {
 	Value   time.Duration
 	Outcome time.Duration // the virtual time of the outcome
+}
+
+// until is the virtual time at which a run without an outcome ends.
+func (f *Figure) until(s *Subject, c *Case) time.Duration {
+	until := c.Event + 2*s.settles() + time.Hour
+	if r := f.Range(s.Bounds); r.Greatest <= bounds.LongestLimit {
+		until += 3 * r.Greatest
+	}
+	return until
 }
 
 // history is the beginning of a trace.
@@ -62,12 +70,12 @@ func (s *Subject) patched(r *trace.Record, ready bool) bool {
 }
 
 // start measures how long an instance may take to start.
-func (s *Subject) start(c *Case, which bounds.StartCase) (Measured, error) {
-	records, err := s.Run(c, s.longestRun(), s.of(trace.ContainerStopping, c.Instance))
+func (f *Figure) start(s *Subject, c *Case, which bounds.StartCase) (Measured, error) {
+	h, err := s.Run(c, f.until(s, c), s.of(trace.ContainerStopping, c.Instance))
 	if err != nil {
 		return Measured{}, err
 	}
-	h, outcome := history(records), &records[len(records)-1]
+	outcome := &h[len(h)-1]
 	verdict, started := h.verdictOf(outcome), h.first(s.of(trace.ContainerStarted, c.Instance))
 	stop := h.first(s.of(trace.ContainerStopping, c.Instance-1)) // of the instance before, which must end as the case says
 	switch killer := h.verdictOf(stop); {
@@ -99,44 +107,33 @@ func (s *Subject) lastChance(h history, run *trace.Record, c *Case) virtual.Time
 
 // answer returns the latency of the answers to a probe on the node of a case.
 func (s *Subject) answer(c *Case, p trace.Probe) time.Duration {
-	usual := fakeruntime.DefaultDelays()
-	own, other := c.Delays.HTTPGet, usual.HTTPGet
+	all := c.Delays.Over(fakeruntime.DefaultDelays())
+	d := all.HTTPGet
 	switch probe := s.Bounds.Probe(p); {
 	case probe.Exec != nil:
-		own, other = c.Delays.Exec, usual.Exec
+		d = all.Exec
 	case probe.TCPSocket != nil:
-		own, other = c.Delays.TCPSocket, usual.TCPSocket
+		d = all.TCPSocket
 	case probe.GRPC != nil:
-		own, other = c.Delays.GRPC, usual.GRPC
+		d = all.GRPC
 	}
-	if own == nil {
-		own = other
-	}
-	return own.Min + (own.Max-own.Min)/2
+	return d.Min + (d.Max-d.Min)/2
 }
 
-// after measures the time from a misfortune until an outcome.
-func (s *Subject) after(c *Case, o outcome) (Measured, error) {
-	h, at, err := s.healthy(c, o, 0)
+// event measures the time from a misfortune until its outcome, or of a limit, how long it may last without an outcome. If a probe stops the container, the
+// request that led to the stop decides too. A container that exits is not ready, and the probes that fail because of the exit are not those that decide.
+func (f *Figure) event(s *Subject, c *Case, m bounds.Misfortune) (Measured, error) {
+	wait := time.Duration(0)
+	if f.limit { // a run of the liveness probe can begin before the outcome and lead to the stop later, after a hook
+		wait = s.settles() + time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
+	}
+	h, at, err := s.healthy(c, f.until(s, c), f.outcome, wait)
 	if err != nil {
 		return Measured{}, err
 	}
-	return Measured{h[at].T.Offset() - c.Event, h[at].T.Offset()}, nil
-}
-
-// lasting measures how long a misfortune may last without an outcome. If a probe stops the container, the request that led to the stop decides too. A container
-// that exits is not ready, and the probes that fail because of the exit are not those that decide.
-func (s *Subject) lasting(c *Case, m bounds.Misfortune, o outcome) (Measured, error) {
-	wait := 5 * time.Second // a run of the liveness probe can begin before the outcome and lead to the stop later
-	for _, p := range s.probes() {
-		wait += s.timeout(p)
-	}
-	if hook := podutil.Find(s.Pod, s.Container).Lifecycle; hook != nil && hook.PreStop != nil { // it delays the stop signal
-		wait += time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
-	}
-	h, at, err := s.healthy(c, o, wait)
-	if err != nil {
-		return Measured{}, err
+	outcome := h[at].T.Offset()
+	if !f.limit {
+		return Measured{outcome - c.Event, outcome}, nil
 	}
 	limit := func(verdict *trace.Record) time.Duration {
 		switch {
@@ -155,22 +152,23 @@ func (s *Subject) lasting(c *Case, m bounds.Misfortune, o outcome) (Measured, er
 	if value == bounds.Never {
 		return Measured{}, errNothing
 	}
-	return Measured{value, h[at].T.Offset()}, nil
+	return Measured{value, outcome}, nil
 }
 
 // hangs is the least time of a probe run that gets no answer.
-func (s *Subject) hangs(p trace.Probe) time.Duration {
-	if h := s.Bounds.Probe(p).HTTPGet; h != nil && h.Scheme == "HTTPS" { // the TLS handshake has its own limit
-		return min(s.timeout(p), 10*time.Second)
+func (s *Subject) hangs(of trace.Probe) time.Duration {
+	p := s.Bounds.Probe(of)
+	if p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" { // the TLS handshake has its own limit
+		return min(seconds(p.TimeoutSeconds), 10*time.Second)
 	}
-	return s.timeout(p)
+	return seconds(p.TimeoutSeconds)
 }
 
 // healthy runs a case with a misfortune of a healthy container until its outcome, and for some time longer or up to the stop. It returns the index of the outcome.
-func (s *Subject) healthy(c *Case, o outcome, longer time.Duration) (history, int, error) {
+func (s *Subject) healthy(c *Case, until time.Duration, o outcome, longer time.Duration) (history, int, error) {
 	ready, stopped, at := s.Bounds.Probe(trace.Readiness) == nil && s.Bounds.Probe(trace.Startup) == nil, false, int64(0)
 	var end virtual.Time
-	h, err := s.Run(c, c.Event+s.longestRun(), func(r *trace.Record) bool {
+	h, err := s.Run(c, until, func(r *trace.Record) bool {
 		if r.T < virtual.At(c.Event) {
 			ready = (ready || s.Ready(r)) && !s.Unready(r)
 			return s.Stopped(r)
@@ -192,8 +190,8 @@ func (s *Subject) healthy(c *Case, o outcome, longer time.Duration) (history, in
 
 // untilReady measures the time until ready of a program that comes up at the event of a case, or when the container starts. A program that comes up later fails the
 // first run of the probe that waits for it.
-func (s *Subject) untilReady(c *Case) (Measured, error) {
-	h, err := s.Run(c, c.Event+s.startsWithin()+2*s.settles()+time.Hour, func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
+func (f *Figure) untilReady(s *Subject, c *Case) (Measured, error) {
+	h, err := s.Run(c, f.until(s, c), func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
 	switch {
 	case err != nil:
 		return Measured{}, err
@@ -204,12 +202,12 @@ func (s *Subject) untilReady(c *Case) (Measured, error) {
 	if waits == trace.Liveness {
 		waits = trace.Readiness
 	}
-	looks := history(h).first(func(r *trace.Record) bool {
+	looks := h.first(func(r *trace.Record) bool {
 		return r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == waits
 	})
 	if c.Event > 0 && (looks == nil || looks.Result == trace.Success) {
 		return Measured{}, errNothing
 	}
 	at := h[len(h)-1].T
-	return Measured{at.Sub(max(virtual.At(c.Event), history(h).first(s.of(trace.ContainerStarted, 0)).T)), at.Offset()}, nil
+	return Measured{at.Sub(max(virtual.At(c.Event), h.first(s.of(trace.ContainerStarted, 0)).T)), at.Offset()}, nil
 }

@@ -48,7 +48,7 @@ const closeEnough = 10 * time.Millisecond
 // Find searches for the run closest to the end of a row that decides: the value of a limit up to which all goes well, or the worst value of a time. The error says
 // that nothing reaches the end, or that no run was found, or it is that of the context.
 func Find(ctx context.Context, t *check.Target) (*Witness, error) {
-	s := &Subject{Admitted: t.Admitted, Container: t.Container, Delays: t.Delays, Bounds: t.Bounds}
+	s := (*Subject)(t)
 	values := check.Values(s.Bounds, t.Row, 0)
 	if len(values) == 0 || figureOf(t.Row, "") == nil {
 		return nil, fmt.Errorf("no run shows the row %s", t.Name)

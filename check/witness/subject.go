@@ -3,9 +3,8 @@ package witness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
@@ -14,17 +13,11 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // Subject is a container to run.
-type Subject struct {
-	*check.Admitted
-	Container string
-	Delays    fakeruntime.Delays // the ranges of the nodes
-	Bounds    *bounds.Container
-}
+type Subject check.Target
 
 // Case is one node, and one program on it. The pod is added at t=0.
 type Case struct {
@@ -43,7 +36,7 @@ var errNothing = errors.New("nothing happens in the run")
 
 // Run simulates the pod in a case. The run ends at the first record for which over returns true, which is the last one of the trace. If there is none up to a
 // virtual time, it returns an error with all records.
-func (s *Subject) Run(c *Case, until time.Duration, over func(*trace.Record) bool) ([]trace.Record, error) {
+func (s *Subject) Run(c *Case, until time.Duration, over func(*trace.Record) bool) (history, error) {
 	planned, err := scenarios.Compile(s.Pod, s.behavior(c), scenarios.CompileOptions{Profile: s.Profile})
 	if err != nil {
 		return nil, fmt.Errorf("bug: the rules of a case are not valid: %w", err)
@@ -53,25 +46,23 @@ func (s *Subject) Run(c *Case, until time.Duration, over func(*trace.Record) boo
 	if c.Seed >= 0 {
 		o.Seed = &c.Seed
 	}
-	n := node.New(o)
-	defer n.Close()
-	last := int64(0)
-	n.Observe(func(r *trace.Record) {
-		if last == 0 && over(r) {
-			last = r.Step
-			n.Pause()
-		}
-	})
-	n.At(0, func() {
+	begin := func(n *node.Node) {
 		if c.Wall > 0 {
 			n.StepClock(c.Wall)
 		}
 		n.AddAdmitted(s.Pod, planned[0].Program)
-	})
-	if err := n.RunUntil(virtual.At(until)); err != nil {
-		return nil, err
 	}
-	if last == 0 {
+	last := int64(0)
+	err = s.Admitted.Run(o, begin, until, func(_ *node.Node, r *trace.Record) bool {
+		if over(r) {
+			last = r.Step
+		}
+		return last > 0
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case last == 0:
 		return to.Records(), errNothing
 	}
 	return to.Records()[:last], nil
@@ -106,74 +97,42 @@ func (s *Subject) init() string {
 
 // probes returns the types of the probes of the container.
 func (s *Subject) probes() []trace.Probe {
-	var list []trace.Probe
-	for _, p := range trace.ProbeTypes {
-		if s.Bounds.Probe(p) != nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-func (s *Subject) timeout(p trace.Probe) time.Duration {
-	return seconds(s.Bounds.Probe(p).TimeoutSeconds)
+	return slices.DeleteFunc(slices.Clone(trace.ProbeTypes), func(p trace.Probe) bool { return s.Bounds.Probe(p) == nil })
 }
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
 
-// lasts is the longer one of the period and the timeout of a probe.
-func lasts(p *v1.Probe) time.Duration { return seconds(max(p.PeriodSeconds, p.TimeoutSeconds)) }
-
 // periods returns the shortest and the longest period of the probes.
 func (s *Subject) periods() (shortest, longest time.Duration) {
+	shortest, longest = bounds.LongestTime*time.Second, time.Second
 	for _, p := range s.probes() {
 		period := seconds(s.Bounds.Probe(p).PeriodSeconds)
-		if longest = max(longest, period); shortest == 0 || period < shortest {
-			shortest = period
-		}
+		shortest, longest = min(shortest, period), max(longest, period)
 	}
-	return max(shortest, time.Second), max(longest, time.Second)
+	return shortest, longest
 }
 
-// startsWithin is a virtual time within which the container has started on each of the nodes.
-func (s *Subject) startsWithin() time.Duration {
-	_, within := s.periods()
-	each := 2 * time.Second
-	for _, d := range []*fakeruntime.Draw{s.Delays.RunPodSandbox, s.Delays.VolumeMount, s.Delays.ImagePull, s.Delays.CreateContainer, s.Delays.StartContainer} {
-		if d != nil {
-			each += d.Max
-		}
-	}
+// settles is a virtual time, and a time after the start of an instance, at which a healthy program has been up for a while, and each of its probes has succeeded.
+func (s *Subject) settles() time.Duration {
+	_, settles := s.periods()
+	settles += 15 * time.Second
 	for c := range podutil.Containers(&s.Pod.Spec) {
-		within += each
-		if c.Lifecycle != nil {
-			within += 10 * time.Second
-			if hook := c.Lifecycle.PostStart; hook != nil && hook.Sleep != nil {
-				within += time.Duration(hook.Sleep.Seconds) * time.Second
+		settles += 2 * time.Second
+		for _, d := range []*fakeruntime.Draw{s.Delays.RunPodSandbox, s.Delays.VolumeMount, s.Delays.ImagePull, s.Delays.CreateContainer, s.Delays.StartContainer} {
+			if d != nil {
+				settles += d.Max
+			}
+		}
+		if hook := c.Lifecycle; hook != nil {
+			settles += 10 * time.Second
+			if hook.PostStart != nil && hook.PostStart.Sleep != nil {
+				settles += time.Duration(hook.PostStart.Sleep.Seconds) * time.Second
 			}
 		}
 	}
-	return within + 5*time.Second
-}
-
-// settles is a time after the start of the container at which a healthy program has been up for a while, and each of its probes has succeeded.
-func (s *Subject) settles() time.Duration {
-	settles := 10 * time.Second
 	for _, p := range s.probes() {
 		probe := s.Bounds.Probe(p)
-		settles += seconds(probe.InitialDelaySeconds) + time.Duration(probe.SuccessThreshold+1)*lasts(probe)
+		settles += seconds(probe.InitialDelaySeconds + (probe.SuccessThreshold+1)*max(probe.PeriodSeconds, probe.TimeoutSeconds))
 	}
 	return settles
-}
-
-// longestRun is the virtual time after which a run ends without an outcome.
-func (s *Subject) longestRun() time.Duration {
-	longest := time.Hour
-	for _, p := range s.probes() {
-		probe := s.Bounds.Probe(p)
-		if takes := seconds(probe.InitialDelaySeconds) + time.Duration(probe.FailureThreshold)*lasts(probe); takes <= bounds.LongestLimit {
-			longest += 3 * takes
-		}
-	}
-	return longest
 }
