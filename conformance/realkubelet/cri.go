@@ -3,7 +3,6 @@ package realkubelet
 import (
 	"context"
 	"errors"
-	"sync"
 
 	cri "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -28,18 +27,9 @@ var errNoStats = errors.New("the runtime keeps no statistics")
 // configs has the configurations that any kubelet of the run passed to the runtime: of existing sandboxes, and
 // of all containers, even removed ones, because the kubelet may probe a container that is gone.
 type configs struct {
-	mu         sync.Mutex
-	sandboxes  map[string]*runtimeapi.PodSandboxConfig // by sandbox ID
-	containers map[string]*runtimeapi.ContainerConfig  // by container ID
-	instances  map[string]int                          // by container ID
-}
-
-func newConfigs() *configs {
-	return &configs{
-		sandboxes:  map[string]*runtimeapi.PodSandboxConfig{},
-		containers: map[string]*runtimeapi.ContainerConfig{},
-		instances:  map[string]int{},
-	}
+	sandboxes  shared[string, *runtimeapi.PodSandboxConfig] // by sandbox ID
+	containers shared[string, *runtimeapi.ContainerConfig]  // by container ID
+	instances  shared[string, int]                          // by container ID
 }
 
 // Version takes no time, because the kubelet holds a lock during the call.
@@ -103,42 +93,6 @@ func (r *runtimeService) PodSandboxStats(context.Context, string) (*runtimeapi.P
 
 func (r *runtimeService) ListPodSandboxStats(context.Context, *runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
 	return nil, errNoStats
-}
-
-func (c *configs) sandbox(id string) *runtimeapi.PodSandboxConfig {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sandboxes[id]
-}
-
-func (c *configs) container(id string) *runtimeapi.ContainerConfig {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.containers[id]
-}
-
-func (c *configs) setSandbox(id string, config *runtimeapi.PodSandboxConfig) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sandboxes[id] = config
-}
-
-func (c *configs) instance(id string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.instances[id]
-}
-
-func (c *configs) setContainer(id string, config *runtimeapi.ContainerConfig, instance int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.containers[id], c.instances[id] = config, instance
-}
-
-func (c *configs) removeSandbox(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.sandboxes, id)
 }
 
 // podOfFilter returns the pod UID that a list call selects, or an empty string.

@@ -24,7 +24,8 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 	if op.Err != nil {
 		return "", op.Err
 	}
-	r.configs.setContainer(op.ID, config, r.driver.instance(op.ID))
+	r.configs.instances.set(op.ID, r.driver.instance(op.ID))
+	r.configs.containers.set(op.ID, config)
 	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
 }
 
@@ -53,7 +54,7 @@ func (r *runtimeService) StartContainer(_ context.Context, id string) error {
 
 // StopContainer returns when the process has ended.
 func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64) error {
-	labels := r.configs.container(id).GetLabels()
+	labels := r.configs.containers.get(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
 		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]}),
@@ -78,7 +79,7 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 		if filter.GetId() != "" && filter.GetId() != c.ID || filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
 			continue
 		}
-		config := r.configs.container(c.ID)
+		config := r.configs.containers.get(c.ID)
 		list = append(list, &runtimeapi.Container{
 			Id:           c.ID,
 			PodSandboxId: c.SandboxID,
@@ -96,7 +97,7 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 }
 
 func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
-	config := r.configs.container(id)
+	config := r.configs.containers.get(id)
 	if !r.driver.isCut() && calledBy("containerGC).evictContainers") {
 		r.driver.turns.add("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+config.GetMetadata().GetName())
 	}
@@ -116,7 +117,7 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 		Labels:      config.GetLabels(),
 		Annotations: config.GetAnnotations(),
 		StopSignal:  cmp.Or(config.GetStopSignal(), defaultStopSignal),
-		LogPath:     filepath.Join(r.configs.sandbox(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
+		LogPath:     filepath.Join(r.configs.sandboxes.get(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {
 		status.StartedAt = r.driver.wallNanos(c.StartedAt)

@@ -61,7 +61,7 @@ func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeru
 		r.driver.blockIfCut()
 		return fakeruntime.Op{Call: call, Err: asStatus(fakeruntime.ErrCanceled)}
 	}
-	uid := r.configs.container(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
+	uid := r.configs.containers.get(call.ContainerID).GetLabels()[kubetypes.KubernetesPodUIDLabel]
 	stop := context.AfterFunc(ctx, func() { r.driver.cancelProbes(uid) })
 	defer stop()
 	return r.driver.call(call)
@@ -85,11 +85,11 @@ func execError(op *fakeruntime.Op) error {
 
 // containerRecord returns a record with the names and the instance of the container.
 func (r *runtimeService) containerRecord(id string) trace.Record {
-	config := r.configs.container(id)
+	config := r.configs.containers.get(id)
 	labels := config.GetLabels()
 	return trace.Record{
 		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
 		Container: config.GetMetadata().GetName(),
-		Instance:  r.configs.instance(id),
+		Instance:  r.configs.instances.get(id),
 	}
 }

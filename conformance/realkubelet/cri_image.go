@@ -38,7 +38,7 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 
 func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
 	uid := sandbox.GetMetadata().GetUid()
-	rec := i.events.pulling(uid)
+	rec := i.events.pulls.get(uid)
 	rec.Kind, rec.Message = trace.ImagePullStarted, image.Image
 	i.runtime.driver.blockIfCut()
 	i.events.recorder.add(rec)

@@ -15,12 +15,12 @@ func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.Pod
 	if op.Err != nil {
 		return "", op.Err
 	}
-	r.configs.setSandbox(op.ID, config)
+	r.configs.sandboxes.set(op.ID, config)
 	return op.ID, nil
 }
 
 func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
-	if uid := r.configs.sandbox(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("containerGC).evictSandboxes") {
+	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("containerGC).evictSandboxes") {
 		r.driver.turns.add("sandbox GC", uid)
 	}
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: id}).Err
@@ -29,20 +29,20 @@ func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
 func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: id})
 	if op.Err == nil {
-		r.configs.removeSandbox(id)
+		r.configs.sandboxes.remove(id)
 	}
 	return op.Err
 }
 
 func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse, error) {
-	if uid := r.configs.sandbox(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
+	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
 		r.driver.turns.add("relist", uid)
 	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	s, config := op.Sandboxes[0], r.configs.sandbox(id)
+	s, config := op.Sandboxes[0], r.configs.sandboxes.get(id)
 	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{
 		Id:          s.ID,
 		Metadata:    config.GetMetadata(),
@@ -72,7 +72,7 @@ func (r *runtimeService) ListPodSandbox(_ context.Context, filter *runtimeapi.Po
 		if filter.GetId() != "" && filter.GetId() != s.ID {
 			continue
 		}
-		config := r.configs.sandbox(s.ID)
+		config := r.configs.sandboxes.get(s.ID)
 		list = append(list, &runtimeapi.PodSandbox{
 			Id:          s.ID,
 			Metadata:    config.GetMetadata(),

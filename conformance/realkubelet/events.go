@@ -3,7 +3,6 @@ package realkubelet
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,10 +22,13 @@ type eventRecorder struct {
 	network  *network
 	pods     *podSource
 
-	mu      sync.Mutex
-	kills   map[containerKey]string // reason of the last Killing event
-	evicted map[string]bool         // by pod UID
-	pulls   map[string]trace.Record // pod, container and instance of the last Pulling event, by pod UID
+	// The reason of the last Killing event. It precedes the preStop hook, the wait for other containers and StopContainer
+	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+	kills   shared[containerKey, string]
+	evicted shared[string, bool] // by pod UID
+	// The pod, the container and the instance of the last Pulling event, by pod UID. A pod pulls one image at a time, and the event precedes each pull
+	// (pkg/kubelet/images/image_manager.go, pullImage).
+	pulls shared[string, trace.Record]
 }
 
 // containerKey identifies a container across its restarts.
@@ -50,7 +52,7 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 		return
 	}
 	if reason == eviction.Reason {
-		e.setEvicted(string(about.UID))
+		e.evicted.set(string(about.UID), true)
 	}
 	rec := trace.Record{
 		Kind: trace.Event, Pod: about.Namespace + "/" + about.Name,
@@ -63,10 +65,10 @@ func (e *eventRecorder) Event(object runtime.Object, eventtype, reason, message 
 			e.network.recordUnsent(requester{uid: about.UID, pod: rec.Pod, container: c, probe: probe}, why)
 		}
 		if reason == events.PullingImage {
-			e.setPulling(string(about.UID), trace.Record{Pod: rec.Pod, Container: c, Instance: rec.Instance})
+			e.pulls.set(string(about.UID), trace.Record{Pod: rec.Pod, Container: c, Instance: rec.Instance})
 		}
 		if reason == events.KillingContainer {
-			e.setKill(containerKey{string(about.UID), c}, e.stopReason(about, message))
+			e.kills.set(containerKey{string(about.UID), c}, e.stopReason(about, message))
 		}
 	}
 	e.recorder.add(rec)
@@ -90,44 +92,4 @@ func containerOf(fieldPath string) string {
 		return ""
 	}
 	return strings.TrimSuffix(rest, "}")
-}
-
-func (e *eventRecorder) setKill(c containerKey, reason string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.kills[c] = reason
-}
-
-// killReason returns why the kubelet kills the container. The Killing event precedes the preStop hook, the wait
-// for other containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
-func (e *eventRecorder) killReason(c containerKey) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.kills[c]
-}
-
-func (e *eventRecorder) setPulling(podUID string, subject trace.Record) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.pulls[podUID] = subject
-}
-
-// pulling returns a record about the container whose image a pod pulls. A pod pulls one image at a time, and the event Pulling
-// precedes each pull (pkg/kubelet/images/image_manager.go, pullImage).
-func (e *eventRecorder) pulling(podUID string) trace.Record {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.pulls[podUID]
-}
-
-func (e *eventRecorder) setEvicted(podUID string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.evicted[podUID] = true
-}
-
-func (e *eventRecorder) isEvicted(podUID string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.evicted[podUID]
 }

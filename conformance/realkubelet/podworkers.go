@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"reflect"
 	"runtime"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet/status"
@@ -16,19 +15,14 @@ import (
 // image: such a call does not name the pod, but the pod's worker makes it on the worker's goroutine.
 type workers struct {
 	conn *connection
-	mu   sync.Mutex
-	pods map[string]string // pod UIDs by goroutine
+	pods shared[string, string] // pod UIDs by goroutine
 }
 
 // stopped reports whether the current goroutine is a pod worker of a stopped kubelet.
 func (w *workers) stopped() bool { return w.pod() != "" && w.conn.isCut() }
 
 // pod returns the UID of the pod whose worker runs on the current goroutine, or an empty string.
-func (w *workers) pod() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.pods[goroutine()]
-}
+func (w *workers) pod() string { return w.pods.get(goroutine()) }
 
 // watch wraps the status manager of a kubelet that does not run yet, to observe its pod workers: a pod worker
 // stores a status with each sync.
@@ -38,11 +32,7 @@ func (w *workers) watch(k *runningKubelet) {
 }
 
 // setWorker records that the current goroutine is the pod's worker.
-func (w *workers) setWorker(pod *v1.Pod) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pods[goroutine()] = string(pod.UID)
-}
+func (w *workers) setWorker(pod *v1.Pod) { w.pods.set(goroutine(), string(pod.UID)) }
 
 // goroutine returns the number of the current goroutine.
 func goroutine() string {

@@ -56,15 +56,14 @@ func (n *node) launch() {
 	probes := &probeRuns{recorder: n.recorder, first: first, runs: map[probeKey]*probeRun{}}
 	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
 	events := &eventRecorder{
-		driver: n.conn, recorder: n.recorder, network: network, pods: pods, kills: map[containerKey]string{}, evicted: map[string]bool{},
-		pulls: map[string]trace.Record{},
+		driver: n.conn, recorder: n.recorder, network: network, pods: pods,
 	}
-	goroutines := &workers{conn: n.conn, pods: map[string]string{}}
+	goroutines := &workers{conn: n.conn}
 	n.mu.Lock()
 	n.workers, n.first = append(n.workers, goroutines), first
 	n.mu.Unlock()
 	runtime := &runtimeService{
-		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.killReason,
+		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.kills.get,
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel

@@ -40,7 +40,7 @@ func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) st
 	if p := e.pods.byUID(about.UID); p == nil || p.DeletionTimestamp != nil {
 		return stopDeleted
 	}
-	if e.isEvicted(string(about.UID)) {
+	if e.evicted.get(string(about.UID)) {
 		return stopEvicted
 	}
 	return stopOther
