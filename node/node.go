@@ -245,39 +245,33 @@ func chooserOf(o Options) choose.Chooser {
 // Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
 // a container that the pod does not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	if pod == nil {
-		return errors.New("AddPod: the pod is nil")
-	}
-	if err := n.checkProgram(pod, program); err != nil {
-		return err
-	}
-	pod, err = n.api.Create(pod)
-	if err != nil {
-		return err
-	}
-	n.addProgram(pod, program)
-	return nil
+	return n.change(func() error {
+		if pod == nil {
+			return errors.New("AddPod: the pod is nil")
+		}
+		if err := n.checkProgram(pod, program); err != nil {
+			return err
+		}
+		pod, err := n.api.Create(pod)
+		if err != nil {
+			return err
+		}
+		n.addProgram(pod, program)
+		return nil
+	})
 }
 
 // AddAdmitted is AddPod for a pod that [admission.Admit] has returned for the profile of the node, and for a program that AddPod accepts. It
 // checks neither of them, so it is faster. Nodes can share the pod: they do not change it.
 func (n *Node) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	pod, err = n.api.CreateAdmitted(pod)
-	if err != nil {
-		return err
-	}
-	n.addProgram(pod, program)
-	return nil
+	return n.change(func() error {
+		pod, err := n.api.CreateAdmitted(pod)
+		if err != nil {
+			return err
+		}
+		n.addProgram(pod, program)
+		return nil
+	})
 }
 
 // checkProgram returns an error if the program does not fit the pod, or if the pod has an image that is not supported.
@@ -309,12 +303,7 @@ func (n *Node) addProgram(pod *v1.Pod, program fakeruntime.Pod) {
 // removes the pod from the API immediately, as kubectl delete --force does. A further DeletePod can only shorten the grace
 // period. DeletePod returns a NotFound error if the API does not have the pod.
 func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	return n.api.Delete(namespace, name, gracePeriodSeconds)
+	return n.change(func() error { return n.api.Delete(namespace, name, gracePeriodSeconds) })
 }
 
 // PatchPod applies a strategic merge patch in JSON to the metadata and the spec of a pod through the API now. It returns a
@@ -322,63 +311,47 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) erro
 // changes something other than labels, annotations, finalizers, tolerations and images, and probes with the feature gate
 // MutableContainerProbes.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch))
+	return n.change(func() error { return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch)) })
 }
 
 // PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod through the API now, as a
 // controller does for a readiness gate. It returns the errors of PatchPod; the patch can change conditions only.
 func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
+	return n.change(func() error { return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch)) })
 }
 
 // AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug does. The program says how the
 // container behaves. It returns a NotFound error if the API does not have the pod, an Invalid error that lists all invalid fields,
 // and an error if the image is not a valid reference or the program is invalid.
 func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).Validate(); err != nil {
-		return err
-	}
-	if c.Image != "" && !admission.IsImage(c.Image) {
-		return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
-	}
-	step := func() int64 {
-		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "debug", Message: c.Name})
-	}
-	if err := n.api.AddEphemeralContainer(namespace, name, c, step); err != nil {
-		return err
-	}
-	n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
-	return nil
+	return n.change(func() error {
+		if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).Validate(); err != nil {
+			return err
+		}
+		if c.Image != "" && !admission.IsImage(c.Image) {
+			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
+		}
+		step := func() int64 {
+			return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "debug", Message: c.Name})
+		}
+		if err := n.api.AddEphemeralContainer(namespace, name, c, step); err != nil {
+			return err
+		}
+		n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
+		return nil
+	})
 }
 
 // ResizePod applies a strategic merge patch in JSON to the resources of the containers of a pod through the API now, as kubectl patch
 // --subresource resize does. It returns the errors of PatchPod; the patch can change only the requests and limits of cpu and memory.
 func (n *Node) ResizePod(namespace, name string, patch []byte) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	if !n.options.Profile.ResizesAreQueued {
-		return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
-	}
-	return n.api.Resize(namespace, name, patch, func() int64 {
-		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "resize", Message: string(patch)})
+	return n.change(func() error {
+		if !n.options.Profile.ResizesAreQueued {
+			return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
+		}
+		return n.api.Resize(namespace, name, patch, func() int64 {
+			return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "resize", Message: string(patch)})
+		})
 	})
 }
 
@@ -392,25 +365,22 @@ func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
 // the pod, ErrKubeletStopped while the kubelet is stopped, and an error if the kubelet cannot evict the pod: it does not
 // know the pod yet, the pod has terminated, or the pod is critical.
 func (n *Node) EvictPod(namespace, name string) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	stored := n.api.Pod(namespace, name)
-	switch {
-	case stored == nil:
-		return apierrors.NewNotFound(v1.Resource("pods"), name)
-	case n.kubelet == nil:
-		return ErrKubeletStopped
-	}
-	pod := n.kubelet.Evictable(stored.UID)
-	if pod == nil {
-		return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
-	}
-	step := n.record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
-	n.sim.In(n.group, func() { n.sim.WithCause(step, func() { n.kubelet.Evict(pod) }) })
-	return nil
+	return n.change(func() error {
+		stored := n.api.Pod(namespace, name)
+		switch {
+		case stored == nil:
+			return apierrors.NewNotFound(v1.Resource("pods"), name)
+		case n.kubelet == nil:
+			return ErrKubeletStopped
+		}
+		pod := n.kubelet.Evictable(stored.UID)
+		if pod == nil {
+			return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
+		}
+		step := n.record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
+		n.sim.In(n.group, func() { n.sim.WithCause(step, func() { n.kubelet.Evict(pod) }) })
+		return nil
+	})
 }
 
 // KillContainer ends the process of a container with SIGKILL now, sends it SIGTERM, or removes the container; see fakeruntime.Kill. It reports

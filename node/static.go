@@ -27,54 +27,48 @@ var ErrNoStaticPods = errors.New("the kubelet has no directory for static pods: 
 // SetManifest returns ErrNoStaticPods, an Invalid error for fields that the kubelet rejects or that are not supported, and the other errors of
 // AddPod. If it returns an error, it has not changed the manifest.
 func (n *Node) SetManifest(manifest *v1.Pod, program fakeruntime.Pod) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	switch {
-	case manifest == nil:
-		return errors.New("SetManifest: the manifest is nil")
-	case n.options.Config.StaticPodPath == "":
-		return ErrNoStaticPods
-	}
-	if errs := admission.ValidateStatic(manifest); len(errs) > 0 {
-		return apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), manifest.Name, errs)
-	}
-	pod := manifest
-	if !podutil.IsStatic(pod) {
-		pod = admission.Static(manifest)
-	}
-	if err := n.checkProgram(pod, program); err != nil {
-		return err
-	}
-	pod, err = admission.Admit(n.options.Profile, pod)
-	if err != nil {
-		return err
-	}
-	n.addProgram(pod, program)
-	n.options.Disk.SetManifest(pod, n.step(trace.Record{Pod: pod.Namespace + "/" + pod.Name, Reason: "setManifest"}))
-	n.manifestsChanged()
-	return nil
+	return n.change(func() error {
+		switch {
+		case manifest == nil:
+			return errors.New("SetManifest: the manifest is nil")
+		case n.options.Config.StaticPodPath == "":
+			return ErrNoStaticPods
+		}
+		if errs := admission.ValidateStatic(manifest); len(errs) > 0 {
+			return apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), manifest.Name, errs)
+		}
+		pod := manifest
+		if !podutil.IsStatic(pod) {
+			pod = admission.Static(manifest)
+		}
+		if err := n.checkProgram(pod, program); err != nil {
+			return err
+		}
+		pod, err := admission.Admit(n.options.Profile, pod)
+		if err != nil {
+			return err
+		}
+		n.addProgram(pod, program)
+		n.options.Disk.SetManifest(pod, n.step(trace.Record{Pod: pod.Namespace + "/" + pod.Name, Reason: "setManifest"}))
+		n.manifestsChanged()
+		return nil
+	})
 }
 
 // RemoveManifest removes the manifest of a static pod now; the kubelet terminates the pod and deletes its mirror pod. The name is that
 // of the pod, not of the manifest. RemoveManifest returns ErrNoStaticPods, or a NotFound error if there is no manifest of this pod.
 func (n *Node) RemoveManifest(namespace, name string) error {
-	u, err := n.begin(change)
-	if err != nil {
-		return err
-	}
-	defer n.end(u)
-	switch {
-	case n.options.Config.StaticPodPath == "":
-		return ErrNoStaticPods
-	case !n.options.Disk.HasManifest(namespace, name):
-		return fmt.Errorf("there is no manifest: %w", apierrors.NewNotFound(v1.Resource("pods"), name))
-	}
-	n.options.Disk.RemoveManifest(namespace, name, n.step(trace.Record{Pod: namespace + "/" + name, Reason: "removeManifest"}))
-	n.manifestsChanged()
-	return nil
+	return n.change(func() error {
+		switch {
+		case n.options.Config.StaticPodPath == "":
+			return ErrNoStaticPods
+		case !n.options.Disk.HasManifest(namespace, name):
+			return fmt.Errorf("there is no manifest: %w", apierrors.NewNotFound(v1.Resource("pods"), name))
+		}
+		n.options.Disk.RemoveManifest(namespace, name, n.step(trace.Record{Pod: namespace + "/" + name, Reason: "removeManifest"}))
+		n.manifestsChanged()
+		return nil
+	})
 }
 
 func (n *Node) manifestsChanged() {

@@ -106,6 +106,16 @@ func (n *Node) refuses(u *use, d demand) error {
 	return nil
 }
 
+// change makes a change in a method with an error result.
+func (n *Node) change(do func() error) error {
+	u, err := n.begin(change)
+	if err != nil {
+		return err
+	}
+	defer n.end(u)
+	return do()
+}
+
 // mustBegin is begin for methods without an error result.
 func (n *Node) mustBegin(d demand) *use {
 	u, err := n.begin(d)
