@@ -21,13 +21,15 @@ import (
 //
 // A probe that the subject does not have is an error, even with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
-	return &HaveBeenProbedMatcher{probe: probe}
+	m := &HaveBeenProbedMatcher{probe: probe}
+	m.matcher = m
+	return m
 }
 
 // HaveBeenProbedMatcher is the type of HaveBeenProbed. The zero value has no probe, which is an error.
 type HaveBeenProbedMatcher struct {
 	settled
-	occurrences
+	counted[HaveBeenProbedMatcher]
 	probe  trace.Probe
 	result *trace.Result // nil: any
 	at     []any         // durations and matchers
@@ -45,37 +47,6 @@ func (m *HaveBeenProbedMatcher) At(times ...any) *HaveBeenProbedMatcher {
 // trace.Error. Any other result is an error.
 func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatcher {
 	m.result = &r
-	return m
-}
-
-// Times sets the exact number of runs that the matcher expects. Times(0) expects none.
-func (m *HaveBeenProbedMatcher) Times(n int) *HaveBeenProbedMatcher {
-	m.setTimes(n)
-	return m
-}
-
-// AtLeast sets the minimum number of runs that the matcher expects, 1 or more.
-func (m *HaveBeenProbedMatcher) AtLeast(n int) *HaveBeenProbedMatcher {
-	m.setAtLeast(n)
-	return m
-}
-
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (m *HaveBeenProbedMatcher) Within(d time.Duration) *HaveBeenProbedMatcher {
-	m.setWithin(d)
-	return m
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
-func (m *HaveBeenProbedMatcher) Between(from, until time.Duration) *HaveBeenProbedMatcher {
-	m.setBetween(from, until)
-	return m
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (m *HaveBeenProbedMatcher) After(d time.Duration) *HaveBeenProbedMatcher {
-	m.setAfter(d)
 	return m
 }
 

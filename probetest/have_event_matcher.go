@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
@@ -22,12 +21,16 @@ import (
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
 //
 // A reason that the kubelet never uses is an error, even with NotTo.
-func HaveEvent(reason string) *HaveEventMatcher { return &HaveEventMatcher{reason: reason} }
+func HaveEvent(reason string) *HaveEventMatcher {
+	m := &HaveEventMatcher{reason: reason}
+	m.matcher = m
+	return m
+}
 
 // HaveEventMatcher is the type of HaveEvent. The zero value has no reason, which is an error.
 type HaveEventMatcher struct {
 	settled
-	occurrences
+	counted[HaveEventMatcher]
 	reason    string
 	eventType *string // nil: any
 	text      *any    // a string or a matcher; nil: any
@@ -44,37 +47,6 @@ func (m *HaveEventMatcher) OfType(eventType string) *HaveEventMatcher {
 // accepts.
 func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	m.text = &message
-	return m
-}
-
-// Times sets the exact number of events that the matcher expects. Times(0) expects none.
-func (m *HaveEventMatcher) Times(n int) *HaveEventMatcher {
-	m.setTimes(n)
-	return m
-}
-
-// AtLeast sets the minimum number of events that the matcher expects, 1 or more.
-func (m *HaveEventMatcher) AtLeast(n int) *HaveEventMatcher {
-	m.setAtLeast(n)
-	return m
-}
-
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (m *HaveEventMatcher) Within(d time.Duration) *HaveEventMatcher {
-	m.setWithin(d)
-	return m
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
-func (m *HaveEventMatcher) Between(from, until time.Duration) *HaveEventMatcher {
-	m.setBetween(from, until)
-	return m
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (m *HaveEventMatcher) After(d time.Duration) *HaveEventMatcher {
-	m.setAfter(d)
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -29,6 +30,42 @@ type occurrence struct {
 func (o *occurrences) setTimes(n int) { o.least, o.most = &n, &n }
 
 func (o *occurrences) setAtLeast(n int) { o.least, o.most = &n, nil }
+
+// counted is the part of a matcher M, which has more methods, that counts.
+type counted[M any] struct {
+	occurrences
+	matcher *M
+}
+
+// Times sets the exact number that the matcher expects. Times(0) expects none.
+func (c *counted[M]) Times(n int) *M {
+	c.setTimes(n)
+	return c.matcher
+}
+
+// AtLeast sets the minimum number that the matcher expects, 1 or more.
+func (c *counted[M]) AtLeast(n int) *M {
+	c.setAtLeast(n)
+	return c.matcher
+}
+
+// Within limits the matcher to the time from the addition of the pod until d later.
+func (c *counted[M]) Within(d time.Duration) *M {
+	c.setWithin(d)
+	return c.matcher
+}
+
+// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+func (c *counted[M]) Between(from, until time.Duration) *M {
+	c.setBetween(from, until)
+	return c.matcher
+}
+
+// After limits the matcher to the time from d after the addition of the pod until now.
+func (c *counted[M]) After(d time.Duration) *M {
+	c.setAfter(d)
+	return c.matcher
+}
 
 // check sorts the occurrences of a subject into the window and reports whether their number is the expected one.
 func (o *occurrences) check(s *subject, all []occurrence) (bool, error) {
