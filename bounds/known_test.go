@@ -38,29 +38,29 @@ func TestHardContainers(t *testing.T) {
 	typical, _ := fakeruntime.DelaySet("typical")
 	for _, test := range []struct {
 		name    string
-		figure  witness.Figure
+		figure  figure
 		version string
 		c       v1.Container
 		others  []v1.Container
 		delays  fakeruntime.Delays
 	}{
-		{"the liveness probe stops the container first, but after its hook", witness.StaysReady(bounds.Hang), "v1.37.0", v1.Container{
+		{"the liveness probe stops the container first, but after its hook", staysReady(bounds.Hang), "v1.37.0", v1.Container{
 			LivenessProbe: changed(connects(probe(4, 5)), 0, 4, 1), ReadinessProbe: changed(connects(probe(8, 3)), 0, 2, 1),
 			Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 10}}},
 		}, nil, fakeruntime.Delays{}},
-		{"a relist inspects the next instance before it starts", witness.Unready(bounds.Hang), "v1.33.13", v1.Container{
+		{"a relist inspects the next instance before it starts", untilUnready(bounds.Hang), "v1.33.13", v1.Container{
 			Image: "app", LivenessProbe: changed(probe(5, 5), 30, 5, 1), ReadinessProbe: changed(runs(probe(15, 6)), 0, 5, 1),
 		}, nil, typical},
-		{"a sync without an event comes before the end of the delay", witness.Ready(true, false), "v1.37.0", v1.Container{
+		{"a sync without an event comes before the end of the delay", untilReady(true, false), "v1.37.0", v1.Container{
 			ReadinessProbe: changed(connects(probe(30, 3)), 65, 1, 1),
 		}, nil, fakeruntime.Delays{}},
-		{"another container starts with a long hook", witness.Ready(false, false), "v1.37.0", v1.Container{ReadinessProbe: probe(5, 1)}, []v1.Container{{
+		{"another container starts with a long hook", untilReady(false, false), "v1.37.0", v1.Container{ReadinessProbe: probe(5, 1)}, []v1.Container{{
 			Name: "slow", Image: "slow:1", Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sleep", "30"}}}},
 		}}, slow},
-		{"another container has a readiness probe", witness.Ready(true, false), "v1.37.0", v1.Container{ReadinessProbe: changed(probe(30, 1), 10, 1, 1)}, []v1.Container{{
+		{"another container has a readiness probe", untilReady(true, false), "v1.37.0", v1.Container{ReadinessProbe: changed(probe(30, 1), 10, 1, 1)}, []v1.Container{{
 			Name: "helper", Image: "helper:1", ReadinessProbe: changed(probe(30, 1), 10, 1, 1),
 		}}, slow},
-		{"a restart in back-off after crashes", witness.Start(bounds.AfterCrash), "v1.37.0", v1.Container{LivenessProbe: probe(20, 3)}, nil, typical},
+		{"a restart in back-off after crashes", start(bounds.AfterCrash), "v1.37.0", v1.Container{LivenessProbe: probe(20, 3)}, nil, typical},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pod := web()
@@ -79,7 +79,7 @@ func TestHardContainers(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &witness.Subject{Admitted: admitted, Container: "app", Delays: test.delays, Bounds: b}
-			one := &prover{f: &test.figure, s: s, want: test.figure.Range(b), seed: 1}
+			one := test.figure.prover(s, 1)
 			if bad := one.run(4 * *samples); bad != "" || one.runs == 0 {
 				t.Errorf("%d runs: %s", one.runs, bad)
 			}
@@ -124,7 +124,7 @@ func TestTwoResultsAtOneTick(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &witness.Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
-	f := witness.Ready(false, false)
+	f := untilReady(false, false)
 	times := map[time.Duration]int{}
 	for seed := range int64(40) {
 		c := s.UpAt(1001 * time.Millisecond)

@@ -13,6 +13,7 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/trace"
 )
 
 var (
@@ -29,15 +30,15 @@ const rounding = time.Microsecond
 func TestNoRunPassesAnEnd(t *testing.T) {
 	figures := allFigures()
 	if *only != "" {
-		figures = slices.DeleteFunc(figures, func(f witness.Figure) bool { return f.Name != *only })
+		figures = slices.DeleteFunc(figures, func(f figure) bool { return f.name != *only })
 	}
 	for _, o := range sorts {
 		t.Run(o.name, func(t *testing.T) {
 			d := distances{}
 			rapid.Check(t, func(r *rapid.T) {
 				f := rapid.SampledFrom(figures).Draw(r, "figure")
-				s := o.drawSubject(r, f.Needs)
-				p := &prover{f: &f, s: s, want: f.Range(s.Bounds), seed: int64(rapid.Uint32().Draw(r, "seed"))}
+				s := o.drawSubject(r, f.needs)
+				p := f.prover(s, int64(rapid.Uint32().Draw(r, "seed")))
 				if bad := p.run(*samples); bad != "" {
 					r.Errorf("%s", bad)
 				}
@@ -53,12 +54,13 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	d := distances{}
 	rapid.Check(t, func(r *rapid.T) {
 		f := recovered(rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Second, 20 * time.Second}).Draw(r, "start"))
-		s := sort{usual: true, typical: true}.drawSubject(r, f.Needs)
-		p := &prover{f: &f, s: s, want: f.Range(s.Bounds), seed: int64(rapid.Uint32().Draw(r, "seed")), over: 1200 * time.Millisecond}
+		s := sort{usual: true, typical: true}.drawSubject(r, f.needs)
+		p := f.prover(s, int64(rapid.Uint32().Draw(r, "seed")))
+		p.over = 1200 * time.Millisecond
 		if bad := p.run(*samples / 4); bad != "" {
 			r.Errorf("%s", bad)
 		}
-		f.Name = "recovered"
+		p.f.name = "recovered"
 		d.add(p, t)
 	})
 	for i, which := range []string{"least", "greatest"} {
@@ -69,23 +71,88 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	}
 }
 
+// figure is a figure with its name and its range.
+type figure struct {
+	witness.Figure
+	name    string
+	needs   trace.Probe // a probe without which a container does not have it
+	of      func(*bounds.Container) bounds.Range
+	draw    func(*witness.Subject, *witness.Phases) (witness.Case, bool) // nil: that of the Figure
+	measure func(*witness.Subject, *witness.Case) (witness.Measured, error)
+}
+
+// start is how long a start may take.
+func start(which bounds.StartCase) figure {
+	f := figure{Figure: witness.Figure{Start: which, Outcome: witness.Stopped, Limit: true}, name: string(which), needs: trace.Liveness}
+	if which == bounds.AfterStartupKill {
+		f.needs = trace.Startup
+	}
+	f.of = func(b *bounds.Container) bounds.Range { return b.Start(which) }
+	return f
+}
+
+// survives and staysReady are how long a misfortune may last without a stop, and while the container stays ready.
+func survives(m bounds.Misfortune) figure {
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped, Limit: true}, name: "survives " + string(m), needs: trace.Liveness,
+		of: func(b *bounds.Container) bounds.Range { return b.Survives(m) }}
+}
+
+func staysReady(m bounds.Misfortune) figure {
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready, Limit: true}, name: "stays ready " + string(m), needs: trace.Readiness,
+		of: func(b *bounds.Container) bounds.Range { return b.StaysReady(m) }}
+}
+
+// untilStopped and untilUnready are the times from a misfortune until the stop signal, and until the status is not ready.
+func untilStopped(m bounds.Misfortune) figure {
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped}, name: "until stopped " + string(m), needs: trace.Liveness,
+		of: func(b *bounds.Container) bounds.Range { return b.UntilStopped(m).Range }}
+}
+
+func untilUnready(m bounds.Misfortune) figure {
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready}, name: "until unready " + string(m), needs: trace.Readiness,
+		of: func(b *bounds.Container) bounds.Range { return b.UntilUnready(m).Range }}
+}
+
+// untilReady is the time from up until ready.
+func untilReady(atOnce, young bool) figure {
+	f := figure{Figure: witness.Figure{AtOnce: atOnce, Young: young, Outcome: witness.Ready}, name: fmt.Sprintf("until ready, at once %v", atOnce)}
+	of := (*bounds.Container).UntilReady
+	if young {
+		f.name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce), (*bounds.Container).UntilReadyOnYoungKubelet
+	}
+	f.of = func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range }
+	return f
+}
+
+// prover returns a prover of the figure of a container.
+func (f figure) prover(s *witness.Subject, seed int64) *prover {
+	p := &prover{f: f, s: s, want: f.of(s.Bounds), seed: seed}
+	if p.f.Most = p.want.Greatest; p.f.Most == bounds.Never {
+		p.f.Most = p.want.Least
+	}
+	if f.draw == nil {
+		p.f.draw, p.f.measure = p.f.Draw, p.f.Measure
+	}
+	return p
+}
+
 // allFigures returns the figures of all rows in all cases, and those that no row has.
-func allFigures() []witness.Figure {
-	var list []witness.Figure
+func allFigures() []figure {
+	var list []figure
 	for _, c := range []bounds.StartCase{
 		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash, bounds.AfterCrashWhileStarting,
 	} {
-		list = append(list, witness.Start(c))
+		list = append(list, start(c))
 	}
 	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Refuse} {
-		list = append(list, witness.Survives(m), witness.StaysReady(m), witness.Stopped(m), witness.Unready(m))
+		list = append(list, survives(m), staysReady(m), untilStopped(m), untilUnready(m))
 	}
-	return append(list, witness.Ready(true, false), witness.Ready(true, true), witness.Ready(false, false), witness.Ready(false, true))
+	return append(list, untilReady(true, false), untilReady(true, true), untilReady(false, false), untilReady(false, true))
 }
 
 // prover draws runs of one container.
 type prover struct {
-	f    *witness.Figure
+	f    figure
 	s    *witness.Subject
 	want bounds.Range
 	seed int64
@@ -108,18 +175,18 @@ func (p *prover) run(samples int) string {
 		if e := &p.ends[i%2]; i > int64(samples)/2 && e.phases != nil {
 			phases = e.phases.Near(p.seed + i)
 		}
-		c, ok := p.f.Draw(p.s, phases)
+		c, ok := p.f.draw(p.s, phases)
 		if !ok {
 			continue
 		}
-		m, err := p.f.Measure(p.s, &c)
+		m, err := p.f.measure(p.s, &c)
 		if err != nil {
 			continue
 		}
 		p.runs++
 		over := p.over + rounding
 		if m.Value < p.want.Least-over || m.Value > p.want.Greatest+over && p.want.Greatest != bounds.Never {
-			return fmt.Sprintf("%s: a run shows %v, and the ends are %v to %v\n%s\n%s", p.f.Name, m.Value, p.want.Least, p.want.Greatest, show(p.s), showCase(c))
+			return fmt.Sprintf("%s: a run shows %v, and the ends are %v to %v\n%s\n%s", p.f.name, m.Value, p.want.Least, p.want.Greatest, show(p.s), showCase(c))
 		}
 		if e := &p.ends[0]; e.phases == nil || m.Value < e.shown {
 			*e = end{phases, m.Value, c}
@@ -138,25 +205,25 @@ func (d distances) add(p *prover, t *testing.T) {
 	if p.runs == 0 {
 		return
 	}
-	ends := d[p.f.Name]
+	ends := d[p.f.name]
 	for i, off := range []time.Duration{p.ends[0].shown - p.want.Least, p.want.Greatest - p.ends[1].shown} {
 		if p.want.Greatest == bounds.Never {
 			continue
 		}
 		ends[i] = append(ends[i], off)
 		if off > *far {
-			t.Logf("%s: far end %d off %v; %v to %v\n%s\n%s", p.f.Name, i, off, p.want.Least, p.want.Greatest, show(p.s), showCase(p.ends[i].c))
+			t.Logf("%s: far end %d off %v; %v to %v\n%s\n%s", p.f.name, i, off, p.want.Least, p.want.Greatest, show(p.s), showCase(p.ends[i].c))
 		}
 	}
-	d[p.f.Name] = ends
+	d[p.f.name] = ends
 }
 
 func (d distances) log(t *testing.T) {
 	for _, f := range allFigures() {
 		for i, which := range []string{"least", "greatest"} {
-			if all := d[f.Name][i]; len(all) > 0 {
+			if all := d[f.name][i]; len(all) > 0 {
 				slices.Sort(all)
-				t.Logf("%-46s %4d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", f.Name, len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
+				t.Logf("%-46s %4d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", f.name, len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
 			}
 		}
 	}

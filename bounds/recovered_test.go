@@ -13,13 +13,12 @@ import (
 )
 
 // recovered is the time from a hang until the next instance is up, which takes a while to start, and ready. The node is in the middle of the latencies.
-func recovered(start time.Duration) witness.Figure {
-	f := witness.Stopped(bounds.Hang)
-	f.Name = fmt.Sprintf("recovered, start %v", start)
-	f.Range = func(b *bounds.Container) bounds.Range { return b.UntilRecovered(start).Range }
-	draw := f.Draw
-	f.Draw = func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
-		c, ok := draw(s, p)
+func recovered(start time.Duration) figure {
+	f := untilStopped(bounds.Hang)
+	f.name = fmt.Sprintf("recovered, start %v", start)
+	f.of = func(b *bounds.Container) bounds.Range { return b.UntilRecovered(start).Range }
+	f.draw = func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
+		c, ok := f.Draw(s, p)
 		c.Seed, c.Delays, c.Wall = -1, s.Delays, 0
 		c.Rules[0].Instance = "0"
 		c.Rules = append(c.Rules, format.RuleText{Instance: "0", AfterSigterm: "0s", Exit: "never"})
@@ -29,7 +28,7 @@ func recovered(start time.Duration) witness.Figure {
 		}
 		return c, ok
 	}
-	f.Measure = func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+	f.measure = func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
 		return untilRecovered(s, c, start)
 	}
 	return f

@@ -96,7 +96,7 @@ func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
 }
 
 // drawEvent draws a misfortune of a healthy container. The phases of the probes against each other change with its time.
-func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) (Case, bool) {
+func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) Case {
 	c, from := s.drawNode(p), s.settles()
 	c.Event = p.in("event", from, from+150*time.Second)
 	event := s.answers(format.RuleText{At: c.Event.String()}, m)
@@ -104,11 +104,11 @@ func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) (Case, bool) {
 		event.For = (10 * bounds.LongestLimit).String()
 	}
 	c.Rules = []format.RuleText{event}
-	return c, true
+	return c
 }
 
 // drawUp draws the moment at which a starting program is up: with the start of the container, or later.
-func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
+func (s *Subject) drawUp(p *Phases, atOnce, young bool) Case {
 	c := s.drawNode(p)
 	_, longest := s.periods()
 	if young {
@@ -119,7 +119,7 @@ func (s *Subject) drawUp(p *Phases, atOnce, young bool) (Case, bool) {
 		up := s.UpAt(p.in("up", time.Millisecond, latest))
 		c.Event, c.Rules = up.Event, up.Rules
 	}
-	return c, true
+	return c
 }
 
 // UpAt returns the case of a program that comes up at a virtual time.

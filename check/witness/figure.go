@@ -3,124 +3,99 @@ package witness
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/trace"
 )
 
-// Figure is one figure of a container: a case of a row, or another one.
+// Figure is one figure of a container: a case of a row, or another one. It is about a start that never comes to its end, or about a misfortune of a healthy
+// container. With neither, it is the time from up until ready.
 type Figure struct {
-	Name  string
-	Range func(*bounds.Container) bounds.Range
-	Needs trace.Probe // a probe without which a container does not have the figure
-	// Draw draws a case. It reports false if the container has none with these phases.
-	Draw func(*Subject, *Phases) (Case, bool)
-	// Measure reads the figure from the run of a case. The error says that the case does not count.
-	Measure func(*Subject, *Case) (Measured, error)
-
-	limit   bool // it says how long the misfortune may last; otherwise when the outcome comes
-	outcome outcome
+	Start         bounds.StartCase
+	Misfortune    bounds.Misfortune
+	AtOnce, Young bool // of until ready: the program is up when the container starts; the kubelet is young
+	Outcome       Outcome
+	Limit         bool          // it says how long the misfortune may last; otherwise when the outcome comes
+	Most          time.Duration // what the figure can be; a run without an outcome ends some time after it
 }
 
-// outcome is what happens in the runs of a figure.
-type outcome struct {
-	says    string // in a sentence
-	matches string // the fields of an expectation about the container
-	is      func(*Subject, *trace.Record) bool
-}
+// Outcome is what happens in the runs of a figure.
+type Outcome string
 
-var (
-	stopped = outcome{"the container is stopped", "record: {kind: ContainerStopping}", (*Subject).Stopped}
-	ready   = outcome{"the container becomes ready", "becomes: {ready: true}", (*Subject).Ready}
-	unready = outcome{"the container becomes not ready", "becomes: {ready: false}", (*Subject).Unready}
+const (
+	Stopped Outcome = "the container is stopped"
+	Ready   Outcome = "the container becomes ready"
+	Unready Outcome = "the container becomes not ready"
 )
 
-// figureOf returns the figure of a case of a row, or nil if no run shows it.
-func figureOf(row check.RowID, which string) *Figure {
+// figureOf returns the figure of a case of a row.
+func figureOf(row check.RowID, which string) Figure {
 	switch row {
-	case check.Start, check.Restart, check.Retry:
-		return new(Start(bounds.StartCase(which)))
 	case check.Stall:
-		return new(Survives(bounds.Stall))
+		return Figure{Misfortune: bounds.Stall, Outcome: Stopped, Limit: true}
 	case check.Silence:
-		return new(Survives(bounds.Hang))
+		return Figure{Misfortune: bounds.Hang, Outcome: Stopped, Limit: true}
 	case check.Serving:
-		return new(StaysReady(bounds.Stall))
+		return Figure{Misfortune: bounds.Stall, Outcome: Unready, Limit: true}
 	case check.Unready:
-		return new(Unready(bounds.Refuse))
+		return Figure{Misfortune: bounds.Refuse, Outcome: Unready}
 	case check.Detect:
-		return new(Stopped(bounds.Hang))
+		return Figure{Misfortune: bounds.Hang, Outcome: Stopped}
 	case check.Ready:
-		return new(Ready(strings.HasPrefix(which, check.UpAtOnce), strings.HasSuffix(which, check.OnYoungKubelet)))
+		return Figure{AtOnce: strings.HasPrefix(which, check.UpAtOnce), Young: strings.HasSuffix(which, check.OnYoungKubelet), Outcome: Ready}
 	}
-	return nil
+	return Figure{Start: bounds.StartCase(which), Outcome: Stopped, Limit: true}
 }
 
-// Start is how long a start may take.
-func Start(which bounds.StartCase) Figure {
-	f := Figure{Name: string(which), Needs: trace.Liveness, limit: true, outcome: stopped}
-	if which == bounds.AfterStartupKill {
-		f.Needs = trace.Startup
+// Draw draws a case. It reports false if the container has none with these phases.
+func (f *Figure) Draw(s *Subject, p *Phases) (Case, bool) {
+	switch {
+	case f.Start != "":
+		return s.drawStart(p, f.Start)
+	case f.Misfortune != "":
+		return s.drawEvent(p, f.Misfortune), true
 	}
-	f.outcome.says += " while it starts"
-	f.Range = func(b *bounds.Container) bounds.Range { return b.Start(which) }
-	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawStart(p, which) }
-	f.Measure = func(s *Subject, c *Case) (Measured, error) { return f.start(s, c, which) }
-	return f
+	return s.drawUp(p, f.AtOnce, f.Young), true
 }
 
-// Survives is how long a misfortune may last without a stop.
-func Survives(m bounds.Misfortune) Figure {
-	return ofMisfortune(Figure{Name: "survives ", Needs: trace.Liveness, limit: true, outcome: stopped}, m, (*bounds.Container).Survives)
-}
-
-// StaysReady is how long a misfortune may last in which the container stays ready.
-func StaysReady(m bounds.Misfortune) Figure {
-	return ofMisfortune(Figure{Name: "stays ready ", Needs: trace.Readiness, limit: true, outcome: unready}, m, (*bounds.Container).StaysReady)
-}
-
-// Stopped is the time until the stop signal.
-func Stopped(m bounds.Misfortune) Figure {
-	return ofMisfortune(Figure{Name: "until stopped ", Needs: trace.Liveness, outcome: stopped}, m, rangeOf((*bounds.Container).UntilStopped))
-}
-
-// Unready is the time until the status is not ready.
-func Unready(m bounds.Misfortune) Figure {
-	return ofMisfortune(Figure{Name: "until unready ", Needs: trace.Readiness, outcome: unready}, m, rangeOf((*bounds.Container).UntilUnready))
-}
-
-func rangeOf(of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container, bounds.Misfortune) bounds.Range {
-	return func(b *bounds.Container, m bounds.Misfortune) bounds.Range { return of(b, m).Range }
-}
-
-// ofMisfortune completes the figure of a misfortune of a healthy container.
-func ofMisfortune(f Figure, m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) Figure {
-	f.Name += string(m)
-	f.Range = func(b *bounds.Container) bounds.Range { return of(b, m) }
-	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawEvent(p, m) }
-	f.Measure = func(s *Subject, c *Case) (Measured, error) { return f.event(s, c, m) }
-	return f
-}
-
-// Ready is the time from up until ready.
-func Ready(atOnce, young bool) Figure {
-	f := Figure{Name: fmt.Sprintf("until ready, at once %v", atOnce), outcome: ready}
-	of := (*bounds.Container).UntilReady
-	if young {
-		f.Name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce), (*bounds.Container).UntilReadyOnYoungKubelet
+// Measure reads the figure from the run of a case. The error says that the case does not count.
+func (f *Figure) Measure(s *Subject, c *Case) (Measured, error) {
+	until := c.Event + 2*s.settles() + time.Hour
+	if f.Most <= bounds.LongestLimit {
+		until += 3 * f.Most
 	}
-	f.Range = func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range }
-	f.Draw = func(s *Subject, p *Phases) (Case, bool) { return s.drawUp(p, atOnce, young) }
-	f.Measure = f.untilReady
-	return f
+	switch {
+	case f.Start != "":
+		return s.start(c, f.Start, until)
+	case f.Misfortune != "":
+		return s.event(c, f, until)
+	}
+	return s.untilReady(c, until)
+}
+
+// says is the outcome in a sentence.
+func (f *Figure) says() string {
+	if f.Start != "" {
+		return string(f.Outcome) + " while it starts"
+	}
+	return string(f.Outcome)
+}
+
+// shows reports whether a record is the outcome.
+func (o Outcome) shows(s *Subject, r *trace.Record) bool {
+	if o == Stopped {
+		return s.Stopped(r)
+	}
+	return s.patched(r, o == Ready)
 }
 
 // expectation returns the expectation that the outcome of a case happens in a window, or not.
-func (o *outcome) expectation(s *Subject, c *Case, window string) string {
-	instance := ""
-	if o.matches == stopped.matches {
-		instance = fmt.Sprintf("instance: %d, ", c.Instance)
+func (o Outcome) expectation(s *Subject, c *Case, window string) string {
+	matches := fmt.Sprintf("becomes: {ready: %v}", o == Ready)
+	if o == Stopped {
+		matches = fmt.Sprintf("instance: %d, record: {kind: ContainerStopping}", c.Instance)
 	}
-	return fmt.Sprintf("%s, container: %s, %s%s", window, s.Container, instance, o.matches)
+	return fmt.Sprintf("%s, container: %s, %s", window, s.Container, matches)
 }

@@ -32,9 +32,9 @@ const margin = 100 * time.Microsecond
 // A time has one.
 func (f *Figure) files(s *Subject, name string, c *Case, m Measured) ([]File, error) {
 	duration := (m.Outcome + 2*time.Minute).Truncate(time.Second)
-	if !f.limit {
+	if !f.Limit {
 		window := fmt.Sprintf("first: %v..%v", m.Outcome-margin, m.Outcome+margin)
-		w, err := s.file(File{Name: name, Outcome: fmt.Sprintf("%s after %v", f.outcome.says, m.Value)}, c, duration, f.outcome.expectation(s, c, window))
+		w, err := s.file(File{Name: name, Outcome: fmt.Sprintf("%s after %v", f.says(), m.Value)}, c, duration, f.Outcome.expectation(s, c, window))
 		return []File{w}, err
 	}
 	var list []File
@@ -48,8 +48,8 @@ func (f *Figure) files(s *Subject, name string, c *Case, m Measured) ([]File, er
 		ends := *c
 		ends.Rules = slices.Clone(c.Rules)
 		ends.Rules[len(c.Rules)-1].For = side.length.String()
-		w := File{Name: name + side.suffix, Outcome: fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.outcome.says)}
-		w, err := s.file(w, &ends, duration, f.outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event)))
+		w := File{Name: name + side.suffix, Outcome: fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.says())}
+		w, err := s.file(w, &ends, duration, f.Outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event)))
 		if err != nil {
 			return nil, err
 		}

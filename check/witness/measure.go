@@ -19,15 +19,6 @@ type Measured struct {
 	Outcome time.Duration // the virtual time of the outcome
 }
 
-// until is the virtual time at which a run without an outcome ends.
-func (f *Figure) until(s *Subject, c *Case) time.Duration {
-	until := c.Event + 2*s.settles() + time.Hour
-	if r := f.Range(s.Bounds); r.Greatest <= bounds.LongestLimit {
-		until += 3 * r.Greatest
-	}
-	return until
-}
-
 // history is the beginning of a trace.
 type history []trace.Record
 
@@ -70,8 +61,8 @@ func (s *Subject) patched(r *trace.Record, ready bool) bool {
 }
 
 // start measures how long an instance may take to start.
-func (f *Figure) start(s *Subject, c *Case, which bounds.StartCase) (Measured, error) {
-	h, err := s.Run(c, f.until(s, c), s.of(trace.ContainerStopping, c.Instance))
+func (s *Subject) start(c *Case, which bounds.StartCase, until time.Duration) (Measured, error) {
+	h, err := s.Run(c, until, s.of(trace.ContainerStopping, c.Instance))
 	if err != nil {
 		return Measured{}, err
 	}
@@ -122,31 +113,31 @@ func (s *Subject) answer(c *Case, p trace.Probe) time.Duration {
 
 // event measures the time from a misfortune until its outcome, or of a limit, how long it may last without an outcome. If a probe stops the container, the
 // request that led to the stop decides too. A container that exits is not ready, and the probes that fail because of the exit are not those that decide.
-func (f *Figure) event(s *Subject, c *Case, m bounds.Misfortune) (Measured, error) {
+func (s *Subject) event(c *Case, f *Figure, until time.Duration) (Measured, error) {
 	wait := time.Duration(0)
-	if f.limit { // a run of the liveness probe can begin before the outcome and lead to the stop later, after a hook
+	if f.Limit { // a run of the liveness probe can begin before the outcome and lead to the stop later, after a hook
 		wait = s.settles() + time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
 	}
-	h, at, err := s.healthy(c, f.until(s, c), f.outcome, wait)
+	h, at, err := s.healthy(c, until, f.Outcome, wait)
 	if err != nil {
 		return Measured{}, err
 	}
 	outcome := h[at].T.Offset()
-	if !f.limit {
+	if !f.Limit {
 		return Measured{outcome - c.Event, outcome}, nil
 	}
 	limit := func(verdict *trace.Record) time.Duration {
 		switch {
 		case verdict == nil:
 			return bounds.Never
-		case m == bounds.Stall: // the answer comes after the stall
+		case f.Misfortune == bounds.Stall: // the answer comes after the stall
 			return verdict.T.Offset() - c.Event - s.answer(c, verdict.Probe)
 		}
 		return s.lastChance(h, verdict, c).Offset() - c.Event
 	}
 	verdict, killer := h.verdictOf(&h[at]), h.verdictOf(h.first(s.Stopped))
 	value := min(limit(verdict), limit(killer))
-	if m == bounds.Stall && verdict != nil && killer != nil && verdict.Took < s.hangs(verdict.Probe) { // the request would have been answered
+	if f.Misfortune == bounds.Stall && verdict != nil && killer != nil && verdict.Took < s.hangs(verdict.Probe) { // the request would have been answered
 		value = limit(killer)
 	}
 	if value == bounds.Never {
@@ -165,7 +156,7 @@ func (s *Subject) hangs(of trace.Probe) time.Duration {
 }
 
 // healthy runs a case with a misfortune of a healthy container until its outcome, and for some time longer or up to the stop. It returns the index of the outcome.
-func (s *Subject) healthy(c *Case, until time.Duration, o outcome, longer time.Duration) (history, int, error) {
+func (s *Subject) healthy(c *Case, until time.Duration, o Outcome, longer time.Duration) (history, int, error) {
 	ready, stopped, at := s.Bounds.Probe(trace.Readiness) == nil && s.Bounds.Probe(trace.Startup) == nil, false, int64(0)
 	var end virtual.Time
 	h, err := s.Run(c, until, func(r *trace.Record) bool {
@@ -174,7 +165,7 @@ func (s *Subject) healthy(c *Case, until time.Duration, o outcome, longer time.D
 			return s.Stopped(r)
 		}
 		stopped = stopped || s.Stopped(r)
-		if at == 0 && o.is(s, r) {
+		if at == 0 && o.shows(s, r) {
 			at, end = r.Step, r.T.Add(longer)
 		}
 		return !ready || at > 0 && (longer == 0 || stopped || r.T > end)
@@ -190,8 +181,8 @@ func (s *Subject) healthy(c *Case, until time.Duration, o outcome, longer time.D
 
 // untilReady measures the time until ready of a program that comes up at the event of a case, or when the container starts. A program that comes up later fails the
 // first run of the probe that waits for it.
-func (f *Figure) untilReady(s *Subject, c *Case) (Measured, error) {
-	h, err := s.Run(c, f.until(s, c), func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
+func (s *Subject) untilReady(c *Case, until time.Duration) (Measured, error) {
+	h, err := s.Run(c, until, func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
 	switch {
 	case err != nil:
 		return Measured{}, err

@@ -50,13 +50,13 @@ const closeEnough = 10 * time.Millisecond
 func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	s := (*Subject)(t)
 	values := check.Values(s.Bounds, t.Row, 0)
-	if len(values) == 0 || figureOf(t.Row, "") == nil {
+	if len(values) == 0 || t.Row == check.Recover {
 		return nil, fmt.Errorf("no run shows the row %s", t.Name)
 	}
 	v := t.Row.Worst(values)
 	f := figureOf(t.Row, v.Case)
-	w := &Witness{Target: t, Case: v.Case, End: t.Row.End(v.Range), Happens: f.outcome.says}
-	if w.End == bounds.Never {
+	w := &Witness{Target: t, Case: v.Case, End: t.Row.End(v.Range), Happens: f.says()}
+	if f.Most = w.End; w.End == bounds.Never {
 		return nil, fmt.Errorf("nothing limits the row %s", t.Name)
 	}
 	candidates, err := f.search(ctx, s, w.End)
