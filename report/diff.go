@@ -228,7 +228,7 @@ func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
 		}
 	}
-	return writeJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
+	return WriteJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {

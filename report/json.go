@@ -48,11 +48,11 @@ func JSON(w io.Writer, cases []Case) error {
 	for i := range cases {
 		doc.Scenarios[i] = cases[i].json()
 	}
-	return writeJSON(w, doc)
+	return WriteJSON(w, doc)
 }
 
-// writeJSON writes a value as JSON that is safe to print.
-func writeJSON(w io.Writer, doc any) error {
+// WriteJSON writes a value as JSON that is safe to print.
+func WriteJSON(w io.Writer, doc any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

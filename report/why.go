@@ -78,7 +78,7 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	for _, e := range all {
 		doc.Explanations = append(doc.Explanations, explanationJSON(e))
 	}
-	return writeJSON(w, doc)
+	return WriteJSON(w, doc)
 }
 
 // ExplanationJSON returns an explanation in the form of WhyJSON.

@@ -1,12 +1,12 @@
 package render
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"strings"
 
 	"probesim.dev/check"
+	"probesim.dev/report"
 	"probesim.dev/scenarios/plan"
 )
 
@@ -87,10 +87,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 			}
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return report.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
 // uri returns the URI of a file: relative to the root of the repository, as code scanning wants it, or absolute for a file outside. Stdin,

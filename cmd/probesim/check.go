@@ -27,6 +27,7 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
@@ -402,7 +403,7 @@ func listed(files []check.File) string {
 func writeCheck(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(w, r)
+		return report.WriteJSON(w, r)
 	case "markdown":
 		return render.Markdown(terminal.Safe(w), r)
 	case "html":

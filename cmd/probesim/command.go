@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -86,11 +84,4 @@ func addMemory(cmd *cobra.Command, m *pool.Memory) {
 	*m = pool.DefaultMemory
 	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it.")
 	cmd.Flags().Lookup("max-memory").DefValue = "4GB"
-}
-
-func writeJSON(w io.Writer, object any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(object)
 }

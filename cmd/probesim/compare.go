@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
 )
 
 // compareOptions are the flags of compare.
@@ -187,7 +188,7 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 func writeComparison(w io.Writer, r *compare.Report, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(w, r)
+		return report.WriteJSON(w, r)
 	case "markdown":
 		return compare.Markdown(terminal.Safe(w), r)
 	case "html":

@@ -9,6 +9,7 @@ import (
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
 )
 
 var coverageOutputs = []string{"text", "json"}
@@ -65,7 +66,7 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	progress.Stop()
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
-		return writeJSON(w, c)
+		return report.WriteJSON(w, c)
 	}
 	return c.Text(terminal.Safe(w), terminal.Options(w))
 }

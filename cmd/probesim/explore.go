@@ -413,5 +413,5 @@ func writeExplorations(w io.Writer, results []*outcomes.Result) error {
 	if results == nil {
 		results = []*outcomes.Result{}
 	}
-	return writeJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
+	return report.WriteJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
 }

@@ -119,7 +119,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
-		return writeJSON(w, r)
+		return report.WriteJSON(w, r)
 	case "patch":
 		tellNotes(cmd.ErrOrStderr(), r)
 		return r.Patch(terminal.Safe(w))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/choose"
@@ -80,10 +81,7 @@ func (b Breach) long() string {
 // JSON returns the witness as a file.
 func (w *Witness) JSON() []byte {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(w); err != nil {
+	if err := report.WriteJSON(&b, w); err != nil {
 		panic(err) // all fields can be encoded
 	}
 	return b.Bytes()
