@@ -50,10 +50,10 @@ func (d *driver) apiNow() time.Time { return d.epoch.Add(d.now().Offset()) }
 
 // stepClock steps the wall clock of the node.
 func (d *driver) stepClock(by time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.StepClock(d.now(), by)
-	setClock(d.runtime.Wall(0).Offset())
+	d.change(func(r *fakeruntime.Runtime, now virtual.Time) {
+		r.StepClock(now, by)
+		setClock(r.Wall(0).Offset())
+	})
 }
 
 // wallNanos converts a time on the node's wall clock (fakeruntime.Runtime.Wall) to nanoseconds since 1970.
@@ -75,46 +75,11 @@ func (d *driver) at(t virtual.Time, do func()) {
 	d.poke()
 }
 
-// addPod adds a pod to the runtime.
-func (d *driver) addPod(p fakeruntime.Pod) {
+// change changes the runtime.
+func (d *driver) change(do func(r *fakeruntime.Runtime, now virtual.Time)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.runtime.AddPod(p)
-}
-
-// addContainer adds the program of an ephemeral container to the runtime.
-func (d *driver) addContainer(podUID, name string, c fakeruntime.ContainerConfig) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.AddContainer(podUID, name, c)
-}
-
-// kill kills a container from outside the kubelet.
-func (d *driver) kill(k fakeruntime.Kill) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.runtime.Kill(d.now(), k)
-}
-
-func (d *driver) occur(moment int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.Occur(d.now(), moment)
-}
-
-// powerOff ends all containers. The runtime starts again at time back. cause is the step of the record that
-// caused it.
-func (d *driver) powerOff(back virtual.Time, cause int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.PowerOff(d.now(), back, cause)
-}
-
-// setDelays sets the delays of operations that start later.
-func (d *driver) setDelays(list []fakeruntime.Delays) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.SetDelays(list...)
+	do(d.runtime, d.now())
 }
 
 // setAPIDown makes the API server unreachable or reachable again.
@@ -128,13 +93,6 @@ func (d *driver) isAPIDown() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.apiDown
-}
-
-// setRuntimeHealth sets the health of the runtime.
-func (d *driver) setRuntimeHealth(h fakeruntime.Health) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runtime.SetHealth(d.now(), h)
 }
 
 // instance returns the instance of a container: its number of restarts.

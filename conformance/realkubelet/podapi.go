@@ -20,6 +20,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -54,7 +55,7 @@ func (a *podAPI) client(c *connection) kubernetes.Interface { return client{a.fa
 func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 	pod = a.admitted(pod)
 	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
-	a.driver.addPod(program)
+	a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddPod(program) })
 	if err := a.fake.Tracker().Add(pod); err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralC
 	if err != nil {
 		return err
 	}
-	a.driver.addContainer(string(pod.UID), c.Name, program)
+	a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddContainer(string(pod.UID), c.Name, program) })
 	provideVariables((*v1.Container)(&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
 	return a.update(after)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubeletapi"
+	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -93,7 +94,7 @@ func (n *node) stop() bool {
 
 // powerOff turns the node off after the kubelet has stopped. Files stay, and mounts are lost.
 func (n *node) powerOff(back virtual.Time, cause int64) {
-	n.driver.powerOff(back, cause)
+	n.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.PowerOff(now, back, cause) })
 	n.mounter = mount.NewFakeMounter(nil)
 }
 

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -53,7 +54,7 @@ func (w *world) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
 	pod = pod.DeepCopy()
 	admission.DropDisabled(w.api.profile, &pod.Spec)
 	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
-	w.driver.addPod(program)
+	w.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddPod(program) })
 	w.changeManifest(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod)
 	return nil
 }

@@ -39,9 +39,14 @@ func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) err
 	return w.keepError(w.api.requestDeletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
 }
 
-func (w *world) KillContainer(k fakeruntime.Kill) bool { return w.driver.kill(k) }
+func (w *world) KillContainer(k fakeruntime.Kill) (killed bool) {
+	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { killed = r.Kill(now, k) })
+	return killed
+}
 
-func (w *world) Occur(moment int) { w.driver.occur(moment) }
+func (w *world) Occur(moment int) {
+	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.Occur(now, moment) })
+}
 
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
 	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
@@ -93,7 +98,9 @@ func (w *world) ShutDown() bool {
 
 func (w *world) PowerOff(back virtual.Time) { w.node.powerOff(back, w.lastStep) }
 
-func (w *world) SetDelays(d ...fakeruntime.Delays) { w.driver.setDelays(d) }
+func (w *world) SetDelays(d ...fakeruntime.Delays) {
+	w.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.SetDelays(d...) })
+}
 
 // SetAPIDown starts or ends an outage of the API server. At the end of an outage the kubelet lists the pods
 // again.
@@ -106,7 +113,9 @@ func (w *world) SetAPIDown(down bool) {
 	}
 }
 
-func (w *world) SetRuntimeHealth(h fakeruntime.Health) { w.driver.setRuntimeHealth(h) }
+func (w *world) SetRuntimeHealth(h fakeruntime.Health) {
+	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
+}
 
 // StepClock requires a program that was built with the tag stepclock.
 func (w *world) StepClock(by time.Duration) {
