@@ -39,24 +39,20 @@ func throughJSON(pod *v1.Pod) (*v1.Pod, error) {
 	return read, json.Unmarshal(text, read)
 }
 
-// mergeRequest is Merge with the error that the API server returns for an unreadable patch.
-func mergeRequest(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	merged, err := Merge(pod, patch)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace, pod.Name, err))
+// mergeRequest is Merge with the error that the API server returns for an unreadable patch. Before is the pod as precise as the merged one.
+func mergeRequest(pod *v1.Pod, patch []byte) (before, merged *v1.Pod, err error) {
+	if merged, err = Merge(pod, patch); err != nil {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace, pod.Name, err))
 	}
-	return merged, nil
+	before, err = throughJSON(pod)
+	return before, merged, err
 }
 
 // Patch applies a user's strategic merge patch to the metadata and the spec in a copy of the pod, and returns the copy. A
 // changed spec increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an
 // error if the patch is unreadable, or if it changes a field that [ValidateUpdate] does not allow to change.
 func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	before, err := throughJSON(pod) // as the patched pod
-	if err != nil {
-		return nil, err
-	}
-	after, err := mergeRequest(pod, patch)
+	before, after, err := mergeRequest(pod, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +72,7 @@ func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 // server, changes of metadata and spec have no effect. The patch can change only conditions; PatchStatus returns an error
 // if the patch is unreadable or changes another field of the status.
 func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	before, err := throughJSON(pod) // as the patched pod
-	if err != nil {
-		return nil, err
-	}
-	merged, err := mergeRequest(pod, patch)
+	before, merged, err := mergeRequest(pod, patch)
 	if err != nil {
 		return nil, err
 	}

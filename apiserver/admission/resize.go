@@ -17,15 +17,11 @@ import (
 // pkg/registry/core/pod/strategy.go at v1.37.0). It returns a BadRequest error if the patch is unreadable, and an Invalid error that
 // lists all invalid fields.
 func Resize(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	merged, err := mergeRequest(pod, patch)
+	before, merged, err := mergeRequest(pod, patch)
 	if err != nil {
 		return nil, err
 	}
 	defaultResources(&merged.Spec)
-	before, err := throughJSON(pod) // as the patched pod
-	if err != nil {
-		return nil, err
-	}
 	if err := asError(pod, ValidateResize(p, merged, before)); err != nil {
 		return nil, err
 	}
