@@ -172,22 +172,10 @@ func worst(all []Expectation) Outcome {
 
 // CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores them.
 func CountProbeErrors(records []trace.Record) int {
-	n := 0
-	for i := range records {
-		if records[i].Kind == trace.ProbeExecuted && records[i].Result == trace.Error {
-			n++
-		}
-	}
-	return n
+	return trace.Count(records, func(r *trace.Record) bool { return r.Kind == trace.ProbeExecuted && r.Result == trace.Error })
 }
 
 // CountRestarts returns the number of restarts of containers.
 func CountRestarts(records []trace.Record) int {
-	n := 0
-	for i := range records {
-		if records[i].Kind == trace.ContainerStarted && records[i].Instance > 0 {
-			n++
-		}
-	}
-	return n
+	return trace.Count(records, func(r *trace.Record) bool { return r.Kind == trace.ContainerStarted && r.Instance > 0 })
 }

@@ -155,3 +155,14 @@ type ContainerStatus struct {
 	// Details is the rest of the status, as in PodStatus.
 	Details *ContainerDetails `json:"details,omitempty"`
 }
+
+// Count returns the number of records that match.
+func Count(records []Record, match func(*Record) bool) int {
+	n := 0
+	for i := range records {
+		if match(&records[i]) {
+			n++
+		}
+	}
+	return n
+}

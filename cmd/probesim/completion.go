@@ -81,7 +81,7 @@ func (o *whyOptions) parts(paths []string, pick func(pod string, containers []st
 		if !s.Matches(scenario) {
 			continue
 		}
-		q := &why.Question{Pods: runner.Pods(scenario.Plans()[0])}
+		q := &why.Question{Pods: scenario.Plans()[0].Specs()}
 		for _, pod := range q.Pods {
 			q.Pod = pod.Namespace + "/" + pod.Name
 			for _, name := range pick(q.Pod, q.Containers()) {

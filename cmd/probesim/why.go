@@ -77,9 +77,7 @@ newest release and the first seed are used.
 
 Exit codes:
   0    explained
-  2    invalid usage, an invalid file, or no such restart
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage, an invalid file, or no such restart` + usualExits
 
 const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --restart 1
@@ -133,7 +131,7 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 	progress := runner.NewProgress(cmd.ErrOrStderr(), jobs)
 	defer progress.Stop()
 	for i, j := range jobs {
-		question.Pods = runner.Pods(j.Plan)
+		question.Pods = j.Plan.Specs()
 		run := j.Simulate(pool.Alone(cmd.Context(), o.run.memory), true, nil, progress.Virtual())
 		progress.Done(i + 1)
 		switch {
@@ -213,7 +211,7 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 
 // question parses the flags. It reports unknown names before the scenario runs.
 func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question, error) {
-	q := &why.Question{Pods: runner.Pods(j.Plan), Container: o.container, Ready: o.ready, At: j.Until}
+	q := &why.Question{Pods: j.Plan.Specs(), Container: o.container, Ready: o.ready, At: j.Until}
 	if cmd.Flags().Changed("restart") {
 		if err := q.ParseRestart(o.restart); err != nil {
 			return nil, err

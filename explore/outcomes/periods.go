@@ -12,7 +12,7 @@ import (
 // periods returns the shortest period of the probes of each pod.
 func periods(plan *scenarios.Plan) map[string]time.Duration {
 	all := map[string]time.Duration{}
-	for _, pod := range specs(plan) {
+	for _, pod := range plan.Specs() {
 		key := pod.Namespace + "/" + pod.Name
 		for c := range podutil.Containers(&pod.Spec) {
 			for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {

@@ -202,15 +202,7 @@ func (o *runOptions) specs(plan *scenarios.Plan) []*v1.Pod {
 	if o.pods != nil {
 		return o.pods
 	}
-	return specs(plan)
-}
-
-func specs(plan *scenarios.Plan) []*v1.Pod {
-	var pods []*v1.Pod
-	for _, p := range plan.Pods() {
-		pods = append(pods, p.Pod)
-	}
-	return pods
+	return plan.Specs()
 }
 
 // observer passes each choice to a policy and keeps the choices that came up.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/report"
 	"probesim.dev/report/why"
@@ -80,7 +78,7 @@ func (r *Run) Report() *report.Run {
 
 // Why returns the causes of what happened. It names the rules of the scenario.
 func (r *Run) Why() *why.Run {
-	run := why.New(r.Records, Pods(r.Plan), r.End)
+	run := why.New(r.Records, r.Plan.Specs(), r.End)
 	run.Says = func(pod, container string, number int) string {
 		if rule := r.Plan.Rule(pod, container, number); rule != nil {
 			return rule.Says()
@@ -88,15 +86,6 @@ func (r *Run) Why() *why.Run {
 		return ""
 	}
 	return run
-}
-
-// Pods returns the pods of a run.
-func Pods(plan *scenarios.Plan) []*v1.Pod {
-	var list []*v1.Pod
-	for _, p := range plan.Pods() {
-		list = append(list, p.Pod)
-	}
-	return list
 }
 
 // Interrupted is the error of work that ended early because its context was done. It says how much was done.

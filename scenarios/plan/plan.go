@@ -109,6 +109,15 @@ func (p *Plan) Pods() []PlannedPod {
 	return p.podsBy((*Workload).NewPod)
 }
 
+// Specs returns the pods of the run without their programs.
+func (p *Plan) Specs() []*v1.Pod {
+	var list []*v1.Pod
+	for _, planned := range p.Pods() {
+		list = append(list, planned.Pod)
+	}
+	return list
+}
+
 // AdmittedPods is Pods for pods that the API server has admitted, or the first error of the server. Runs share the pods: do not modify
 // them.
 func (p *Plan) AdmittedPods() ([]PlannedPod, error) {

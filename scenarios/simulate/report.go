@@ -30,7 +30,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Replay:      replay,
 		Notes:       append(r.Plan.Notes(), r.probeNotes()...),
 		Records:     r.Records,
-		Steps:       observable(r.Records),
+		Steps:       trace.Count(r.Records, func(r *trace.Record) bool { return r.Kind.Observable() }),
 		Restarts:    report.CountRestarts(r.Records),
 		ProbeErrors: report.CountProbeErrors(r.Records),
 		Pods:        summary.Measure(r.Records, r.End),
@@ -114,17 +114,6 @@ func Groups(plan *scenarios.Plan) []summary.Group {
 		groups = append(groups, g)
 	}
 	return groups
-}
-
-// observable returns the number of observable records. It does not depend on whether the internal records were kept.
-func observable(records []trace.Record) int {
-	n := 0
-	for i := range records {
-		if records[i].Kind.Observable() {
-			n++
-		}
-	}
-	return n
 }
 
 // unreachedStep reports a step that was not executed as a failed expectation.
