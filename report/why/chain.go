@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -50,7 +51,7 @@ func (r *Run) root(rec, cause *trace.Record) Root {
 func (r *Run) isInitSuccess(exit *trace.Record) bool {
 	pod := r.pods[exit.Pod]
 	return exit.ExitCode == 0 && pod != nil && slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool {
-		return c.Name == exit.Container && !isSidecar(&c)
+		return c.Name == exit.Container && !podutil.IsRestartableInitContainer(&c)
 	})
 }
 

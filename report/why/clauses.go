@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -183,7 +184,7 @@ func stopDelay(c *v1.Container) string {
 		return ""
 	case c.Lifecycle != nil && c.Lifecycle.PreStop != nil:
 		return "; the preStop hook runs first"
-	case isSidecar(c):
+	case podutil.IsRestartableInitContainer(c):
 		return "; sidecars stop last"
 	}
 	return ""

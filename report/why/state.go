@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -171,7 +172,7 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 			continue
 		}
 		exit, start := m.last(before.Name, trace.ContainerExited), m.last(before.Name, trace.ContainerStarted)
-		sidecar := isSidecar(before)
+		sidecar := podutil.IsRestartableInitContainer(before)
 		switch {
 		case sidecar && (start == nil || before.StartupProbe != nil && !m.hasStarted(before, start)):
 			return fmt.Sprintf(": it waits for the sidecar %s to start", printable.Text(before.Name))
@@ -183,10 +184,6 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 		return ": " + strings.Join(hooks, "; ")
 	}
 	return m.lastWarning(c.Name, 0)
-}
-
-func isSidecar(c *v1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
 
 func (m *moment) isInit(name string) bool {
@@ -206,7 +203,7 @@ func (m *moment) lastWarning(container string, since int64) string {
 
 // exitedLine says why a container that has exited is not running again.
 func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) string {
-	if exit.ExitCode == 0 && m.isInit(c.Name) && !isSidecar(c) {
+	if exit.ExitCode == 0 && m.isInit(c.Name) && !podutil.IsRestartableInitContainer(c) {
 		return fmt.Sprintf("%s (init container) succeeded at %s", name, m.at(exit.T))
 	}
 	text := fmt.Sprintf("%s exited with code %d at %s and has not restarted", name, exit.ExitCode, m.at(exit.T))
