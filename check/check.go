@@ -157,7 +157,7 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 	add(w.Pod.Spec.Containers, "containers")
 	for _, found := range added.containers {
 		for _, p := range c.options.Profiles {
-			r := &result{Profile: p, container: found}
+			r := &result{profile: p, options: &c.options, container: found}
 			found.results, c.results = append(found.results, r), append(c.results, r)
 		}
 	}
@@ -173,11 +173,7 @@ func (c *Checker) Tasks() int { return len(c.results) }
 // Do does a task. Different tasks can run at the same time. An error is part of the Report.
 func (c *Checker) Do(task int) {
 	r := c.results[task]
-	s, err := c.subject(r)
-	if err == nil {
-		r.measure(s)
-	}
-	r.err, r.done = err, true
+	r.err, r.done = r.measure(), true
 }
 
 // finish does the tasks that are left.
@@ -187,17 +183,6 @@ func (c *Checker) finish() {
 			c.Do(i)
 		}
 	}
-}
-
-// subject returns the container of a result, in its version.
-func (c *Checker) subject(r *result) (*subject, error) {
-	admitted, err := Admit(r.container.workload.Pod, r.Profile)
-	if err != nil {
-		return nil, err
-	}
-	name := r.container.spec.Name
-	b, err := admitted.Bounds(name, c.options.Nodes)
-	return &subject{b, simulation{admitted, name, c.options.Nodes}, &c.options, r.container}, err
 }
 
 // rowName returns a row of the container as the flag --row of the command takes it. The name of the workload is part of it if its file has several.

@@ -66,22 +66,22 @@ var consequence = map[trace.Probe]string{
 }
 
 // startKilled compares the known length of starts with the limit.
-func startKilled(s *subject, r *result) []Finding {
-	start := s.options.Start
+func startKilled(r *result) []Finding {
+	start := r.options.Start
 	if start == nil || len(r.rows[Start]) == 0 {
 		return nil
 	}
 	limit := r.all(Start)
-	probe := s.killer()
-	p := s.Probe(probe)
+	probe := r.killer()
+	p := r.Probe(probe)
 	field := string(probe) + "Probe.failureThreshold"
-	app := []string{s.app("start %s", interval(*start))}
+	app := []string{r.app("start %s", interval(*start))}
 	switch {
 	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
 			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
-			Field: field, Witness: s.container.rowName(Start)}}
+			Field: field, Witness: r.container.rowName(Start)}}
 	case limit.Least < start.Max && r.share != nil:
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
@@ -110,19 +110,19 @@ func wrongFormula(p *v1.Probe, limit bounds.Range) string {
 // startIsShort is the time in which many programs do not start.
 const startIsShort = 30 * time.Second
 
-func noStartupProbe(s *subject, r *result) []Finding {
+func noStartupProbe(r *result) []Finding {
 	limit := r.all(Start)
-	if s.options.Start != nil || s.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
+	if r.options.Start != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
 		return nil
 	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{s.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
 // greater problem than a short start.
-func shortRestart(s *subject, r *result) []Finding {
+func shortRestart(r *result) []Finding {
 	first := r.all(Start)
 	for _, v := range r.rows[Restart] {
 		if !muchShorter(v.Least, first.Least) {
@@ -130,18 +130,18 @@ func shortRestart(s *subject, r *result) []Finding {
 		}
 		severity, when := Warning, ""
 		switch which := bounds.StartCase(v.Case); {
-		case which == bounds.AfterCrash && !muchShorter(s.LeastAfterOneCrash(), first.Least):
-			if len(noStartupProbe(s, r)) > 0 { // the lack of a startup probe is the finding
+		case which == bounds.AfterCrash && !muchShorter(r.LeastAfterOneCrash(), first.Least):
+			if len(noStartupProbe(r)) > 0 { // the lack of a startup probe is the finding
 				continue
 			}
 			severity, when = Note, " if the container has crashed before"
-		case which == bounds.AfterLivenessKill && s.KilledAtTickOnly(): // seldom on a real node
+		case which == bounds.AfterLivenessKill && r.KilledAtTickOnly(): // seldom on a real node
 			severity, when = Note, " if the liveness probe runs before everything else at its tick"
 		}
 		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s%s, and the first one always has %s.",
 			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
-			Field: string(s.killer()) + "Probe", Witness: s.container.rowName(Restart)}}
+			Field: string(r.killer()) + "Probe", Witness: r.container.rowName(Restart)}}
 	}
 	return nil
 }
@@ -152,41 +152,41 @@ func muchShorter(limit, than time.Duration) bool {
 }
 
 // noTimeToRecover finds containers that are stopped as soon as they leave their Service.
-func noTimeToRecover(s *subject, r *result) []Finding {
-	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+func noTimeToRecover(r *result) []Finding {
+	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
 	if liveness == nil || readiness == nil {
 		return nil
 	}
-	if !s.sameEndpoint(trace.Liveness, trace.Readiness) {
-		return stoppedFirst(s)
+	if !r.sameEndpoint(trace.Liveness, trace.Readiness) {
+		return stoppedFirst(r)
 	}
-	begins := s.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
+	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
 	unready := r.all(Unready)
 	if begins > unready.Greatest-tenth { // hardly ever
 		return nil
 	}
 	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
-		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
 // endpoints: a program that is down answers neither.
-func stoppedFirst(s *subject) []Finding {
-	liveness, readiness := s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+func stoppedFirst(r *result) []Finding {
+	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
 	if liveness.Exec != nil || readiness.Exec != nil || liveness.PeriodSeconds*liveness.FailureThreshold > readiness.PeriodSeconds*(readiness.FailureThreshold-1) {
 		return nil
 	}
 	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
 		"While the program is down, the liveness probe stops the container, after %s at the latest, before the readiness probe removes it from its Service: it needs %d failures, %ds apart. Give the liveness probe more time than the readiness probe.",
-		FormatUp(Seconds(s.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{s.app("down 2m at %s", value.Format(s.warm()))}}}
+		FormatUp(Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
 }
 
 // warm returns a time after the start of a healthy container at which all its probes run.
-func (s *subject) warm() time.Duration {
+func (r *result) warm() time.Duration {
 	delay := int32(0)
 	for _, p := range trace.ProbeTypes {
-		if probe := s.Probe(p); probe != nil {
+		if probe := r.Probe(p); probe != nil {
 			delay += probe.InitialDelaySeconds + probe.PeriodSeconds*max(1, probe.SuccessThreshold)
 		}
 	}
@@ -194,20 +194,20 @@ func (s *subject) warm() time.Duration {
 }
 
 // tcpLiveness finds liveness probes that a program passes while it hangs.
-func tcpLiveness(s *subject, r *result) []Finding {
-	liveness := s.Probe(trace.Liveness)
+func tcpLiveness(r *result) []Finding {
+	liveness := r.Probe(trace.Liveness)
 	if liveness == nil || liveness.TCPSocket == nil || r.all(Stall).Least != bounds.Never {
 		return nil
 	}
 	return []Finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
-		Field: "livenessProbe.tcpSocket", App: []string{s.app("stall 10m at %s", value.Format(s.warm()))}}}
+		Field: "livenessProbe.tcpSocket", App: []string{r.app("stall 10m at %s", value.Format(r.warm()))}}}
 }
 
-func execTimeout(s *subject, _ *result) []Finding {
+func execTimeout(r *result) []Finding {
 	var list []Finding
 	for _, p := range trace.ProbeTypes {
-		probe := s.Probe(p)
-		if probe == nil || probe.Exec == nil || s.container.workload.Has(s.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+		probe := r.Probe(p)
+		if probe == nil || probe.Exec == nil || r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
 			continue
 		}
 		severity := Warning
@@ -216,16 +216,16 @@ func execTimeout(s *subject, _ *result) []Finding {
 		}
 		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), Field: string(p) + "Probe", App: []string{s.app("%s ok in 1.5s at %s", s.asked(p), value.Format(s.warm()))}})
+			p), Field: string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p), value.Format(r.warm()))}})
 	}
 	return list
 }
 
 // asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
-func (s *subject) asked(p trace.Probe) string {
-	for _, e := range program.Endpoints(s.container.spec) {
+func (r *result) asked(p trace.Probe) string {
+	for _, e := range program.Endpoints(r.container.spec) {
 		text := strings.Join(strings.Fields(e.Text), " ")
-		if _, found := program.FindEndpoint(s.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
+		if _, found := program.FindEndpoint(r.container.spec, text); found && len(e.Keys) > 1 && slices.Contains(e.Keys, string(p)) {
 			return text
 		}
 	}
@@ -233,24 +233,24 @@ func (s *subject) asked(p trace.Probe) string {
 }
 
 // longTimeout finds probes that run less often while their program hangs: each run lasts until its timeout, and the next one follows.
-func longTimeout(s *subject, _ *result) []Finding {
+func longTimeout(r *result) []Finding {
 	var list []Finding
 	for _, p := range trace.ProbeTypes {
-		probe := s.Probe(p)
+		probe := r.Probe(p)
 		if probe == nil || p != trace.Readiness && probe.FailureThreshold == 1 { // the first run that fails stops the container
 			continue
 		}
-		period, apart := time.Duration(probe.PeriodSeconds)*time.Second, s.RunsApart(p)
+		period, apart := time.Duration(probe.PeriodSeconds)*time.Second, r.RunsApart(p)
 		if apart <= period {
 			continue
 		}
-		at := s.warm()
+		at := r.warm()
 		if p == trace.Startup {
 			at = 0
 		}
 		list = append(list, Finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format(apart), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{s.app("hang 2m at %s", value.Format(at))}})
+			p, format(apart), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
 	}
 	return list
 }
@@ -258,7 +258,7 @@ func longTimeout(s *subject, _ *result) []Finding {
 // readyIsSlow is the time that a container may wait to become ready although it is up.
 const readyIsSlow = 15 * time.Second
 
-func slowReady(s *subject, r *result) []Finding {
+func slowReady(r *result) []Finding {
 	var atOnce *Value
 	for i, v := range r.rows[Ready] {
 		if v.Case == UpAtOnce {
@@ -268,25 +268,25 @@ func slowReady(s *subject, r *result) []Finding {
 	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
 		return nil
 	}
-	field, advice := s.slowest(atOnce.Least)
+	field, advice := r.slowest(atOnce.Least)
 	return []Finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
 		"A container that is up at once becomes ready only after %s to %s. %s",
 		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
 }
 
 // slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
-func (s *subject) slowest(least time.Duration) (field, advice string) {
+func (r *result) slowest(least time.Duration) (field, advice string) {
 	var longest, delay, successes time.Duration
 	consider := func(d time.Duration, f, a string) {
 		if d > longest {
 			longest, field, advice = d, f, a
 		}
 	}
-	if p := s.Probe(trace.Startup); p != nil {
+	if p := r.Probe(trace.Startup); p != nil {
 		delay = time.Duration(p.InitialDelaySeconds) * time.Second
 		consider(delay, "startupProbe.initialDelaySeconds", "Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long starts.")
 	}
-	if p := s.Probe(trace.Readiness); p != nil {
+	if p := r.Probe(trace.Readiness); p != nil {
 		own := time.Duration(p.InitialDelaySeconds) * time.Second
 		consider(own, "readinessProbe.initialDelaySeconds", "Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
 		delay = max(delay, own)
@@ -294,9 +294,9 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 		consider(successes, "readinessProbe.successThreshold", fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
 	}
 	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
-	if slices.ContainsFunc(s.Container.Pod().Spec.Containers, hook) {
+	if slices.ContainsFunc(r.Container.Pod().Spec.Containers, hook) {
 		at := ""
-		if hook(*s.container.spec) {
+		if hook(*r.container.spec) {
 			at = "lifecycle.postStart"
 		}
 		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
@@ -306,19 +306,19 @@ func (s *subject) slowest(least time.Duration) (field, advice string) {
 
 // delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
 // pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
-func delayFromStart(s *subject, r *result) []Finding {
+func delayFromStart(r *result) []Finding {
 	var list []Finding
 	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
-		if s.Probe(trace.Startup) == nil || s.Probe(p) == nil || s.Probe(p).InitialDelaySeconds <= s.Probe(p).PeriodSeconds { // a shorter one matters little
+		if r.Probe(trace.Startup) == nil || r.Probe(p) == nil || r.Probe(p).InitialDelaySeconds <= r.Probe(p).PeriodSeconds { // a shorter one matters little
 			continue
 		}
-		start := time.Duration(s.Probe(p).InitialDelaySeconds+1) * time.Second
+		start := time.Duration(r.Probe(p).InitialDelaySeconds+1) * time.Second
 		if start > r.all(Start).Greatest { // never comes up
 			continue
 		}
 		list = append(list, Finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
 			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the delay of the %s probe is over already. The startup probe holds it back until then anyway.",
-			seconds(start), p), Field: string(p) + "Probe.initialDelaySeconds", App: []string{s.app("start %s", seconds(start))}})
+			seconds(start), p), Field: string(p) + "Probe.initialDelaySeconds", App: []string{r.app("start %s", seconds(start))}})
 	}
 	return list
 }
@@ -329,22 +329,22 @@ const graceIsShort = 5 * time.Second
 // hookIsLong is the time from which a preStop hook is a reason for a short grace period.
 const hookIsLong = time.Second
 
-func shortGrace(s *subject, r *result) []Finding {
-	hook := s.container.spec.Lifecycle
+func shortGrace(r *result) []Finding {
+	hook := r.container.spec.Lifecycle
 	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
 		return nil
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{s.app("stop %s", seconds(left+time.Second)), s.container.workload.Ref + "=delete at " + value.Format(s.warm())}}}
+		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet with ChangeContainerStatusOnKubeletRestart forgets the
 // results of their probes.
-func kubeletRestart(s *subject, r *result) []Finding {
-	readiness := s.Probe(trace.Readiness)
-	outage := s.UnreadyAtKubeletRestart()
+func kubeletRestart(r *result) []Finding {
+	readiness := r.Probe(trace.Readiness)
+	outage := r.UnreadyAtKubeletRestart()
 	if outage < time.Second { // too short to matter
 		return nil
 	}
@@ -354,27 +354,27 @@ func kubeletRestart(s *subject, r *result) []Finding {
 	}
 	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the results of its probes%s.",
-		FormatUp(Seconds(outage)), r.Version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(s.warm())}}}
+		FormatUp(Seconds(outage)), r.profile.Version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
 }
 
 // killer is the probe that stops a container which does not come up.
-func (s *subject) killer() trace.Probe {
-	if s.Probe(trace.Startup) != nil {
+func (r *result) killer() trace.Probe {
+	if r.Probe(trace.Startup) != nil {
 		return trace.Startup
 	}
 	return trace.Liveness
 }
 
 // sameEndpoint reports whether two probes ask the program the same. The port of one can be a name, and that of the other its number.
-func (s *subject) sameEndpoint(a, b trace.Probe) bool {
-	return slices.ContainsFunc(program.Endpoints(s.container.spec), func(e program.Endpoint) bool {
+func (r *result) sameEndpoint(a, b trace.Probe) bool {
+	return slices.ContainsFunc(program.Endpoints(r.container.spec), func(e program.Endpoint) bool {
 		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
 	})
 }
 
 // app returns a word for the flag --app of 'probesim run' about the container.
-func (s *subject) app(format string, args ...any) string {
-	return s.container.workload.Ref + "/" + s.container.spec.Name + "=" + fmt.Sprintf(format, args...)
+func (r *result) app(format string, args ...any) string {
+	return r.container.workload.Ref + "/" + r.container.spec.Name + "=" + fmt.Sprintf(format, args...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

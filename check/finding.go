@@ -103,9 +103,9 @@ func (c *Checker) findings(found *container) []Finding {
 				if r != worst {
 					continue
 				}
-				f.Message = "Kubernetes " + r.Version + ", " + f.Message
+				f.Message = "Kubernetes " + r.profile.Version + ", " + f.Message
 			}
-			f = found.place(f, r.Version)
+			f = found.place(f, r.profile.Version)
 			if !slices.ContainsFunc(list, func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field }) {
 				list = append(list, f)
 			}
@@ -129,7 +129,7 @@ func (c *Checker) findings(found *container) []Finding {
 }
 
 // finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
-var finders = []func(*subject, *result) []Finding{
+var finders = []func(*result) []Finding{
 	startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
 }
 
@@ -155,7 +155,7 @@ func (c *container) place(f Finding, version string) Finding {
 // versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
 func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 	oldest, newest := c.results[0], c.results[len(c.results)-1]
-	if oldest.Version == newest.Version || oldest.err != nil || newest.err != nil {
+	if oldest.profile.Version == newest.profile.Version || oldest.err != nil || newest.err != nil {
 		return f, "", false
 	}
 	var differences []string
@@ -167,17 +167,17 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 		before, after := row.id.End(a), row.id.End(b)
 		if differ(before, after) {
 			if version == "" {
-				version, f.Witness = newest.Version, c.rowName(row.id)
+				version, f.Witness = newest.profile.Version, c.rowName(row.id)
 				if (before < after) == row.limit {
-					version = oldest.Version
+					version = oldest.profile.Version
 				}
 			}
 			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
-	f.ID, f.Severity, f.Versions = VersionsDiffer, Note, []string{oldest.Version, newest.Version}
-	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.Version, newest.Version, strings.Join(differences, "; "))
-	return f, cmp.Or(version, oldest.Version), len(differences) > 0
+	f.ID, f.Severity, f.Versions = VersionsDiffer, Note, []string{oldest.profile.Version, newest.profile.Version}
+	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.profile.Version, newest.profile.Version, strings.Join(differences, "; "))
+	return f, cmp.Or(version, oldest.profile.Version), len(differences) > 0
 }
 
 // differ reports whether two values differ so much that it matters.

@@ -10,12 +10,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// result is what is known of a container in one version.
+// result is what is known of a container in one version. Without a simulation and bounds, it is not done, or has an error.
 type result struct {
-	profile.Profile
-	container   *container
+	profile           profile.Profile
+	options           *Options
+	container         *container
+	*bounds.Container // without the probes that can never run
+	simulation
+
 	done        bool
-	bounds      *bounds.Container      // without the probes that can never run
 	broken      map[trace.Probe]string // why a probe can never run
 	cannotStart bool                   // because of probes that can never run, no figure has a meaning
 	rows        map[RowID][]Value
@@ -26,56 +29,57 @@ type result struct {
 	err         error
 }
 
-// subject is a container in a version.
-type subject struct {
-	*bounds.Container // without the probes that can never run
-	simulation
-	options   *Options
-	container *container
-}
-
-// measure computes all rows of a container.
-func (r *result) measure(s *subject) {
-	r.broken, r.rows = s.brokenProbes(), map[RowID][]Value{}
+// measure computes all rows of a container. The error says why the API server or a node rejects its pod.
+func (r *result) measure() error {
+	name := r.container.spec.Name
+	admitted, err := Admit(r.container.workload.Pod, r.profile)
+	if err != nil {
+		return err
+	}
+	r.simulation = simulation{admitted, name, r.options.Nodes}
+	if r.Container, err = admitted.Bounds(name, r.delays); err != nil {
+		return err
+	}
+	r.broken, r.rows = r.brokenProbes(), map[RowID][]Value{}
 	r.findings = findBroken(r.broken)
-	s.drop(r.broken)
-	r.bounds = s.Container
-	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return s.Probe(p) != nil })
+	r.drop()
+	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return r.Probe(p) != nil })
 	if r.cannotStart = !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs
-		return
+		return nil
 	}
 	start := time.Duration(0)
-	if s.options.Start != nil {
-		start = s.options.Start.Max
+	if r.options.Start != nil {
+		start = r.options.Start.Max
 	}
 	for _, row := range rows {
 		if _, because := r.brokenFor(row.id); because == "" {
-			r.rows[row.id] = Values(s.Container, row.id, start)
+			r.rows[row.id] = Values(r.Container, row.id, start)
 		}
 	}
-	if start := s.options.Start; start != nil && len(r.rows[Start]) > 0 {
-		r.share = new(s.StartShare(start.Min, start.Max))
+	if start := r.options.Start; start != nil && len(r.rows[Start]) > 0 {
+		r.share = new(r.StartShare(start.Min, start.Max))
 	}
-	r.deleted = s.deleted()
-	if len(s.StartCases()) > 2 { // it restarts
-		r.restarts = s.simulation.restarts()
+	r.deleted = r.simulation.deleted()
+	if len(r.StartCases()) > 2 { // it restarts
+		r.restarts = r.simulation.restarts()
 	}
 	for _, look := range finders {
-		r.findings = append(r.findings, look(s, r)...)
+		r.findings = append(r.findings, look(r)...)
 	}
+	return nil
 }
 
-// drop removes probes that can never run.
-func (s *subject) drop(broken map[trace.Probe]string) {
-	if len(broken) == 0 {
+// drop removes the probes that can never run.
+func (r *result) drop() {
+	if len(r.broken) == 0 {
 		return
 	}
-	s.Container = s.Without(slices.Sorted(maps.Keys(broken))...)
-	admitted := *s.Admitted
-	admitted.Pod = s.Admitted.Pod.DeepCopy()
-	s.Admitted = &admitted
-	spec := s.spec()
-	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = s.Probe(trace.Startup), s.Probe(trace.Liveness), s.Probe(trace.Readiness)
+	r.Container = r.Without(slices.Sorted(maps.Keys(r.broken))...)
+	admitted := *r.Admitted
+	admitted.Pod = admitted.Pod.DeepCopy()
+	r.Admitted = &admitted
+	spec := r.spec()
+	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = r.Probe(trace.Startup), r.Probe(trace.Liveness), r.Probe(trace.Readiness)
 }
 
 // brokenFor returns a probe that can never run and without which a row of the container has no meaning, and why, if there is one.

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/bounds"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/prober"
@@ -54,12 +55,9 @@ func (c *Checker) workload(w *workload) Workload {
 
 func (c *Checker) container(found *container) Container {
 	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Limits: []Limit{}, Times: []Time{}}
-	for _, p := range []struct {
-		kind string
-		*v1.Probe
-	}{{"startup", found.spec.StartupProbe}, {"liveness", found.spec.LivenessProbe}, {"readiness", found.spec.ReadinessProbe}} {
-		if p.Probe != nil {
-			out.Probes = append(out.Probes, Probe{p.kind, describe(p.Probe), found.at(p.kind + "Probe").Line})
+	for _, kind := range trace.ProbeTypes {
+		if p := prober.ProbeOf(found.spec, kind); p != nil {
+			out.Probes = append(out.Probes, Probe{string(kind), describe(p), found.at(string(kind) + "Probe").Line})
 		}
 	}
 	for _, row := range rows {
@@ -104,7 +102,7 @@ func (c *Checker) container(found *container) Container {
 func (c *container) formula(id RowID, all bounds.Range) string {
 	for _, r := range slices.Backward(c.results) {
 		if own := r.all(id); r.err == nil && id.End(own) == id.End(all) && len(r.rows[id]) > 0 {
-			return formula(r.bounds, id, own)
+			return formula(r.Container, id, own)
 		}
 	}
 	return ""
@@ -235,18 +233,11 @@ func describe(p *v1.Probe) string {
 		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))
 	}
 	parts = append(parts, fmt.Sprintf("every %ds", p.PeriodSeconds))
-	text := strings.Join(parts, " ") + fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, plural(int(p.FailureThreshold), "failure", "failures"), p.TimeoutSeconds)
+	text := strings.Join(parts, " ") + fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, printable.Plural(int(p.FailureThreshold), "failure"), p.TimeoutSeconds)
 	if p.SuccessThreshold > 1 {
 		text += fmt.Sprintf(", %d successes", p.SuccessThreshold)
 	}
 	return text
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }
 
 // tenth is the precision of most durations in texts.

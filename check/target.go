@@ -46,25 +46,18 @@ func (c *Checker) eachTarget(visit func(*container, row, []Value)) {
 // Target returns the row of a name, in the version whose value is the worst. The name of the workload can be left out if only one workload has the container.
 func (c *Checker) Target(name string) (*Target, error) {
 	var found []*Target
-	var err error
 	c.eachTarget(func(of *container, r row, values []Value) {
 		short := of.spec.Name + "/" + string(r.id)
 		full := of.workload.Ref + "/" + short
-		if name != full && name != short || err != nil {
+		if name != full && name != short {
 			return
 		}
 		version := r.id.Worst(values).Kubernetes
-		result := of.results[slices.IndexFunc(of.results, func(r *result) bool { return r.Version == version })]
-		var s *subject
-		if s, err = c.subject(result); err == nil {
-			s.drop(result.broken)
-			found = append(found, &Target{of.rowName(r.id), fileName(full), r.id, r.text, of.spec.Name, s.Admitted, c.options.Nodes, s.Container})
-		}
+		result := of.results[slices.IndexFunc(of.results, func(r *result) bool { return r.profile.Version == version })]
+		found = append(found, &Target{of.rowName(r.id), fileName(full), r.id, r.text, of.spec.Name, result.Admitted, c.options.Nodes, result.Container})
 	})
 	names := c.Targets()
 	switch {
-	case err != nil:
-		return nil, err
 	case len(found) == 0:
 		return nil, fmt.Errorf("there is no row %q: the rows are %s", name, strings.Join(names, ", "))
 	case len(found) > 1:

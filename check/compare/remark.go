@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"probesim.dev/check"
+	"probesim.dev/internal/printable"
 )
 
 // Headline is the summary of the report for people: how much got better and worse.
 func (r *Report) Headline() string {
 	text := fmt.Sprintf("%d better, %d worse", r.Count(Better), r.Count(Worse))
 	if n := r.Lost(); n > 0 {
-		text += fmt.Sprintf(", %d %s lost", n, plural(n, "probe", "probes"))
+		text += fmt.Sprintf(", %d %s lost", n, printable.Plural(n, "probe"))
 	}
 	if n := r.Replaced(); n > 0 {
-		text += fmt.Sprintf(", %d %s replaced", n, plural(n, "container", "containers"))
+		text += fmt.Sprintf(", %d %s replaced", n, printable.Plural(n, "container"))
 	}
 	return text
 }
@@ -85,14 +86,7 @@ func (p *Pairing) because(lastLeft string) string {
 	case LastLeft:
 		return " only because " + lastLeft + ". They may have nothing in common."
 	}
-	return ", because both have the " + plural(len(p.Images), "image", "images") + " " + and(p.Images) + "."
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
+	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + and(p.Images) + "."
 }
 
 // and joins names for a sentence.
@@ -124,7 +118,7 @@ func (r *Remark) String() string { return r.Judgement() + ": " + r.Text }
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
 	case len(c.Lost) > 0:
-		return []*Remark{{"the container loses its " + and(c.Lost) + plural(len(c.Lost), " probe.", " probes."), true}}
+		return []*Remark{{"the container loses its " + and(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".", true}}
 	case c.Replaced:
 		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to compare.", true}}
 	case c.Change == Removed && w.unsettled:

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/check/render"
 	"probesim.dev/check/witness"
+	"probesim.dev/internal/printable"
 	pages "probesim.dev/report/html"
 )
 
@@ -122,7 +123,7 @@ func verdict(r *check.Report) string {
 	var parts []string
 	for _, s := range severities {
 		if n := counts[s]; n > 0 {
-			parts = append(parts, plural(n, string(s)))
+			parts = append(parts, counted(n, string(s)))
 		}
 	}
 	if len(parts) == 0 {
@@ -132,7 +133,7 @@ func verdict(r *check.Report) string {
 		parts = append(parts, fmt.Sprintf("%d of %d requirements met", met, required))
 	}
 	if problems > 0 {
-		parts = append(parts, plural(problems, "workload")+" not checked")
+		parts = append(parts, counted(problems, "workload")+" not checked")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -150,7 +151,7 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 			}
 		}
 		if n > 0 {
-			s.Counts = append(s.Counts, count{severity, plural(n, string(severity))})
+			s.Counts = append(s.Counts, count{severity, counted(n, string(severity))})
 		}
 	}
 	s.Facts = render.Facts(c)
@@ -166,9 +167,4 @@ func title(r *check.Report, w *check.Workload) string {
 	return w.Title()
 }
 
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
+func counted(n int, word string) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, word)) }

@@ -13,3 +13,11 @@ func Few(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Plural returns a word with an s, unless there is one of it.
+func Plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
