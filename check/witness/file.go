@@ -3,6 +3,7 @@ package witness
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -30,12 +31,11 @@ const margin = 100 * time.Microsecond
 
 // files returns the scenario files for a case. A limit has two: in the first one the misfortune ends 0.1 ms before the limit, and in the second one 0.1 ms after it.
 // A time has one.
-func (f *Figure) files(s *Subject, name string, c *Case, m Measured) ([]File, error) {
+func (f *Figure) files(s *Subject, name string, c *Case, m Measured) []File {
 	duration := (m.Outcome + 2*time.Minute).Truncate(time.Second)
 	if !f.Limit {
 		window := fmt.Sprintf("first: %v..%v", m.Outcome-margin, m.Outcome+margin)
-		w, err := s.file(File{Name: name, Outcome: fmt.Sprintf("%s after %v", f.says(), m.Value)}, c, duration, f.Outcome.expectation(s, c, window))
-		return []File{w}, err
+		return []File{s.file(name, fmt.Sprintf("%s after %v", f.says(), m.Value), c, duration, f.Outcome.expectation(s, c, window))}
 	}
 	var list []File
 	for _, side := range []struct {
@@ -48,30 +48,23 @@ func (f *Figure) files(s *Subject, name string, c *Case, m Measured) ([]File, er
 		ends := *c
 		ends.Rules = slices.Clone(c.Rules)
 		ends.Rules[len(c.Rules)-1].For = side.length.String()
-		w := File{Name: name + side.suffix, Outcome: fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.says())}
-		w, err := s.file(w, &ends, duration, f.Outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event)))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, w)
+		outcome := fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.says())
+		list = append(list, s.file(name+side.suffix, outcome, &ends, duration, f.Outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event))))
 	}
-	return list, nil
+	return list
 }
 
 // file writes a case as a scenario file.
-func (s *Subject) file(w File, c *Case, duration time.Duration, expect string) (File, error) {
+func (s *Subject) file(name, outcome string, c *Case, duration time.Duration, expect string) File {
 	meta := metav1.ObjectMeta{Name: s.Pod.Name, Namespace: s.Pod.Namespace, Labels: s.Pod.Labels}
 	if meta.Namespace == v1.NamespaceDefault {
 		meta.Namespace = ""
 	}
-	pod, err := block(v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta, Spec: s.Pod.Spec})
-	if err != nil {
-		return w, err
-	}
+	pod := block(v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta, Spec: s.Pod.Spec})
 	var b bytes.Buffer
 	line := func(text string, args ...any) { fmt.Fprintf(&b, text+"\n", args...) }
-	line("# %s%s.\n%s---", strings.ToUpper(w.Outcome[:1]), w.Outcome[1:], pod)
-	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:", format.APIVersion, w.Name)
+	line("# %s%s.\n%s---", strings.ToUpper(outcome[:1]), outcome[1:], pod)
+	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:", format.APIVersion, name)
 	line("  kubernetesVersions: [%s]\n  duration: %v\n  seeds: %d", s.Profile.Version, duration, c.Seed)
 	line("  kubelet: {uptime: %v}", c.Uptime)
 	if delays := notation(c.Delays); delays != "" {
@@ -92,22 +85,20 @@ func (s *Subject) file(w File, c *Case, duration time.Duration, expect string) (
 		line("  steps:\n  - {at: 0s, stepClock: {by: %v}}", c.Wall)
 	}
 	line("  expect:\n  - {%s}", expect)
-	w.Data = b.Bytes()
-	return w, nil
+	return File{name, outcome, b.Bytes()}
 }
 
 // block writes a pod in the block style of YAML, without its status.
-func block(pod v1.Pod) ([]byte, error) {
+func block(pod v1.Pod) []byte {
 	data, err := json.Marshal(pod)
-	if err != nil {
-		return nil, err
-	}
 	var plain map[string]any
-	if err := yaml.Unmarshal(data, &plain); err != nil {
-		return nil, err
-	}
+	err = errors.Join(err, yaml.Unmarshal(data, &plain))
 	delete(plain, "status")
-	return yaml.Marshal(plain)
+	text, failed := yaml.Marshal(plain)
+	if err := errors.Join(err, failed); err != nil {
+		panic(err) // each pod can be written
+	}
+	return text
 }
 
 // notation writes delays as in a scenario file.

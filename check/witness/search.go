@@ -66,11 +66,8 @@ func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	err = errNothing
 	for i := range candidates {
 		c := &candidates[i]
-		w.Value = c.m.Value
-		if w.Files, err = f.files(s, t.File, &c.c, c.m); err == nil {
-			err = s.verify(ctx, c.c.Seed, w.Files)
-		}
-		if err == nil {
+		w.Value, w.Files = c.m.Value, f.files(s, t.File, &c.c, c.m)
+		if err = s.verify(ctx, c.c.Seed, w.Files); err == nil {
 			w.Outcome, w.Until = virtual.At(c.m.Outcome), virtual.At(c.m.Outcome+afterOutcome)
 			w.Records, _ = s.Run(&c.c, w.Until.Offset(), func(*trace.Record) bool { return false })
 			return w, nil
