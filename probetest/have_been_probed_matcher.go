@@ -9,6 +9,7 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -128,15 +129,10 @@ func (s *subject) probes() []trace.Probe {
 		if s.container != "" && s.container != name {
 			continue
 		}
-		c := podutil.Find(s.pod.Object, name)
-		if c.LivenessProbe != nil {
-			list = append(list, trace.Liveness)
-		}
-		if c.ReadinessProbe != nil {
-			list = append(list, trace.Readiness)
-		}
-		if c.StartupProbe != nil {
-			list = append(list, trace.Startup)
+		for _, p := range trace.ProbeTypes {
+			if prober.ProbeOf(podutil.Find(s.pod.Object, name), p) != nil {
+				list = append(list, p)
+			}
 		}
 	}
 	return list

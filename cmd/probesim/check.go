@@ -102,9 +102,7 @@ Output formats:
 Exit codes:
   0    all requirements are met, and no finding is as bad as --fail-on
   1    a requirement is not met, or a finding is as bad as --fail-on
-  2    invalid usage or an invalid manifest, or one that cannot be simulated
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
 
 const checkExamples = `  # Check a manifest
   probesim check deployment.yaml

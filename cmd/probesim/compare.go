@@ -74,9 +74,7 @@ Output formats:
 Exit codes:
   0    AFTER meets all requirements, and nothing is as bad as --fail-on
   1    AFTER does not meet a requirement, or something is as bad as --fail-on
-  2    invalid usage or an invalid manifest, or one that cannot be simulated
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
 
 const compareExamples = `  # Compare two manifests
   probesim compare old.yaml new.yaml

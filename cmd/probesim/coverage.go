@@ -28,9 +28,7 @@ the order of goroutines. Each scenario runs once with each of its versions.
 
 Exit codes:
   0    the coverage was printed
-  2    invalid usage or an invalid file
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid file` + usualExits
 
 const coverageExamples = `  # What do our scenarios miss?
   probesim coverage scenarios/`

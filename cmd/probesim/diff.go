@@ -49,9 +49,7 @@ change, and the order of records at the same instant.
 Exit codes:
   0    no difference
   1    some runs differ
-  2    invalid usage or an invalid file
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid file` + usualExits
 
 const diffExamples = `  # Compare the oldest and the newest version
   probesim diff web.yaml

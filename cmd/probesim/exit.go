@@ -19,6 +19,11 @@ const (
 	exitPipe        = 141 // 128 + SIGPIPE: the reader closed stdout
 )
 
+// usualExits ends the help text of a command that makes runs.
+const usualExits = `
+  3    a limit was exceeded, or probesim itself failed
+  130  interrupted`
+
 // exitError ends the program with an exit code, and a message unless err is nil.
 type exitError struct {
 	code int

@@ -49,9 +49,7 @@ Output formats of one witness: as for run; the default is timeline.
 Exit codes:
   0    the run was repeated
   1    the trace differs from that of the witness
-  2    invalid usage, or an invalid witness or scenario file
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage, or an invalid witness or scenario file` + usualExits
 
 const replayExamples = `  # Draw the timeline of a witness
   probesim replay witnesses/web-5d194352082d.json

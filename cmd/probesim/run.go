@@ -112,9 +112,7 @@ Output formats:
 Exit codes:
   0    all expectations held
   1    an expectation failed
-  2    invalid usage or an invalid file
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid file` + usualExits
 
 const runExamples = `  # Draw the timeline of a scenario
   probesim run web.yaml

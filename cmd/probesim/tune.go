@@ -55,9 +55,7 @@ Output formats:
 Exit codes:
   0    there are settings that meet the requirements
   1    no setting meets the requirements of a workload
-  2    invalid usage or an invalid manifest, or one that cannot be simulated
-  3    a limit was exceeded, or probesim itself failed
-  130  interrupted`
+  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
 
 const tuneExamples = `  # Find settings for a program that takes up to 70 s to start
   probesim tune deployment.yaml --require 'start>=70s'
