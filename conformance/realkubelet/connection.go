@@ -84,7 +84,7 @@ func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Dura
 		d.mu.Unlock()
 		return 0, errRunEnded
 	}
-	if d.apiDown && !c.cut {
+	if d.apiDown.Load() && !c.cut {
 		d.mu.Unlock()
 		return 0, errUnreachable
 	}

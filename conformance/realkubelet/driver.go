@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -28,7 +29,7 @@ type driver struct {
 	runtime   *fakeruntime.Runtime
 	completed []*fakeruntime.Op // calls that wait for their release
 	waiting   map[*waiter]struct{}
-	apiDown   bool // the API server is unreachable
+	apiDown   atomic.Bool // the API server is unreachable
 	over      bool
 }
 
@@ -80,19 +81,6 @@ func (d *driver) change(do func(r *fakeruntime.Runtime, now virtual.Time)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	do(d.runtime, d.now())
-}
-
-// setAPIDown makes the API server unreachable or reachable again.
-func (d *driver) setAPIDown(down bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.apiDown = down
-}
-
-func (d *driver) isAPIDown() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.apiDown
 }
 
 // instance returns the instance of a container: its number of restarts.

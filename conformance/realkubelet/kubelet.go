@@ -75,9 +75,9 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	o.waits.watch(k)
 	queueLogCleaning(k)
 	o.workers.watch(running)
-	go o.pods.run(ctx, pods)
+	go o.pods.run(ctx, pods, kubetypes.ApiserverSource)
 	if o.pods.files != nil {
-		go o.pods.files.runAs(ctx, pods, kubetypes.FileSource)
+		go o.pods.files.run(ctx, pods, kubetypes.FileSource)
 	}
 	kubeletapi.Run(ctx, k, pods)
 	return running, nil

@@ -129,45 +129,33 @@ func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSecond
 	return a.update(after)
 }
 
-// patch patches a pod like the API server. after returns the pod with the patch applied.
-func (a *podAPI) patch(key types.NamespacedName, patch []byte, after func(*v1.Pod, []byte) (*v1.Pod, error)) error {
+// change stores what admission makes of a pod, like the API server.
+func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, error)) error {
 	pod := a.get(key)
 	if pod == nil {
 		return nil
 	}
-	patched, err := after(pod, patch)
-	if err != nil {
+	after, err := admit(pod)
+	switch {
+	case err != nil:
 		return err
-	}
-	if apiserver.Gone(patched) {
+	case apiserver.Gone(after):
 		return a.remove(key)
 	}
-	return a.update(patched)
-}
-
-// afterPatch applies a patch of a pod's metadata and spec.
-func (a *podAPI) afterPatch(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	return admission.Patch(a.profile, pod, patch)
-}
-
-// afterResize applies a patch of the subresource pods/resize.
-func (a *podAPI) afterResize(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	return admission.Resize(a.profile, pod, patch)
+	return a.update(after)
 }
 
 // addEphemeralContainer adds an ephemeral container to a pod, like the API server.
 func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
-	pod := a.get(key)
-	if pod == nil {
-		return nil
-	}
-	after, err := admission.AddEphemeralContainer(pod, c)
-	if err != nil {
-		return err
-	}
-	a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddContainer(string(pod.UID), c.Name, program) })
-	provideVariables((*v1.Container)(&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
-	return a.update(after)
+	return a.change(key, func(pod *v1.Pod) (*v1.Pod, error) {
+		after, err := admission.AddEphemeralContainer(pod, c)
+		if err != nil {
+			return nil, err
+		}
+		a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddContainer(string(pod.UID), c.Name, program) })
+		provideVariables((*v1.Container)(&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
+		return after, nil
+	})
 }
 
 // update replaces the pod with the same name.
@@ -225,7 +213,7 @@ func (a *podAPI) notify() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	source, pods := a.source, a.list()
-	if source != nil && !a.driver.isAPIDown() {
+	if source != nil && !a.driver.apiDown.Load() {
 		a.driver.at(a.driver.now(), func() { source.send(pods) })
 	}
 }
@@ -252,7 +240,7 @@ func (a *podAPI) watch(staticPods bool) *podSource {
 		a.source.files = newPodSource()
 		a.source.files.send(a.manifests.list())
 	}
-	if !a.driver.isAPIDown() {
+	if !a.driver.apiDown.Load() {
 		a.source.send(a.list())
 	}
 	return a.source

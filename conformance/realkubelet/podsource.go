@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet/config"
-	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
 	"probesim.dev/conformance/kubeletapi"
 )
@@ -71,13 +70,8 @@ func (s *podSource) byName(name string) *v1.Pod {
 	return nil
 }
 
-// run sends every set to a kubelet until ctx is done.
-func (s *podSource) run(ctx context.Context, c *config.PodConfig) {
-	s.runAs(ctx, c, kubetypes.ApiserverSource)
-}
-
-// runAs is run for the source of this name.
-func (s *podSource) runAs(ctx context.Context, c *config.PodConfig, name string) {
+// run sends every set to a kubelet, as the source of a name, until ctx is done.
+func (s *podSource) run(ctx context.Context, c *config.PodConfig, name string) {
 	updates := reflect.ValueOf(c.Channel(ctx, name))
 	for {
 		select {

@@ -113,6 +113,17 @@ func (l *turnLog) close() []Turn {
 	return list
 }
 
+// turnOf has the turns that messages without values show.
+var turnOf = map[string]Turn{
+	"Syncing updated statuses":               {Process: "status manager", Point: "status signal"},
+	"Syncing all statuses":                   {Process: "status manager", Point: "status sync"},
+	"Pod is being synced for the first time": {Process: "sync loop", Point: "new pod"},
+	"SyncLoop (PLEG): event for pod":         {Process: "sync loop", Point: "PLEG events"},
+	"SyncLoop (housekeeping)":                {Process: "sync loop", Point: "housekeeping ticker"},
+	"Skipping pod synchronization":           {Process: "sync loop", Point: "sleep"},
+	"Container runtime status":               {Process: "runtime check", Point: "checked"},
+}
+
 // logged adds the turn that a message of the kubelet's log shows. value returns a value of the message.
 func (l *turnLog) logged(message string, value func(key string) string) {
 	switch message {
@@ -123,16 +134,8 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 		l.addMine("enter")
 	case "Processing pod event done":
 		l.addMine("done")
-	case "Syncing updated statuses":
-		l.add("status manager", "status signal")
-	case "Syncing all statuses":
-		l.add("status manager", "status sync")
 	case "SyncLoop ADD", "SyncLoop UPDATE", "SyncLoop REMOVE", "SyncLoop RECONCILE", "SyncLoop DELETE":
 		l.add("sync loop", "pod config")
-	case "Pod is being synced for the first time":
-		l.add("sync loop", "new pod")
-	case "SyncLoop (PLEG): event for pod":
-		l.add("sync loop", "PLEG events")
 	case "SyncLoop (SYNC) pods":
 		l.add("sync loop", "sync ticker")
 		for pod := range strings.FieldsSeq(strings.Trim(value("pods"), "[]")) {
@@ -140,14 +143,12 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 		}
 	case "SyncLoop (probe)":
 		l.add("sync loop", value("probe")+" updates")
-	case "SyncLoop (housekeeping)":
-		l.add("sync loop", "housekeeping ticker")
-	case "Skipping pod synchronization":
-		l.add("sync loop", "sleep")
-	case "Container runtime status":
-		l.add("runtime check", "checked")
 	case triggerTaken:
 		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"), value("containerName"))
 		l.add(worker, manualTriggerOf(worker))
+	default:
+		if turn, known := turnOf[message]; known {
+			l.add(turn.Process, turn.Point)
+		}
 	}
 }

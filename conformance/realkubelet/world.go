@@ -49,15 +49,19 @@ func (w *world) Occur(moment int) {
 }
 
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
-	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterPatch), "patch", namespace, name)
+	return w.change(namespace, name, "patch", func(pod *v1.Pod) (*v1.Pod, error) { return admission.Patch(w.api.profile, pod, patch) })
 }
 
 func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
-	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, admission.PatchStatus), "patch the status of", namespace, name)
+	return w.change(namespace, name, "patch the status of", func(pod *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(pod, patch) })
 }
 
 func (w *world) ResizePod(namespace, name string, patch []byte) error {
-	return w.keepError(w.api.patch(types.NamespacedName{Namespace: namespace, Name: name}, patch, w.api.afterResize), "resize", namespace, name)
+	return w.change(namespace, name, "resize", func(pod *v1.Pod) (*v1.Pod, error) { return admission.Resize(w.api.profile, pod, patch) })
+}
+
+func (w *world) change(namespace, name, what string, admit func(*v1.Pod) (*v1.Pod, error)) error {
+	return w.keepError(w.api.change(types.NamespacedName{Namespace: namespace, Name: name}, admit), what, namespace, name)
 }
 
 func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
@@ -105,7 +109,7 @@ func (w *world) SetDelays(d ...fakeruntime.Delays) {
 // SetAPIDown starts or ends an outage of the API server. At the end of an outage the kubelet lists the pods
 // again.
 func (w *world) SetAPIDown(down bool) {
-	w.driver.setAPIDown(down)
+	w.driver.apiDown.Store(down)
 	if down {
 		w.node.conn.refuse()
 	} else {
