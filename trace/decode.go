@@ -44,16 +44,7 @@ type line struct {
 	Run *Header `json:"run"`
 }
 
-// Decode parses a record that AppendJSON wrote. It ignores unknown fields and can thus read traces of later versions. It
-// returns an error if data is not a JSON object, or has no kind or no t.
-func Decode(data []byte) (Record, error) {
-	var l line
-	if err := json.Unmarshal(data, &l); err != nil {
-		return Record{}, err
-	}
-	return l.record()
-}
-
+// record returns the record, or an error if it has no kind or no t. Unknown fields are ignored, so traces of later versions can be read.
 func (l *line) record() (Record, error) {
 	switch {
 	case l.Kind == "":

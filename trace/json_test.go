@@ -68,7 +68,7 @@ func TestAppendJSON(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := genRecord(t)
-		got, err := Decode(AppendJSON(nil, &want))
+		got, err := decode(AppendJSON(nil, &want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func FuzzAppendJSON(f *testing.F) {
 		if !json.Valid(line) || bytes.ContainsAny(line, "\n\r") {
 			t.Fatalf("%q", line)
 		}
-		got, err := Decode(line)
+		got, err := decode(line)
 		if err != nil {
 			t.Fatal(err)
 		}
