@@ -13,43 +13,27 @@ type kind struct {
 	class class
 }
 
-// kind returns the latency of a method. It returns false for a method without one that scenarios can set.
-func (m Method) kind() (kind, bool) {
-	switch m {
-	case RunPodSandbox:
-		return kind{DelayRunPodSandbox, changes}, true
-	case StopPodSandbox:
-		return kind{DelayStopPodSandbox, changes}, true
-	case RemovePodSandbox:
-		return kind{DelayRemovePodSandbox, changes}, true
-	case PodSandboxStatus:
-		return kind{DelayPodSandboxStatus, reads}, true
-	case ListPodSandbox:
-		return kind{DelayListPodSandbox, reads}, true
-	case CreateContainer:
-		return kind{DelayCreateContainer, changes}, true
-	case StartContainer:
-		return kind{DelayStartContainer, changes}, true
-	case StopContainer:
-		return kind{DelayStopContainer, changes}, true
-	case RemoveContainer:
-		return kind{DelayRemoveContainer, changes}, true
-	case ContainerStatus:
-		return kind{DelayContainerStatus, reads}, true
-	case ListContainers:
-		return kind{DelayListContainers, reads}, true
-	case ImageStatus:
-		return kind{DelayImageStatus, reads}, true
-	case PullImage:
-		return kind{DelayImagePull, reads}, true
-	}
-	return kind{}, false
+// kinds has the methods with a latency that scenarios can set.
+var kinds = map[Method]kind{
+	RunPodSandbox:    {DelayRunPodSandbox, changes},
+	StopPodSandbox:   {DelayStopPodSandbox, changes},
+	RemovePodSandbox: {DelayRemovePodSandbox, changes},
+	PodSandboxStatus: {DelayPodSandboxStatus, reads},
+	ListPodSandbox:   {DelayListPodSandbox, reads},
+	CreateContainer:  {DelayCreateContainer, changes},
+	StartContainer:   {DelayStartContainer, changes},
+	StopContainer:    {DelayStopContainer, changes},
+	RemoveContainer:  {DelayRemoveContainer, changes},
+	ContainerStatus:  {DelayContainerStatus, reads},
+	ListContainers:   {DelayListContainers, reads},
+	ImageStatus:      {DelayImageStatus, reads},
+	PullImage:        {DelayImagePull, reads},
 }
 
 // begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds a lock, and
 // UpdateContainerResources.
 func (r *Runtime) begin(op *Op) {
-	k, known := op.Call.Method.kind()
+	k, known := kinds[op.Call.Method]
 	switch {
 	case known:
 		op.End = later(r.now, r.resolve(op).delay(r.now, k.delay))

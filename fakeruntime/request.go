@@ -1,6 +1,8 @@
 package fakeruntime
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -263,17 +265,8 @@ func (p *Program) sleep(op *Op, a *Answer) time.Duration {
 }
 
 func requesterOf(c *Call) requester {
-	switch {
-	case c.Probe == trace.Liveness:
-		return byLiveness
-	case c.Probe == trace.Readiness:
-		return byReadiness
-	case c.Probe == trace.Startup:
-		return byStartup
-	case c.Hook == "postStart":
-		return byPostStart
-	case c.Hook == "preStop":
-		return byPreStop
+	if i := slices.Index([]string{"liveness", "readiness", "startup", "postStart", "preStop"}, cmp.Or(string(c.Probe), c.Hook)); i >= 0 {
+		return byLiveness + requester(i)
 	}
 	return byOther
 }
