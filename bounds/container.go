@@ -3,6 +3,7 @@ package bounds
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,18 +71,13 @@ func (c *Container) With(startup, liveness, readiness *v1.Probe) *Container {
 
 // Without returns the container without some of its probes, such as those that can never run.
 func (c *Container) Without(probes ...trace.Probe) *Container {
-	spec := *c.spec
-	for _, of := range probes {
-		switch of {
-		case trace.Startup:
-			spec.StartupProbe = nil
-		case trace.Liveness:
-			spec.LivenessProbe = nil
-		case trace.Readiness:
-			spec.ReadinessProbe = nil
+	left := func(of trace.Probe) *v1.Probe {
+		if slices.Contains(probes, of) {
+			return nil
 		}
+		return c.Probe(of)
 	}
-	return c.with(&spec)
+	return c.With(left(trace.Startup), left(trace.Liveness), left(trace.Readiness))
 }
 
 // AtMiddle returns the container on the one node in the middle of the latencies.

@@ -41,13 +41,13 @@ func untilRecovered(s *witness.Subject, c *witness.Case, start time.Duration) (w
 	_, err := s.Run(c, c.Event+2*time.Hour, func(r *trace.Record) bool {
 		second := r.Container == s.Container && r.Instance == 1
 		switch {
-		case s.Ready(r) && r.T < virtual.At(c.Event):
+		case witness.Ready.Shows(s, r) && r.T < virtual.At(c.Event):
 			healthy = true
 		case second && r.Kind == trace.ContainerStarted:
 			up = r.T.Add(start)
-		case up > 0 && s.Ready(r) && restarted(s, r): // not the instance before, for a moment
+		case up > 0 && witness.Ready.Shows(s, r) && restarted(s, r): // not the instance before, for a moment
 			readySince = r.T
-		case up > 0 && s.Unready(r):
+		case up > 0 && witness.Unready.Shows(s, r):
 			readySince = 0
 		}
 		stopped = second && r.Kind == trace.ContainerStopping

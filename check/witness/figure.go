@@ -2,6 +2,7 @@ package witness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,12 +84,14 @@ func (f *Figure) says() string {
 	return string(f.Outcome)
 }
 
-// shows reports whether a record is the outcome.
-func (o Outcome) shows(s *Subject, r *trace.Record) bool {
+// Shows reports whether a record is the outcome: the stop signal of the first instance, or a status in the API that says so.
+func (o Outcome) Shows(s *Subject, r *trace.Record) bool {
 	if o == Stopped {
-		return s.Stopped(r)
+		return s.of(trace.ContainerStopping, 0)(r)
 	}
-	return s.patched(r, o == Ready)
+	return r.Kind == trace.StatusPatched && r.Status != nil && slices.ContainsFunc(r.Status.Containers, func(c trace.ContainerStatus) bool {
+		return c.Name == s.Container && c.Ready == (o == Ready)
+	})
 }
 
 // expectation returns the expectation that the outcome of a case happens in a window, or not.

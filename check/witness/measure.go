@@ -1,7 +1,6 @@
 package witness
 
 import (
-	"slices"
 	"time"
 
 	"probesim.dev/bounds"
@@ -47,17 +46,6 @@ func (s *Subject) of(kind trace.Kind, instance int) func(*trace.Record) bool {
 	return func(r *trace.Record) bool {
 		return r.Kind == kind && r.Container == s.Container && r.Instance == instance
 	}
-}
-
-// Stopped reports whether the first instance gets the stop signal, and Ready and Unready whether a status in the API says that the container is or is not ready.
-func (s *Subject) Stopped(r *trace.Record) bool { return s.of(trace.ContainerStopping, 0)(r) }
-func (s *Subject) Ready(r *trace.Record) bool   { return s.patched(r, true) }
-func (s *Subject) Unready(r *trace.Record) bool { return s.patched(r, false) }
-
-func (s *Subject) patched(r *trace.Record, ready bool) bool {
-	return r.Kind == trace.StatusPatched && r.Status != nil && slices.ContainsFunc(r.Status.Containers, func(c trace.ContainerStatus) bool {
-		return c.Name == s.Container && c.Ready == ready
-	})
 }
 
 // start measures how long an instance may take to start.
@@ -135,7 +123,7 @@ func (s *Subject) event(c *Case, f *Figure, until time.Duration) (Measured, erro
 		}
 		return s.lastChance(h, verdict, c).Offset() - c.Event
 	}
-	verdict, killer := h.verdictOf(&h[at]), h.verdictOf(h.first(s.Stopped))
+	verdict, killer := h.verdictOf(&h[at]), h.verdictOf(h.first(s.of(trace.ContainerStopping, 0)))
 	value := min(limit(verdict), limit(killer))
 	if f.Misfortune == bounds.Stall && verdict != nil && killer != nil && verdict.Took < s.hangs(verdict.Probe) { // the request would have been answered
 		value = limit(killer)
@@ -161,11 +149,11 @@ func (s *Subject) healthy(c *Case, until time.Duration, o Outcome, longer time.D
 	var end virtual.Time
 	h, err := s.Run(c, until, func(r *trace.Record) bool {
 		if r.T < virtual.At(c.Event) {
-			ready = (ready || s.Ready(r)) && !s.Unready(r)
-			return s.Stopped(r)
+			ready = (ready || Ready.Shows(s, r)) && !Unready.Shows(s, r)
+			return Stopped.Shows(s, r)
 		}
-		stopped = stopped || s.Stopped(r)
-		if at == 0 && o.shows(s, r) {
+		stopped = stopped || Stopped.Shows(s, r)
+		if at == 0 && o.Shows(s, r) {
 			at, end = r.Step, r.T.Add(longer)
 		}
 		return !ready || at > 0 && (longer == 0 || stopped || r.T > end)
@@ -182,11 +170,11 @@ func (s *Subject) healthy(c *Case, until time.Duration, o Outcome, longer time.D
 // untilReady measures the time until ready of a program that comes up at the event of a case, or when the container starts. A program that comes up later fails the
 // first run of the probe that waits for it.
 func (s *Subject) untilReady(c *Case, until time.Duration) (Measured, error) {
-	h, err := s.Run(c, until, func(r *trace.Record) bool { return s.Ready(r) || s.Stopped(r) })
+	h, err := s.Run(c, until, func(r *trace.Record) bool { return Ready.Shows(s, r) || Stopped.Shows(s, r) })
 	switch {
 	case err != nil:
 		return Measured{}, err
-	case !s.Ready(&h[len(h)-1]):
+	case !Ready.Shows(s, &h[len(h)-1]):
 		return Measured{}, errNothing
 	}
 	waits := s.probes()[0] // the startup probe, if there is one

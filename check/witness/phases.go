@@ -46,14 +46,10 @@ func (p *Phases) edge(name string, least, greatest time.Duration) time.Duration 
 	return p.in(name, least, greatest)
 }
 
-// Near returns phases one of which is drawn again, or moves a little.
+// Near returns phases one of which, of those that a case has drawn, is drawn again or moves a little.
 func (p *Phases) Near(seed int64) *Phases {
-	draw := NewPhases(seed)
-	next := &Phases{p.seed, maps.Clone(p.set)}
+	draw, next := NewPhases(seed), &Phases{p.seed, maps.Clone(p.set)}
 	names := slices.Sorted(maps.Keys(p.set))
-	if len(names) == 0 {
-		return next
-	}
 	name := names[min(len(names)-1, int(draw.part("name")*float64(len(names))))]
 	if next.set[name] = draw.part("value"); draw.part("kind") < 0.4 {
 		width := []float64{0.1, 0.01, 0.001}[int(draw.part("width")*3)]

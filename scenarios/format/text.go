@@ -72,19 +72,11 @@ func (r *RuleText) fields() []field {
 
 // Answer sets the answer to a probe or hook by its name in the format, such as liveness or preStop.
 func (r *RuleText) Answer(key, text string) {
-	switch key {
-	case "startup":
-		r.Startup = text
-	case "liveness":
-		r.Liveness = text
-	case "readiness":
-		r.Readiness = text
-	case "probes":
-		r.Probes = text
-	case "postStart":
-		r.PostStart = text
-	case "preStop":
-		r.PreStop = text
+	of := map[string]*string{
+		"startup": &r.Startup, "liveness": &r.Liveness, "readiness": &r.Readiness, "probes": &r.Probes, "postStart": &r.PostStart, "preStop": &r.PreStop,
+	}[key]
+	if of != nil {
+		*of = text
 	}
 }
 
