@@ -146,7 +146,7 @@ func (c *Container) newReadyTiming(atOnce bool) readyTiming {
 	} else {
 		r.resyncs = c.resyncsBeforeReady(&r, atOnce)
 	}
-	r.initialTriggers = r.seconds.Greatest == 0
+	r.initialTriggers = r.seconds.Greatest == 0 && !c.sidecar() // the sync before goes on while the next container of a sidecar starts
 	return r
 }
 
@@ -212,10 +212,10 @@ func (c *Container) neverLater() bool {
 }
 
 // disturbed reports whether syncs can come at any time: for the results of startup and readiness probes of other containers, for other containers that
-// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). An exit of another
-// container is not taken into account.
+// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). Those that a sidecar with a
+// startup probe holds back start too late to matter to one without a readiness probe. An exit of another container is not taken into account.
 func (c *Container) disturbed() bool {
-	if len(c.pod.ReadinessGates) > 0 || podutil.IsRestartableInitContainer(c.spec) {
+	if len(c.pod.ReadinessGates) > 0 || c.sidecar() && c.readiness != nil {
 		return true
 	}
 	for other := range podutil.Containers(c.pod) {
@@ -238,7 +238,7 @@ func (c *Container) withOtherSyncs(r *readyTiming, atOnce bool, until Range) Ran
 	}
 	delayed := max(r.shown.Greatest, r.seconds.Greatest)
 	switch {
-	case r.seconds.Greatest == 0,
+	case r.seconds.Greatest == 0 && (r.startup != nil || !c.sidecar()),
 		r.startup != nil && c.startup.delay >= c.readiness.delay, // it is over before the startup probe succeeds
 		r.startup == nil && !atOnce:                              // it is over before the program comes up
 		return until
