@@ -122,6 +122,7 @@ type readyTiming struct {
 	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
 	initialTriggers bool
 	onDemand        bool        // PLEGOnDemandRelist is on
+	disturbed       bool        // another sync can come just before the last one, that for the success of the startup probe
 	startup         *startupRun // that succeeds; nil if there is no startup probe
 }
 
@@ -139,7 +140,7 @@ func (c *Container) newReadyTiming(atOnce bool) readyTiming {
 		r.next = r.lists.Least
 	}
 	if c.startup != nil {
-		r.startup = &startupRun{took: c.startup.answer}
+		r.startup, r.disturbed = &startupRun{took: c.startup.answer}, c.readiness == nil && c.disturbed()
 		if c.startup.answer.Least == 0 { // the readiness probe can run at the tick of the success, without a sync
 			r.next = 0
 		}
@@ -233,7 +234,11 @@ func (c *Container) withOtherSyncs(r *readyTiming, atOnce bool, until Range) Ran
 		return until
 	}
 	until.Least = min(until.Least, c.soonest(r, atOnce))
-	if r.startup != nil { // the sync for its success can wait, since another one has come just before
+	switch {
+	case r.startup == nil:
+	case r.disturbed && !c.startup.reconnects(): // firstTriggered has the wait
+		return until
+	default: // the sync for its success can wait
 		until.Greatest += r.wait
 	}
 	delayed := max(r.shown.Greatest, r.seconds.Greatest)
