@@ -182,5 +182,8 @@ func (c *Container) startsAlone() bool { return c.alone() && !c.hooked() }
 // alwaysRestarts reports whether an instance that ends is followed by another one, whatever its exit code.
 func (c *Container) alwaysRestarts() bool { return c.pod.RestartPolicy == v1.RestartPolicyAlways }
 
+// sidecar reports whether the container is an init container that goes on. The next container starts once it has started.
+func (c *Container) sidecar() bool { return podutil.IsRestartableInitContainer(c.spec) }
+
 // Version returns the version of Kubernetes.
 func (c *Container) Version() string { return c.settings.Profile.Version }

@@ -39,6 +39,7 @@ type sort struct {
 var sorts = []sort{
 	{name: "usual", usual: true, typical: true},
 	{name: "unusual"},
+	{name: "unusual numbers", typical: true},
 	{name: "grpc", grpc: true},
 	{name: "varied", varied: true},
 	{name: "varied usual", varied: true, usual: true, typical: true},
@@ -160,7 +161,7 @@ func vary(t *rapid.T, pod *v1.Pod) {
 		}
 		return c
 	}
-	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar"}).Draw(t, "others") {
+	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar", "itself a sidecar"}).Draw(t, "others") {
 	case "before":
 		spec.Containers = append([]v1.Container{other("first")}, spec.Containers...)
 	case "after":
@@ -173,6 +174,9 @@ func vary(t *rapid.T, pod *v1.Pod) {
 		sidecar := other("sidecar")
 		sidecar.RestartPolicy = new(v1.ContainerRestartPolicyAlways)
 		spec.InitContainers = []v1.Container{sidecar}
+	case "itself a sidecar":
+		spec.InitContainers, spec.Containers = spec.Containers, []v1.Container{other("last")}
+		spec.InitContainers[0].RestartPolicy = new(v1.ContainerRestartPolicyAlways)
 	}
 }
 

@@ -122,6 +122,7 @@ type readyTiming struct {
 	// initialTriggers says that the first look at the container leads to a run, and its initial result to a sync that triggers the next one.
 	initialTriggers bool
 	onDemand        bool        // PLEGOnDemandRelist is on
+	disturbed       bool        // another sync can come just before the last one, that for the success of the startup probe
 	startup         *startupRun // that succeeds; nil if there is no startup probe
 }
 
@@ -139,14 +140,14 @@ func (c *Container) newReadyTiming(atOnce bool) readyTiming {
 		r.next = r.lists.Least
 	}
 	if c.startup != nil {
-		r.startup = &startupRun{took: c.startup.answer}
+		r.startup, r.disturbed = &startupRun{took: c.startup.answer}, c.readiness == nil && c.disturbed()
 		if c.startup.answer.Least == 0 { // the readiness probe can run at the tick of the success, without a sync
 			r.next = 0
 		}
 	} else {
 		r.resyncs = c.resyncsBeforeReady(&r, atOnce)
 	}
-	r.initialTriggers = r.seconds.Greatest == 0
+	r.initialTriggers = r.seconds.Greatest == 0 && !c.sidecar() // the sync before goes on while the next container of a sidecar starts
 	return r
 }
 
@@ -212,10 +213,10 @@ func (c *Container) neverLater() bool {
 }
 
 // disturbed reports whether syncs can come at any time: for the results of startup and readiness probes of other containers, for other containers that
-// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). An exit of another
-// container is not taken into account.
+// start after the container is up, and for conditions that others write (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). Those that a sidecar with a
+// startup probe holds back start too late to matter to one without a readiness probe. An exit of another container is not taken into account.
 func (c *Container) disturbed() bool {
-	if len(c.pod.ReadinessGates) > 0 || podutil.IsRestartableInitContainer(c.spec) {
+	if len(c.pod.ReadinessGates) > 0 || c.sidecar() && c.readiness != nil {
 		return true
 	}
 	for other := range podutil.Containers(c.pod) {
@@ -233,12 +234,16 @@ func (c *Container) withOtherSyncs(r *readyTiming, atOnce bool, until Range) Ran
 		return until
 	}
 	until.Least = min(until.Least, c.soonest(r, atOnce))
-	if r.startup != nil { // the sync for its success can wait, since another one has come just before
+	switch {
+	case r.startup == nil:
+	case r.disturbed && !c.startup.reconnects(): // firstTriggered has the wait
+		return until
+	default: // the sync for its success can wait
 		until.Greatest += r.wait
 	}
 	delayed := max(r.shown.Greatest, r.seconds.Greatest)
 	switch {
-	case r.seconds.Greatest == 0,
+	case r.seconds.Greatest == 0 && (r.startup != nil || !c.sidecar()),
 		r.startup != nil && c.startup.delay >= c.readiness.delay, // it is over before the startup probe succeeds
 		r.startup == nil && !atOnce:                              // it is over before the program comes up
 		return until

@@ -228,6 +228,9 @@ func (r *readyTiming) firstTriggered() latest {
 		atOnce := min(before.atOnce, done)
 		waits = waits.max(r.relisted(atOnce, 1)).max(r.relisted(atOnce, 2).plus(-r.lists.Greatest))
 	}
+	if r.disturbed {
+		waits = waits.max(u.latest(done + r.wait))
+	}
 	if r.successes > 1 { // the sync loop can list twice before it takes the last success
 		waits = waits.plus(r.lists.Greatest)
 	}

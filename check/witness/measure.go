@@ -64,8 +64,19 @@ func (s *Subject) start(c *Case, which bounds.StartCase, until time.Duration) (M
 		return Measured{}, errNothing
 	case (which == bounds.AfterCrash || which == bounds.AfterCrashWhileStarting) && stop != nil:
 		return Measured{}, errNothing
+	case verdict.Probe == trace.Startup && h.first(s.failsLiveness(c.Instance)) != nil: // a success of the startup probe would stop it
+		return Measured{}, errNothing
 	}
 	return Measured{s.lastChance(h, verdict, c).Sub(started.T), outcome.T.Offset()}, nil
+}
+
+// failsLiveness matches failures of the liveness probe of an instance of a sidecar. They stop it only after its startup probe has succeeded (computeInitContainerActions in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (s *Subject) failsLiveness(instance int) func(*trace.Record) bool {
+	sidecar := podutil.IsRestartableInitContainer(podutil.Find(s.Pod, s.Container))
+	return func(r *trace.Record) bool {
+		return sidecar && s.of(trace.ProbeExecuted, instance)(r) && r.Probe == trace.Liveness && r.Result == trace.Failure
+	}
 }
 
 // lastChance returns the time of the last request of a probe run that the program could have answered in time, if it refuses all.
