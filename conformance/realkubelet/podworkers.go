@@ -37,8 +37,11 @@ func (w *workers) watch(k *runningKubelet) {
 	f.Set(reflect.ValueOf(kubeletapi.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
 }
 
-// setWorker records that the current goroutine is the pod's worker.
+// setWorker records that the current goroutine is the pod's worker, and stores a status now.
 func (w *workers) setWorker(pod *v1.Pod) {
+	if !w.conn.isCut() {
+		w.conn.turns.addMine("store")
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pods[goroutine()] = string(pod.UID)
