@@ -20,6 +20,7 @@ type Target struct {
 	*Admitted
 	Delays fakeruntime.Delays
 	Bounds *bounds.Container
+	Of     string // the case of the row to show; empty for the one that decides
 }
 
 // Targets returns the names of all rows that a run can show.
@@ -58,7 +59,10 @@ func (c *Checker) Target(name string) (*Target, error) {
 		var s *subject
 		if s, err = c.subject(result); err == nil {
 			s.drop(result.broken)
-			found = append(found, &Target{of.rowName(r.id), fileName(full), r.id, r.text, of.spec.Name, s.Admitted, c.options.Nodes, s.Container})
+			found = append(found, &Target{
+				Name: of.rowName(r.id), File: fileName(full), Row: r.id, Text: r.text,
+				Container: of.spec.Name, Admitted: s.Admitted, Delays: c.options.Nodes, Bounds: s.Container,
+			})
 		}
 	})
 	names := c.Targets()
