@@ -20,6 +20,7 @@ type Target struct {
 	*Admitted
 	Delays fakeruntime.Delays
 	Bounds *bounds.Container
+	Of     string // the case of the row to show; empty for the one that decides
 }
 
 // Targets returns the names of all rows that a run can show.
@@ -54,7 +55,7 @@ func (c *Checker) Target(name string) (*Target, error) {
 		}
 		version := r.id.Worst(values).Kubernetes
 		result := of.results[slices.IndexFunc(of.results, func(r *result) bool { return r.profile.Version == version })]
-		found = append(found, &Target{of.rowName(r.id), fileName(full), r.id, r.text, of.spec.Name, result.Admitted, c.options.Nodes, result.Container})
+		found = append(found, &Target{Name: of.rowName(r.id), File: fileName(full), Row: r.id, Text: r.text, Container: of.spec.Name, Admitted: result.Admitted, Delays: c.options.Nodes, Bounds: result.Container})
 	})
 	names := c.Targets()
 	switch {

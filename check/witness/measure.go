@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -46,10 +46,10 @@ const (
 const closeEnough = 10 * time.Millisecond
 
 // Find searches for the run closest to the end of a row that decides: the value of a limit up to which all goes well, or the worst value of a time. The error says
-// that nothing reaches the end, or that no run was found, or it is that of the context.
+// that the row has no such case, that nothing reaches the end, or that no run was found, or it is that of the context.
 func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	s := (*Subject)(t)
-	values := check.Values(s.Bounds, t.Row, 0)
+	values := slices.DeleteFunc(check.Values(s.Bounds, t.Row, 0), func(v check.Value) bool { return t.Of != "" && v.Case != t.Of })
 	if len(values) == 0 || t.Row == check.Recover {
 		return nil, fmt.Errorf("no run shows the row %s", t.Name)
 	}

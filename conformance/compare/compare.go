@@ -23,6 +23,8 @@ type Options struct {
 	// JitterSeed seeds the jitter of the real kubelet. If nil, the seed of the run does; without a seed, each
 	// jitter has its middle value.
 	JitterSeed *int64
+	// Jitter returns the jitter that the real kubelet draws at a time, from 0 to below 1, if JitterSeed is nil. It may be nil.
+	Jitter func(virtual.Time) float64
 	// Procs is the number of the real kubelet's goroutines that run in parallel; see realkubelet.Options.
 	Procs  int
 	Budget int // maximum number of simulated runs; 0 means the default of package explore
@@ -89,7 +91,9 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	if err := c.step(); err != nil {
 		return nil, 0, err
 	}
-	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{Internal: c.Internal, Details: true, Triggers: true, Procs: c.Procs})
+	opts := realkubelet.ForPlan(c.plan, realkubelet.Options{
+		Internal: c.Internal, Details: true, Triggers: true, Procs: c.Procs, Jitter: c.Jitter,
+	})
 	if c.JitterSeed != nil {
 		seed := choose.Seeded(*c.JitterSeed)
 		opts.StartSeed = *c.JitterSeed

@@ -60,8 +60,9 @@ type watchedStatus struct {
 }
 
 func (s watchedStatus) GetPodStatus(uid types.UID) (v1.PodStatus, bool) {
+	me := goroutine()
 	status, ok := s.Manager.GetPodStatus(uid)
-	s.runs.begin(status)
+	s.runs.begin(me, status)
 	return status, ok
 }
 
@@ -76,12 +77,12 @@ func (r watchedResults) Set(id kubecontainer.ContainerID, result results.Result,
 	r.Manager.Set(id, result, pod)
 }
 
-// begin records that a worker starts a run.
-func (f *firstRuns) begin(status v1.PodStatus) {
+// begin records that the worker of a goroutine starts a run. It does so right after the worker has read the status: the worker can be
+// interrupted in between, and the log then has another order.
+func (f *firstRuns) begin(me string, status v1.PodStatus) {
+	f.turns.append(turn{Turn: Turn{Point: workerRuns}, goroutine: me})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	me := goroutine()
-	f.turns.append(turn{Turn: Turn{Point: workerRuns}, goroutine: me})
 	if f.runs[me] == nil {
 		f.runs[me] = &workerRun{FirstRun: FirstRun{T: f.now()}}
 	}
@@ -111,9 +112,10 @@ func (f *firstRuns) probed(rec *trace.Record) {
 // identify records which probe this goroutine's worker runs: the one of the pod's container for which matches
 // returns true.
 func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *workerRun, container string) bool) {
+	me := goroutine()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	run := f.runs[goroutine()]
+	run := f.runs[me]
 	if run == nil || run.Worker != "" {
 		return
 	}
@@ -124,7 +126,7 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 		if spec != nil && matches(run, c.Name) {
 			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
-			f.turns.name(goroutine(), run.Worker)
+			f.turns.name(me, run.Worker)
 		}
 	}
 }

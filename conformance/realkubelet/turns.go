@@ -64,8 +64,8 @@ func (l *turnLog) name(goroutine, process string) {
 
 // call adds a call to the runtime or to the API server by a pod worker.
 func (l *turnLog) call(method string) {
-	l.mu.Lock()
 	me := goroutine()
+	l.mu.Lock()
 	worker := strings.HasPrefix(l.names[me], podWorker)
 	l.mu.Unlock()
 	if worker {
