@@ -2,269 +2,317 @@ package incident
 
 import (
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/trace"
 )
 
-// describeReader reads the fields of kubectl describe pod into a pod object (describePod of
-// k8s.io/kubectl/pkg/describe/describe.go).
+// describeReader reads the fields of kubectl describe pod (describePod of k8s.io/kubectl/pkg/describe/describe.go), whole or in part, with or without
+// indentation: the names of the fields are the anchors.
 type describeReader struct {
-	pod       *v1.Pod
-	at        Place
-	section   string // a title at the margin, such as Containers
-	container *v1.Container
-	init      bool
-	status    *v1.ContainerStatus
-	state     *v1.ContainerState
-	in        string   // Command or Args
-	told      []string // containers with a status
+	pod        v1.Pod
+	at         Place
+	base       int    // indentation of the text
+	section    string // a title, such as Containers
+	field      string // the field before, whose value may have more lines
+	deleted    bool
+	other      bool // the text is about a workload or a node
+	containers []*describedContainer
+	c          *describedContainer
+	state      *Fact
+}
+
+// describedContainer is what the text says about a container.
+type describedContainer struct {
+	containerFacts
+	spec v1.Container
+	init bool
 }
 
 var (
-	describeField = regexp.MustCompile(`^( *)([A-Z][A-Za-z ()-]*):(?:\s+(.*))?$`)
-	describeName  = regexp.MustCompile(`^  ([a-z0-9][-a-z0-9]*):$`)
-	conditionRow  = regexp.MustCompile(`^  ([A-Z][A-Za-z.-]*)\s+(True|False|Unknown)\s*$`)
-	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc|unknown)\s*(.*?)\s+delay=(\w+) timeout=(\w+) period=(\w+) #success=(\d+) #failure=(\d+)`)
+	describeField = regexp.MustCompile(`^([A-Z][A-Za-z ()-]{1,30}):(?:\s+(.*))?$`)
+	conditionRow  = regexp.MustCompile(`^([A-Z][A-Za-z.-]*|[a-z0-9.-]+/[A-Za-z0-9._-]+)(?:\s+(True|False|Unknown))?$`)
+	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s (?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
 	probeOpen     = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
+	// inLine matches the fields of a state that a person wrote on the line of the state.
+	inLine = regexp.MustCompile(`[,;]?\s+(Reason|Exit Code|Started|Finished|Last State|Ready|Restart Count):\s+`)
 )
+
+// The fields that are read, or end what is before. Others are ignored.
+var (
+	sections        = wordSet(`Containers|Init Containers|Ephemeral Containers|Conditions|Volumes|Events|QoS Class|Node-Selectors|Tolerations`)
+	podFields       = wordSet(`Namespace|Node|Start Time|Labels|Annotations|Status|Termination Grace Period|Reason|Message|IPs`)
+	containerFields = wordSet(`Container ID|Image|Command|Args|State|Last State|Ready|Restart Count|Limits|Requests|Environment|Mounts|Reason|Message|Exit Code|Signal|Started|Finished`)
+	// longFields are the fields whose values go on in the next lines.
+	longFields = wordSet(`Labels|Annotations|Command|Args|Limits|Requests|Environment|Mounts|Volumes|Tolerations|Node-Selectors|IPs|Message`)
+	// otherFields are fields of workloads and nodes.
+	otherFields = wordSet(`Roles|Replicas|Selector|Pod Template|StrategyType|Capacity|Allocatable|Parallelism|Desired Number of Nodes Scheduled|Update Strategy`)
+	phases      = wordSet(`Pending|Running|Succeeded|Failed|Unknown`)
+)
+
+// beginning matches the fields with which a part of a text can begin, with the values that kubectl writes there.
+var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
+	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
 
 // describeLine reads a line of kubectl describe pod.
 func (t *textReader) describeLine(line string, at Place) bool {
 	if probeOpen.MatchString(line) {
-		t.open = &openLine{text: line, at: at, last: t.raw, done: probeField.MatchString, use: t.probeLine}
-		if probeField.MatchString(line) {
-			t.open = nil
-			t.probeLine(line, at)
-		}
+		t.begin(&openLine{text: line, at: at, done: probeField.MatchString, use: t.probeLine})
 		return true
 	}
-	if describeStart.MatchString(line) {
+	trimmed, d, key, value := strings.TrimSpace(line), t.describe, "", ""
+	if m := describeField.FindStringSubmatch(trimmed); m != nil {
+		key, value = m[1], m[2]
+	}
+	switch {
+	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()
-		name := strings.TrimSpace(strings.TrimPrefix(line, "Name:"))
-		t.describe = &describeReader{pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}, at: at}
-		t.pod = t.reader.pod("", name, "", at)
-		return t.pod != nil
-	}
-	d := t.describe
-	if d == nil {
-		if m := describeField.FindStringSubmatch(line); m == nil || !partOfDescribe[m[2]] && !strings.HasPrefix(m[1], "  ") {
-			return false
-		}
-		d = &describeReader{pod: &v1.Pod{}, at: at, section: "Containers"}
+		t.asked, t.askedAt = value, at
+		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at, base: indent(line)}
+		return true
+	case d == nil && (key == "" || !beginning.MatchString(trimmed)):
+		return false
+	case d == nil:
+		d = &describeReader{at: at, base: indent(line), section: "Containers"}
 		t.describe = d
+	case otherFields[key] && indent(line) <= d.base && d.section == "" && d.pod.Name != "":
+		d.other, d.section, t.asked = true, key, ""
+		return true
 	}
-	return d.line(line, t)
+	if key == "State" || key == "Last State" || key == "Container ID" || key == "Restart Count" {
+		if name := t.lone(at); name != "" {
+			d.begin(name)
+		}
+	}
+	return d.line(trimmed, key, value, indent(line), at)
 }
 
-// partOfDescribe has titles and fields at the margin of kubectl describe pod, and of its containers, with which a part of it can begin.
-var partOfDescribe = map[string]bool{"Namespace": true, "Containers": true, "Init Containers": true, "Conditions": true, "Events": true,
-	"Node": true, "Start Time": true, "Status": true, "State": true, "Last State": true, "Restart Count": true, "Labels": true}
-
-func (d *describeReader) line(line string, t *textReader) bool {
-	if m := describeName.FindStringSubmatch(line); m != nil && strings.HasSuffix(d.section, "Containers") {
-		d.begin(m[1], d.section == "Init Containers")
-		return true
-	}
-	if m := conditionRow.FindStringSubmatch(line); m != nil && d.section == "Conditions" {
-		d.pod.Status.Conditions = append(d.pod.Status.Conditions, v1.PodCondition{Type: v1.PodConditionType(m[1]), Status: v1.ConditionStatus(m[2])})
-		return true
-	}
-	m := describeField.FindStringSubmatch(line)
+// line reads a line whose field, if it has one, is the key with its value.
+func (d *describeReader) line(trimmed, key, value string, depth int, at Place) bool {
+	long, deep := longFields[d.field], depth > d.base+2
+	name, title := strings.CutSuffix(trimmed, ":")
+	condition := conditionRow.FindStringSubmatch(trimmed)
 	switch {
-	case m == nil && d.in != "" && indent(line) >= 6 && d.container != nil:
-		list := &d.container.Command
-		if d.in == "Args" {
-			list = &d.container.Args
+	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !(long && deep):
+		d.begin(name)
+	case condition != nil && d.section == "Conditions" && (condition[2] != "" || strings.Contains(condition[1], "/")):
+		d.pod.Status.Conditions = append(d.pod.Status.Conditions, v1.PodCondition{Type: v1.PodConditionType(condition[1]), Status: v1.ConditionStatus(condition[2])})
+	case containerFields[key] && !(podFields[key] && d.c == nil && d.section == ""):
+		d.field = key
+		d.containerField(key, value, at)
+	case (podFields[key] || sections[key]) && !(long && deep && d.c == nil): // otherwise a label or a volume with the name of a field
+		d.field = key
+		d.podField(key, value)
+	case long || d.section == "Volumes":
+		if d.field == "Message" && d.state != nil {
+			d.state.Message += "\n" + trimmed
 		}
-		*list = append(*list, strings.TrimSpace(line))
-		return true
-	case m == nil:
-		return indent(line) > 0 && d.section != "Events"
-	case m[1] == "":
-		d.section, d.container, d.in = m[2], nil, ""
-		d.field(m[2], m[3], t)
-		return true
+	default:
+		return d.section != "Events" && (depth > d.base || key != "")
 	}
-	d.in = ""
-	d.containerField(m[2], m[3], len(m[1]))
 	return true
 }
 
-// field reads a field of the pod.
-func (d *describeReader) field(name, value string, t *textReader) {
-	switch name {
+func (d *describeReader) podField(key, value string) {
+	word, _, _ := strings.Cut(value, " ")
+	switch key {
 	case "Namespace":
 		d.pod.Namespace = value
-		if t.pod != nil && t.pod.Namespace == "" {
-			t.pod.Namespace = value
-			t.byName[t.pod.Key()] = append(t.byName[t.pod.Key()], t.pod)
-		}
 	case "Node":
-		d.pod.Spec.NodeName, _, _ = strings.Cut(value, "/")
+		if name, _, _ := strings.Cut(value, "/"); isName(name) {
+			d.pod.Spec.NodeName = name
+		}
 	case "Start Time":
-		if at := describeTime(value); at != nil {
-			d.pod.Status.StartTime = at
+		if at := describeTime(value); !at.IsZero() {
+			d.pod.Status.StartTime = &at
 		}
 	case "Status":
-		phase, _, _ := strings.Cut(value, " ")
-		d.pod.Status.Phase = v1.PodPhase(phase)
-		if strings.HasPrefix(phase, "Terminating") {
-			d.pod.Status.Phase = ""
+		if phases[word] {
+			d.pod.Status.Phase = v1.PodPhase(word)
 		}
+		d.deleted = word == "Terminating"
 	case "Reason":
 		d.pod.Status.Reason = value
-	case "UID":
-		d.pod.UID = types.UID(value)
+	case "Message":
+		d.pod.Status.Message = value
 	case "Termination Grace Period":
 		if s, err := time.ParseDuration(value); err == nil && s >= 0 {
 			d.pod.Spec.TerminationGracePeriodSeconds = ptr(int64(s / time.Second))
 		}
 	}
+	if sections[key] {
+		d.section, d.c, d.state = key, nil, nil
+	}
 }
 
 func ptr[T any](v T) *T { return &v }
 
-func describeTime(value string) *metav1.Time {
-	t, err := time.Parse(time.RFC1123Z, value)
+func describeTime(value string) metav1.Time {
+	t, err := time.Parse(time.RFC1123Z, strings.TrimSpace(value))
 	if err != nil {
-		return nil
+		t, _ = time.Parse(time.RFC1123, strings.TrimSpace(value)) // zero if it is no time
 	}
-	return &metav1.Time{Time: t.UTC()}
+	return metav1.Time{Time: t.UTC()}
 }
 
-func (d *describeReader) begin(name string, init bool) {
-	containers, statuses := &d.pod.Spec.Containers, &d.pod.Status.ContainerStatuses
-	if init {
-		containers, statuses = &d.pod.Spec.InitContainers, &d.pod.Status.InitContainerStatuses
-	}
-	*containers = append(*containers, v1.Container{Name: name})
-	*statuses = append(*statuses, v1.ContainerStatus{Name: name})
-	d.container, d.status = &(*containers)[len(*containers)-1], &(*statuses)[len(*statuses)-1]
-	d.init, d.state, d.in = init, nil, ""
+// begin begins a container. An empty name is one that the text does not show.
+func (d *describeReader) begin(name string) {
+	d.c = &describedContainer{init: d.section == "Init Containers", spec: v1.Container{Name: name}}
+	d.containers = append(d.containers, d.c)
+	d.state, d.field = nil, ""
 }
 
-func (d *describeReader) containerField(name, value string, depth int) {
-	if d.container == nil {
-		if d.section != "Containers" && d.section != "Init Containers" {
-			return
+// containerField reads a field of a container. A state, or an ID, that the container has already belongs to the next one, whose name is cut off.
+func (d *describeReader) containerField(key, value string, at Place) {
+	if c := d.c; c == nil || key == "State" && c.state != nil || key == "Last State" && c.previous != nil || key == "Restart Count" && c.restarts != nil ||
+		key == "Container ID" && (c.state != nil || c.spec.Image != "") {
+		d.begin("")
+		d.field = key
+	}
+	text := brief(key + ": " + value)
+	word, _, _ := strings.Cut(value, " ")
+	switch key {
+	case "State", "Last State":
+		parts := strings.Split(inLine.ReplaceAllString(value, "\n$1: "), "\n")
+		d.beginState(key, parts[0], at)
+		for _, part := range parts[1:] {
+			key, value, _ := strings.Cut(part, ": ")
+			d.containerField(key, value, at)
 		}
-		d.begin("", false) // a part of the text, without the name of the container
-	}
-	s := d.status
-	switch name {
+		return
+	case "Reason", "Message", "Exit Code", "Started", "Finished", "Signal":
+		if d.state == nil && key == "Exit Code" {
+			d.beginState("Last State", "Terminated", at) // the line before it is cut off
+		}
+		if f := d.state; f != nil {
+			f.Text = brief(f.Text + ", " + text)
+			f.set(key, value)
+		}
+		return
 	case "Image":
-		d.container.Image = value
-	case "Command", "Args":
-		d.in = name
-	case "Port", "Ports":
-		number, _, _ := strings.Cut(value, "/")
-		if n, err := strconv.ParseUint(number, 10, 16); err == nil && n > 0 {
-			d.container.Ports = append(d.container.Ports, v1.ContainerPort{ContainerPort: int32(n)})
-		}
-	case "State":
-		d.state = newState(&s.State, value)
-	case "Last State":
-		d.state = newState(&s.LastTerminationState, value)
+		d.c.spec.Image = value
 	case "Ready":
-		d.told = append(d.told, s.Name)
-		s.Ready = value == "True"
-		d.state = nil
+		if value == "True" || value == "False" {
+			d.c.ready = &Fact{Place: at, Kind: Ready, Value: strings.ToLower(value), Text: text}
+		}
 	case "Restart Count":
-		s.RestartCount = int32(min(count0(value), 1<<30))
-	default:
-		if d.state != nil {
-			stateField(d.state, name, value)
+		if isNumber(word) {
+			d.c.restarts = &Fact{Place: at, Kind: Restarts, Count: count0(word), Text: text}
 		}
 	}
+	d.state = nil
 }
 
-func newState(s *v1.ContainerState, value string) *v1.ContainerState {
-	switch value {
-	case "Running":
-		s.Running = &v1.ContainerStateRunning{}
-	case "Waiting":
-		s.Waiting = &v1.ContainerStateWaiting{}
-	case "Terminated":
-		s.Terminated = &v1.ContainerStateTerminated{}
-	}
-	return s
-}
-
-func stateField(s *v1.ContainerState, name, value string) {
-	at := describeTime(value)
-	if at == nil {
-		at = &metav1.Time{}
-	}
-	switch {
-	case name == "Started" && s.Running != nil:
-		s.Running.StartedAt = *at
-	case name == "Started" && s.Terminated != nil:
-		s.Terminated.StartedAt = *at
-	case name == "Finished" && s.Terminated != nil:
-		s.Terminated.FinishedAt = *at
-	case name == "Exit Code" && s.Terminated != nil:
-		s.Terminated.ExitCode = int32(min(count0(value), 255))
-	case name == "Reason" && s.Terminated != nil:
-		s.Terminated.Reason = value
-	case name == "Reason" && s.Waiting != nil:
-		s.Waiting.Reason = value
-	case name == "Message" && s.Terminated != nil:
-		s.Terminated.Message = value
-	case name == "Message" && s.Waiting != nil:
-		s.Waiting.Message = value
-	}
-}
-
-// end adds the facts of the text.
-func (d *describeReader) end(r *reader) {
-	if len(d.pod.Spec.Containers) == 0 && len(d.pod.Status.Conditions) == 0 {
+// beginState reads the value of a state, which may have a note: Terminated (OOMKilled).
+func (d *describeReader) beginState(key, value string, at Place) {
+	word, note, _ := strings.Cut(strings.TrimSpace(value), " ")
+	kind := map[string]Kind{"Running": Running, "Waiting": Waiting, "Terminated": Terminated}[strings.Trim(word, ",;:")]
+	if d.state = nil; kind == "" {
 		return
 	}
-	untold := func(s v1.ContainerStatus) bool { return !slices.Contains(d.told, s.Name) }
-	d.pod.Status.ContainerStatuses = slices.DeleteFunc(d.pod.Status.ContainerStatuses, untold)
-	d.pod.Status.InitContainerStatuses = slices.DeleteFunc(d.pod.Status.InitContainerStatuses, untold)
-	if d.pod.Name == "" { // a part of the text
-		p := r.text.ofText(d.at)
-		if p == nil {
-			return
+	d.state = &Fact{Place: at, Kind: kind, Previous: key == "Last State", Text: key + ": " + string(kind)}
+	if note = strings.Trim(note, "() "); isCamel(note) {
+		d.state.Reason = note
+	}
+	if d.state.Previous {
+		d.c.previous = d.state
+	} else {
+		d.c.state = d.state
+	}
+}
+
+// set sets a field of a state.
+func (f *Fact) set(key, value string) {
+	switch key {
+	case "Reason":
+		f.Reason = value
+	case "Message":
+		f.Message = value
+	case "Exit Code":
+		f.setExit(strings.TrimPrefix(value, "-"))
+	case "Started":
+		f.When = second(describeTime(value))
+	case "Finished":
+		f.Last = second(describeTime(value))
+	}
+}
+
+// setExit sets the exit code, if a word is one.
+func (f *Fact) setExit(code string) {
+	if isNumber(code) {
+		f.ExitCode, f.ExitKnown = int32(min(count0(code), 255)), true
+	}
+}
+
+// endDescribe adds the facts of the text. The description of a workload gives the settings of its pods.
+func (t *textReader) endDescribe() {
+	d := t.describe
+	if t.describe = nil; d == nil {
+		return
+	}
+	var facts []*Fact
+	for _, c := range d.containers {
+		list := &d.pod.Spec.Containers
+		if c.init {
+			list = &d.pod.Spec.InitContainers
 		}
-		d.pod.Name, d.pod.Namespace = p.Name, p.Namespace
-		r.snapshotOf(p, d.pod, d.at, FromDescribe, false)
+		*list, c.name = append(*list, c.spec), c.spec.Name
+		facts = append(facts, c.list()...)
+	}
+	if d.other {
+		if len(d.pod.Spec.Containers) > 0 {
+			t.rec.templates = append(t.rec.templates, template{d.at, d.pod.Namespace, d.pod.Name, &d.pod})
+		}
+		t.others["description of "+d.section]++
 		return
 	}
-	r.snapshot(d.pod, d.at, FromDescribe, false)
+	status := &d.pod.Status
+	empty := len(d.containers) == 0 && len(status.Conditions) == 0 && status.Phase == "" && status.StartTime == nil && !d.deleted
+	if empty && d.pod.Name == "" {
+		return
+	}
+	p := t.ofText(d.at)
+	if p != nil && p.Namespace == "" && isName(d.pod.Namespace) && !p.Unnamed {
+		p = t.reader.pod(d.pod.Namespace, p.Name, "", d.at)
+	}
+	if p == nil || empty {
+		return
+	}
+	d.pod.Name, d.pod.Namespace = p.Name, p.Namespace
+	t.setObject(p, &d.pod, true)
+	facts = append(facts, podFacts(&d.pod)...)
+	if d.deleted {
+		facts = append(facts, &Fact{Kind: Deleted, Text: "Status: Terminating"})
+	}
+	seen := Moment{} // the text is not older
+	if status.StartTime != nil {
+		seen = second(*status.StartTime)
+	}
+	t.addStatus(p, facts, d.at, FromDescribe, seen)
 }
 
 // probeLine reads a probe in the form of kubectl describe (DescribeProbe).
 func (t *textReader) probeLine(text string, at Place) {
 	m := probeField.FindStringSubmatch(text)
 	if m == nil {
-		t.problem(at, true, "this probe has no settings, such as delay=0s timeout=1s: was the text cut off?")
+		text, _, _ = strings.Cut(text, "\n")
+		t.skip(at, text) // it is cut off
 		return
 	}
-	p := &v1.Probe{}
-	seconds := func(text string) int32 {
-		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 || d > 1<<31*time.Second-1 {
-			return 0
-		}
-		return int32(d / time.Second)
-	}
-	p.InitialDelaySeconds, p.TimeoutSeconds, p.PeriodSeconds = seconds(m[4]), seconds(m[5]), seconds(m[6])
-	p.SuccessThreshold, p.FailureThreshold = int32(min(count0(m[7]), 1<<30)), int32(min(count0(m[8]), 1<<30))
-	p.ProbeHandler = describedHandler(m[2], strings.TrimSpace(m[3]))
+	number := func(i int) int32 { return int32(min(count0(m[i]), 1<<30)) }
+	p := &v1.Probe{ProbeHandler: describedHandler(m[2], strings.TrimSpace(m[3])),
+		InitialDelaySeconds: number(4), TimeoutSeconds: number(5), PeriodSeconds: number(6), SuccessThreshold: number(7), FailureThreshold: number(8)}
 	which := trace.Probe(strings.ToLower(m[1]))
-	if d := t.describe; d != nil && d.container != nil {
-		SetProbe(d.container, which, p)
+	if d := t.describe; d != nil && d.c != nil {
+		if ProbeOf(&d.c.spec, which) != nil { // of the next container, whose name is cut off
+			d.begin("")
+		}
+		SetProbe(&d.c.spec, which, p)
 		return
 	}
 	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p, t.file})
@@ -285,26 +333,22 @@ func SetProbe(c *v1.Container, which trace.Probe, p *v1.Probe) {
 // describedHandler returns the handler of a probe in the form of kubectl describe. The arguments of a command lose their limits
 // there: all words count as arguments.
 func describedHandler(kind, text string) v1.ProbeHandler {
+	scheme, url, _ := strings.Cut(text, "://")
+	address, path, hasPath := strings.Cut(url, "/")
+	if kind != "http-get" {
+		address, path, _ = strings.Cut(strings.TrimPrefix(text, "<pod>"), " ")
+	}
+	host, port, _ := cutLast(address, ":")
 	switch kind {
 	case "exec":
-		words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
-		if len(words) == 0 {
-			words = []string{"true"}
-		}
-		return v1.ProbeHandler{Exec: &v1.ExecAction{Command: words}}
+		return v1.ProbeHandler{Exec: &v1.ExecAction{Command: strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))}}
 	case "http-get":
-		scheme, rest, _ := strings.Cut(text, "://")
-		host, path, has := strings.Cut(rest, "/")
-		if has {
+		if hasPath {
 			path = "/" + path
 		}
-		host, port, _ := cutLast(host, ":")
 		return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Scheme: v1.URIScheme(strings.ToUpper(scheme)), Host: host, Path: path, Port: intstr.Parse(port)}}
 	case "tcp-socket":
-		host, port, _ := cutLast(text, ":")
 		return v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Host: host, Port: intstr.Parse(port)}}
 	}
-	address, service, _ := strings.Cut(strings.TrimPrefix(text, "<pod>:"), " ")
-	port, _ := strconv.ParseUint(address, 10, 16)
-	return v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(port), Service: &service}}
+	return v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: int32(min(count0(port), 1<<16-1)), Service: &path}}
 }

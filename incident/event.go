@@ -1,10 +1,8 @@
 package incident
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,26 +14,17 @@ type event struct {
 		Name, Namespace, UID string
 		CreationTimestamp    stamp
 	}
-	InvolvedObject, Regarding reference
-	Reason, Message, Note     string
-	Type                      string
-	Source, DeprecatedSource  eventSource
-	ReportingComponent        string
-	ReportingController       string
-	FirstTimestamp            stamp
-	LastTimestamp             stamp
-	EventTime                 stamp
-	DeprecatedFirstTimestamp  stamp
-	DeprecatedLastTimestamp   stamp
-	Count, DeprecatedCount    int
-	Series                    *struct {
+	InvolvedObject, Regarding                         reference
+	Type, Reason, Message, Note                       string
+	Source, DeprecatedSource                          struct{ Component, Host string }
+	FirstTimestamp, LastTimestamp, EventTime          stamp
+	DeprecatedFirstTimestamp, DeprecatedLastTimestamp stamp
+	Count, DeprecatedCount                            int
+	Series                                            struct {
 		Count            int
 		LastObservedTime stamp
 	}
 }
-
-// eventSource is who sent an event: the kubelet names its node.
-type eventSource struct{ Component, Host string }
 
 // reference is the object of an event.
 type reference struct{ Kind, Namespace, Name, UID, FieldPath string }
@@ -45,45 +34,23 @@ type stamp struct{ Moment }
 
 func (s *stamp) UnmarshalJSON(data []byte) error {
 	var text string
-	if string(data) == "null" {
-		return nil
-	}
-	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("a time is no string: %s", short(string(data)))
-	}
-	if text == "" {
-		return nil
+	if err := json.Unmarshal(data, &text); err != nil || text == "" {
+		return err
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return fmt.Errorf("%s is not a time such as 2024-05-01T12:00:00Z", strconv.Quote(short(text)))
+	if err != nil || !plausible(t) {
+		return fmt.Errorf("%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
 	}
-	if !plausible(t) {
-		return fmt.Errorf("%s is no time of a cluster", short(text))
-	}
-	s.At = t.UTC()
+	s.Moment = Moment{t.UTC(), time.Second}
 	_, fraction, _ := strings.Cut(text, ".")
-	digits := len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
-	s.Within = time.Second
-	for ; digits > 0 && s.Within > 1; digits-- {
-		s.Within /= 10
-	}
-	if s.Within == 1 {
-		s.Within = 0
+	for ; fraction != "" && digit(fraction[0]) && s.Within > 0; fraction = fraction[1:] {
+		s.Within = s.Within / 10 / 2 * 2 // 0 from the ninth digit on
 	}
 	return nil
 }
 
 // plausible reports whether Kubernetes can have written a time. Other times would need more than the 292 years of a time.Duration.
 func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2200 }
-
-// short limits a text for a message.
-func short(s string) string {
-	if len(s) > 60 {
-		return strings.ToValidUTF8(s[:60], "") + "…"
-	}
-	return s
-}
 
 func (r *reader) event(o *object, change string) {
 	if change == "DELETED" {
@@ -101,8 +68,7 @@ func (r *reader) event(o *object, change string) {
 	f := &Fact{Place: o.at, Source: FromEvent, Kind: Event, Type: e.Type, Reason: e.Reason, Message: e.Message + e.Note, Container: containerOf(about.FieldPath)}
 	switch {
 	case o.cut && (about.Name == "" || e.Reason == ""):
-		r.problem(o.at, true, "the event was not used: the part that was read does not say what happened to what")
-		return
+		return // a problem says that the text is cut off
 	case about.Kind == "Node":
 	case about.Kind != "Pod" && about.Kind != "":
 		r.others["Event of "+about.Kind]++
@@ -114,22 +80,21 @@ func (r *reader) event(o *object, change string) {
 		if f.Pod = r.pod(about.Namespace, about.Name, about.UID, o.at); f.Pod == nil {
 			return
 		}
-		for _, source := range []eventSource{e.Source, e.DeprecatedSource} {
-			if source.Component == "kubelet" && f.Pod.Node == "" {
-				f.Pod.Node = source.Host
+		for _, source := range []struct{ Component, Host string }{e.Source, e.DeprecatedSource} {
+			if source.Component == "kubelet" {
+				f.Pod.Node = or(f.Pod.Node, source.Host)
 			}
 		}
 	}
 	r.eventTimes(f, &e)
-	id := e.Metadata.UID
-	if id == "" {
-		id = e.Metadata.Namespace + "/" + e.Metadata.Name
-	}
-	if old := r.events[id]; old != nil && e.Metadata.Name != "" {
+	id := or(e.Metadata.UID, e.Metadata.Namespace+"/"+e.Metadata.Name)
+	old := r.events[id]
+	switch {
+	case e.Metadata.Name == "":
+		r.add(f)
+	case old != nil:
 		old.update(f)
-		return
-	}
-	if r.add(f) && e.Metadata.Name != "" {
+	case r.add(f):
 		r.events[id] = f
 	}
 }
@@ -137,20 +102,13 @@ func (r *reader) event(o *object, change string) {
 // eventTimes sets the times and the count of an event.
 func (r *reader) eventTimes(f *Fact, e *event) {
 	first := firstKnown(e.FirstTimestamp, e.DeprecatedFirstTimestamp, e.EventTime, e.Metadata.CreationTimestamp)
-	last := firstKnown(e.LastTimestamp, e.DeprecatedLastTimestamp)
-	f.Count = max(e.Count, e.DeprecatedCount, 1)
-	if e.Count < 0 || e.DeprecatedCount < 0 {
-		r.problem(f.Place, false, "the event %s has the count %d, which is no number of events: it counts as 1", f.Reason, min(e.Count, e.DeprecatedCount))
+	last := firstKnown(e.Series.LastObservedTime, e.LastTimestamp, e.DeprecatedLastTimestamp, stamp{first})
+	f.Count = max(e.Count, e.DeprecatedCount, e.Series.Count, 1)
+	f.CountShown = max(e.Count, e.DeprecatedCount, e.Series.Count) > 0
+	if least := min(e.Count, e.DeprecatedCount); least < 0 {
+		r.problem(f.Place, false, "the event %s has the count %d, which is no number of events: it counts as 1", f.Reason, least)
 	}
-	if e.Series != nil {
-		f.Count = max(f.Count, e.Series.Count)
-		last = firstKnown(e.Series.LastObservedTime, stamp{last})
-	}
-	if !last.Known() {
-		last = first
-	}
-	f.When = preciseTime(e.Metadata.Name, first)
-	f.Last = last
+	f.When, f.Last = preciseTime(e.Metadata.Name, first), last
 	switch {
 	case !first.Known():
 		r.problem(f.Place, false, "the event %s has no time", f.Reason)
@@ -161,10 +119,7 @@ func (r *reader) eventTimes(f *Fact, e *event) {
 	case f.Count == 1:
 		f.Last = f.When
 	}
-	f.Points = []Point{{1, f.When}}
-	if f.Count > 1 {
-		f.Points = append(f.Points, Point{f.Count, f.Last})
-	}
+	f.setPoints()
 }
 
 func firstKnown(list ...stamp) Moment {
@@ -176,9 +131,8 @@ func firstKnown(list ...stamp) Moment {
 	return Moment{}
 }
 
-// preciseTime returns the time in the name of an event. The recorder of client-go names an event after its object and the time of its
-// first occurrence, in nanoseconds since 1970 as a hexadecimal number (makeEvent in tools/record/event.go). The time must agree
-// with the timestamp of the event.
+// preciseTime returns the time in the name of an event. The recorder of client-go names an event after its object and the time of its first occurrence, in
+// nanoseconds since 1970 as a hexadecimal number (makeEvent in tools/record/event.go). The time must agree with the timestamp of the event.
 func preciseTime(name string, first Moment) Moment {
 	_, hex, _ := cutLast(name, ".")
 	nanos, err := strconv.ParseInt(hex, 16, 64)
@@ -208,19 +162,11 @@ func containerOf(path string) string {
 	return strings.TrimSuffix(rest, "}")
 }
 
-// update adds another version of the same event, which may be older.
-func (f *Fact) update(other *Fact) {
-	if f.Count == other.Count || len(f.Points) >= maxPoints {
-		return
-	}
-	if other.Count > f.Count {
-		f.Count, f.Last = other.Count, other.Last
-	}
-	for _, p := range other.Points {
-		i, has := slices.BinarySearchFunc(f.Points, p, func(a, b Point) int { return cmp.Compare(a.Count, b.Count) })
-		if !has {
-			f.Points = slices.Insert(f.Points, i, p)
-		}
+// update adds a newer version of the same event.
+func (f *Fact) update(newer *Fact) {
+	if newer.Count > f.Count && len(f.Points) < maxPoints {
+		f.Count, f.Last = newer.Count, newer.Last
+		f.Points = append(f.Points, Point{newer.Count, newer.Last})
 	}
 }
 

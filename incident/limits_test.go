@@ -28,11 +28,11 @@ func TestLimits(t *testing.T) {
 		"pods":          {many(maxPods+10, "web-%d   1/1   Running   0   5s\n"), "more than 5000 pods"},
 		"problems":      {many(1000, `{"kind":"Event","n":%d}`+"\n"), "there are more problems"},
 		"a long line":   {strings.Repeat("x", 1<<22), "nothing was read"},
-		"unnamed pods":  {many(3000, "{}\n  Normal  Started  %ds  kubelet  Started container a\n"), "do not name their pod"},
+		"unnamed pods":  {many(3000, "{}\n  Normal  Started  %ds  kubelet  Started container a\n"), "does not name its pod"},
 		"nested lists":  {strings.Repeat(`{"kind":"List","items":[`, 50) + strings.Repeat("]}", 50), "nested deeper"},
-		"a large count": {`{"kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"a"},"reason":"Unhealthy","message":"Liveness probe failed: ","count":2000000000,"firstTimestamp":"2024-01-01T00:00:00Z","lastTimestamp":"2090-01-01T00:00:00Z"}`, "no fact names the container"},
+		"a large count": {`{"kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"a"},"reason":"Unhealthy","message":"Liveness probe failed: ","count":2000000000,"firstTimestamp":"2024-01-01T00:00:00Z","lastTimestamp":"2090-01-01T00:00:00Z"}`, ""},
 		"odd times":     {event1("0001-01-01T00:00:00Z") + event1("9999-01-01T00:00:00Z") + event1("2024-01-01T00:00:00Z"), "is no time of a cluster"},
-		"a wide range":  {"  Normal  Started  99999d (x3 over 99999y)  kubelet  Started container a\n", "do not name their pod"},
+		"a wide range":  {"  Normal  Started  99999d (x3 over 99999y)  kubelet  Started container a\n", "does not name its pod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if len(test.input) > 16<<20 && !long.Enabled() {

@@ -5,270 +5,300 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/strict"
 )
 
-// object is a JSON or YAML object with the values of its fields. The items of a list are separate.
+// object is a JSON or YAML object, or a list.
 type object struct {
+	whole  json.RawMessage
 	fields map[string]json.RawMessage
-	items  []item
+	items  []item // of the list, or of the object
 	at     Place
 	cut    bool // the text ends in the middle of the object
 }
 
-// item is a value in a list.
+// item is a value in a list, with the places of its bytes.
 type item struct {
 	raw json.RawMessage
-	at  Place
+	at  func(offset int) Place
 }
 
-// readJSON reads one JSON value at an offset and returns its length, or 0 if it is not JSON at all. Of a value that ends too
-// early it uses the complete parts.
-func (r *reader) readJSON(at int) int {
-	if r.wasted > 2*len(r.data)+1<<20 { // text in which many lines begin with a bracket
-		return 0
-	}
-	from := bytes.NewReader(r.data[at:])
-	dec := json.NewDecoder(from)
-	o := &object{fields: map[string]json.RawMessage{}, at: r.at(at)}
-	err := r.decode(dec, o, at)
-	n := int(dec.InputOffset())
-	if err != nil && len(o.fields) == 0 && len(o.items) == 0 {
-		r.wasted += len(r.data) - at - from.Len()
-		return 0 // text that begins with a bracket
-	}
-	if err != nil {
-		n = r.afterBroken(at + n)
-		n -= at
-		o.cut = true
-		what := fmt.Sprintf("is not valid JSON from line %d on: %s", r.at(at+int(dec.InputOffset())).Line, jsonError(err))
-		rest := bytes.TrimSpace(r.data[min(at+int(dec.InputOffset()), len(r.data)):])
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || endsIn(rest, err) {
-			what = "ends too early; was it cut off when it was copied?"
+// parse returns the fields or the items of valid JSON.
+func (i item) parse() *object {
+	o := &object{whole: i.raw, fields: map[string]json.RawMessage{}, at: i.at(0)}
+	dec := json.NewDecoder(bytes.NewReader(i.raw))
+	start, _ := dec.Token()
+	for (start == json.Delim('[') || start == json.Delim('{')) && dec.More() {
+		key, value := "", json.RawMessage(nil)
+		if start == json.Delim('{') {
+			token, _ := dec.Token()
+			key, _ = token.(string)
 		}
-		if len(o.items) > 0 {
-			r.problem(o.at, true, "the list %s The first %d of its items were read", sentence(what), len(o.items))
-		} else {
-			r.problem(o.at, true, "the object %s Its first %d fields were read", sentence(what), len(o.fields))
-		}
-	}
-	r.object(o, "", "")
-	return max(n, 1)
-}
-
-// endsIn reports whether a syntax error is at the end of the data, where a text was cut off: in its last line.
-func endsIn(rest []byte, err error) bool {
-	_, isSyntax := errors.AsType[*json.SyntaxError](err)
-	return isSyntax && !bytes.Contains(rest, []byte("\n"))
-}
-
-func sentence(s string) string {
-	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + "."
-}
-
-func jsonError(err error) string {
-	return strings.TrimPrefix(err.Error(), "json: ")
-}
-
-// afterBroken returns the offset at which reading goes on after broken JSON: the next line that begins with a bracket at the
-// margin, or that is not indented text of JSON.
-func (r *reader) afterBroken(at int) int {
-	for at < len(r.data) {
-		i := bytes.IndexByte(r.data[at:], '\n')
-		if i < 0 {
-			return len(r.data)
-		}
-		at += i + 1
-		if at < len(r.data) && !strings.ContainsRune(" \t\r\n}],\"", rune(r.data[at])) {
-			return at
-		}
-	}
-	return len(r.data)
-}
-
-// decode reads the fields of an object, or the items of a list, until an error.
-func (r *reader) decode(dec *json.Decoder, o *object, base int) error {
-	start, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	if start == json.Delim('[') {
-		return r.decodeItems(dec, o, base)
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := key.(string)
-		if name == "items" {
-			if next := bytes.TrimLeft(r.data[base+int(dec.InputOffset()):], ": \t\r\n"); len(next) > 0 && next[0] == '[' {
-				if _, err := dec.Token(); err != nil {
-					return err
-				}
-				if err := r.decodeItems(dec, o, base); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
-		o.fields[name] = raw
-	}
-	_, err = dec.Token()
-	return err
-}
-
-func (r *reader) decodeItems(dec *json.Decoder, o *object, base int) error {
-	for dec.More() {
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
-		o.items = append(o.items, item{raw, r.at(base + int(dec.InputOffset()) - len(raw))})
-	}
-	_, err := dec.Token()
-	return err
-}
-
-// readYAML reads the YAML documents at an offset and returns the length of the text.
-func (r *reader) readYAML(at int) int {
-	end := at
-	for end < len(r.data) {
-		line := strings.TrimSuffix(r.line(end), "\r")
-		if end > at && (!yamlLine.MatchString(line) || describeStart.MatchString(line)) {
+		if dec.Decode(&value) != nil {
 			break
 		}
-		end += len(line) + 1
-		for end <= len(r.data) && end > 0 && r.data[end-1] != '\n' && end < len(r.data) {
-			end++
+		from := int(dec.InputOffset()) - len(value)
+		child := item{value, func(offset int) Place { return i.at(from + offset) }}
+		switch {
+		case start == json.Delim('['):
+			o.items = append(o.items, child)
+		case key == "items" && value[0] == '[':
+			o.items = child.parse().items
+		default:
+			o.fields[key] = value
 		}
 	}
-	end = min(end, len(r.data))
-	first := r.at(at)
-	var errs strict.Collector
-	docs, _ := strict.Parse(r.file, r.data[at:end], &errs)
-	list := errs.List()
-	for i, e := range list {
-		if i == 3 {
-			r.problem(first, true, "%d more errors in the YAML that begins here", len(list)-i)
-			break
-		}
-		r.problem(Place{r.file, max(e.Line, 1) + first.Line - 1}, true, "%s", e.Text())
-	}
-	for _, doc := range docs {
-		r.node(doc, first.Line-1)
-	}
-	return end - at
+	return o
 }
 
-// node reads a YAML document. Its lines count from the beginning of its text, which is after the given number of lines.
-func (r *reader) node(n *strict.Node, before int) {
-	place := func(n *strict.Node) Place { return Place{r.file, n.Pos.Line + before} }
-	o := &object{fields: map[string]json.RawMessage{}, at: place(n)}
-	switch n.Kind {
-	case strict.Sequence:
-		for _, i := range n.Items {
-			o.items = append(o.items, item{i.JSON(), place(i)})
-		}
-	case strict.Mapping:
-		for i, k := range n.Keys {
-			if k.Name != "items" || n.Items[i].Kind != strict.Sequence {
-				o.fields[k.Name] = n.Items[i].JSON()
-				continue
-			}
-			for _, list := range n.Items[i].Items {
-				o.items = append(o.items, item{list.JSON(), place(list)})
-			}
-		}
-	}
-	r.object(o, "", "")
-}
+func (o *object) raw() json.RawMessage { return o.whole }
 
+func jsonError(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
+
+// text returns a field that is a string.
 func (o *object) text(name string) string {
 	var s string
 	json.Unmarshal(o.fields[name], &s) // anything else counts as no string
 	return s
 }
 
-// raw returns the object as JSON without its items.
-func (o *object) raw() json.RawMessage {
-	data, err := json.Marshal(o.fields)
-	if err != nil { // the values are valid JSON
-		panic(err)
+var (
+	// jsonPart and yamlPart match the first line of a part of a pod.
+	jsonPart = regexp.MustCompile(`^\s*"(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState|livenessProbe|readinessProbe|startupProbe)":\s*([\[{])`)
+	yamlPart = regexp.MustCompile(`^\s*(?:- )?(?:(?:status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState):\s*$|((?:liveness|readiness|startup)Probe):\s*(?:\{.*)?$)`)
+
+	yamlStart = regexp.MustCompile(`^ *(- )?(apiVersion|kind|metadata|items):(\s|$)`)
+	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with a capital.
+	yamlLine = regexp.MustCompile(`^(\s|#|$|---$|\.\.\.$|- |["']?[a-z][A-Za-z0-9_./-]*["']?:(\s|$))`)
+)
+
+// readObject reads an object, or a part of one, that begins with a line, and returns the length of its text, or 0 if there is none.
+func (r *reader) readObject(at int, line string) int {
+	trimmed := strings.TrimLeft(line, " \t")
+	margin := len(line) - len(trimmed)
+	switch {
+	case trimmed == "" || r.wasted > len(r.data)/4+1<<20: // text in which many lines begin with a bracket
+		return 0
+	case (trimmed[0] == '{' || trimmed[0] == '[') && margin < 9:
+		return r.readJSON(at, margin, "")
+	case yamlStart.MatchString(line):
+		return r.readYAML(at, false, false)
+	case trimmed[0] == '"':
+		if m := jsonPart.FindStringSubmatchIndex(line); m != nil {
+			return r.readJSON(at, m[4], line[m[2]:m[3]])
+		}
+	default:
+		if m := yamlPart.FindStringSubmatch(line); m != nil {
+			return r.readYAML(at, true, m[1] != "")
+		}
 	}
-	return data
+	return 0
+}
+
+// readJSON reads a JSON value that begins in a line. It may be the value of a key. Of a value that is cut off, or broken, it uses the
+// complete parts before.
+func (r *reader) readJSON(at, margin int, key string) int {
+	data := r.data[at+margin:]
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var raw json.RawMessage
+	err := dec.Decode(&raw)
+	n := margin + int(dec.InputOffset())
+	if err != nil {
+		if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+			data = data[:min(len(data), max(int(syntax.Offset)-1, 0))]
+		}
+		n = margin + len(data)
+		r.wasted += n + 1<<9
+		if raw = closed(data); len(raw) < 3 || !json.Valid(raw) {
+			return 0 // text that begins with a bracket
+		}
+	}
+	if key != "" {
+		raw = fmt.Appendf(nil, `{%q:%s}`, key, raw)
+	}
+	o := item{raw, func(offset int) Place { return r.at(at + min(n, margin+offset)) }}.parse()
+	if len(o.fields) == 0 && len(o.items) == 0 && err != nil {
+		return 0
+	}
+	o.cut = err != nil || key != ""
+	if key == "" {
+		r.text.flush()
+	}
+	if err != nil && key == "" {
+		r.problem(o.at, true, "the object that begins here ends too early, or is no valid JSON, at line %d: what is before was read. Was it cut off when it was copied?", r.at(at+n).Line)
+	}
+	if !r.object(o, "", "", 0) && key != "" {
+		return 0
+	}
+	if err == nil {
+		return n
+	}
+	for at+n < len(r.data) { // on, at the next line that is not indented text of JSON
+		if n += len(r.line(at+n)) + 1; at+n < len(r.data) && !strings.ContainsRune(" \t\r\n}],\"", rune(r.data[at+n])) {
+			break
+		}
+	}
+	return n
+}
+
+// closed returns the complete parts of JSON that is cut off, with the brackets that it lacks, or nil.
+func closed(data []byte) []byte {
+	var open, then []byte
+	end, text := 0, false
+	for i := 0; i < len(data) && len(open) <= 1000; i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			open = append(open, c+2)
+			end, then = i+1, append(then[:0], open...)
+		case (c == '}' || c == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+			end, then = i+1, append(then[:0], open...)
+		case c == ',':
+			end, then = i, append(then[:0], open...)
+		}
+	}
+	if len(open) > 1000 {
+		return nil
+	}
+	slices.Reverse(then)
+	return append(bytes.Clone(data[:end]), then...)
+}
+
+// readYAML reads the YAML documents at an offset, or a part of one such as a probe, and returns the length of their text, or 0 if it is no YAML.
+func (r *reader) readYAML(at int, part, probe bool) int {
+	margin, end, lines := indent(r.line(at)), at, []string{}
+	for end < len(r.data) {
+		line := r.line(end)
+		text := strings.TrimRight(line, "\r")
+		depth, blank := indent(text), strings.TrimSpace(text) == ""
+		outside := !blank && (depth < margin || part && end > at && depth == margin && !strings.HasPrefix(text[margin:], "- "))
+		text = text[min(margin, depth):]
+		if outside && !(probe && ofProbe(text)) || probe && blank || !yamlLine.MatchString(text) {
+			break
+		}
+		lines = append(lines, text)
+		end += len(line) + 1
+	}
+	end = min(end, len(r.data))
+	docs, errs := r.parseYAML(lines, end-at < 1<<20)
+	if probe && (len(docs) == 0 || len(errs) > 0 || bytes.Contains(docs[0].JSON(), []byte("null"))) {
+		docs, errs = r.parseYAML(indented(lines), true)
+	}
+	before := r.at(at).Line - 1
+	var list []*object
+	for _, doc := range docs {
+		o := node(doc, func(n *strict.Node) Place { return Place{r.file, n.Pos.Line + before} })
+		if o.cut = part; part || len(o.items) > 0 || o.fields["kind"] != nil || o.fields["involvedObject"] != nil || o.fields["status"] != nil {
+			list = append(list, o)
+		}
+	}
+	if len(list) == 0 || part && (len(errs) > 0 || !r.object(list[0], "", "", 0)) {
+		r.wasted += 50 * (end - at) // it takes longer than JSON
+		return 0
+	}
+	if part {
+		return end - at
+	}
+	for _, e := range errs[:min(len(errs), 1)] {
+		r.problem(Place{r.file, max(e.Line, 1) + before}, true, "%s", e.Text())
+	}
+	r.text.flush()
+	for _, o := range list {
+		r.object(o, "", "", 0)
+	}
+	return end - at
+}
+
+// parseYAML parses lines, the last of which may be cut off.
+func (r *reader) parseYAML(lines []string, again bool) (docs []*strict.Node, list []strict.Error) {
+	for n := len(lines); n > 0 && n > len(lines)-3 && (n == len(lines) || again && docs == nil); n-- {
+		var errs strict.Collector
+		docs, _ = strict.Parse(r.file, []byte(strings.Join(lines[:n], "\n")+"\n"), &errs)
+		list = errs.List()
+	}
+	return docs, list
+}
+
+// probeKeys are the keys of a probe in a manifest, with their depths.
+var probeKeys = map[string]int{"httpGet": 2, "exec": 2, "tcpSocket": 2, "grpc": 2, "path": 4, "port": 4, "scheme": 4, "host": 4, "httpHeaders": 4, "command": 4, "service": 4, "name": 6, "value": 8,
+	"initialDelaySeconds": 2, "timeoutSeconds": 2, "periodSeconds": 2, "successThreshold": 2, "failureThreshold": 2, "terminationGracePeriodSeconds": 2}
+
+// ofProbe reports whether a line can belong to a probe in a manifest, whatever its indentation.
+func ofProbe(line string) bool {
+	item, isItem := strings.CutPrefix(strings.TrimSpace(line), "- ")
+	key, _, _ := strings.Cut(item, ":")
+	return probeKeys[strings.Trim(key, `"`)] > 0 || isItem && !strings.Contains(line, "Probe:")
+}
+
+// indented returns the lines of a probe whose indentation is lost: it follows from their keys.
+func indented(lines []string) []string {
+	list := []string{strings.TrimPrefix(lines[0], "- ")}
+	for _, line := range lines[1:] {
+		line = strings.TrimSpace(line)
+		key, _, _ := strings.Cut(line, ":")
+		depth := probeKeys[key]
+		if depth == 0 { // an item of a list
+			depth = 6
+		}
+		list = append(list, strings.Repeat(" ", depth)+line)
+	}
+	return list
+}
+
+// node returns a YAML document as an object.
+func node(doc *strict.Node, place func(*strict.Node) Place) *object {
+	as := func(n *strict.Node) item { return item{n.JSON(), func(int) Place { return place(n) }} }
+	o := as(doc).parse()
+	list := doc
+	for i, k := range doc.Keys {
+		if k.Name == "items" {
+			list = doc.Items[i]
+		}
+	}
+	for i := range o.items {
+		o.items[i] = as(list.Items[i])
+	}
+	return o
 }
 
 // maxDepth limits lists in lists and watch events in watch events.
 const maxDepth = 8
 
-// object uses an object: an event, a pod, a workload, a list, or an event of a watch. A list can have the kind of its items.
-func (r *reader) object(o *object, kind, change string) { r.nested(o, kind, change, 0) }
-
-func (r *reader) nested(o *object, kind, change string, depth int) {
+// object uses an object: an event, a pod, a workload, a list, or an event of a watch. A list can have the kind of its items. It returns false for
+// others.
+func (r *reader) object(o *object, kind, change string, depth int) bool {
 	if depth > maxDepth {
 		r.problem(o.at, true, "lists are nested deeper than %d levels", maxDepth)
-		return
+		return false
 	}
-	if own := o.text("kind"); own != "" {
-		kind = own
-	}
+	kind = or(o.text("kind"), kind)
 	of, isList := strings.CutSuffix(kind, "List")
-	for _, i := range o.items {
-		child, err := fieldsOf(i)
-		if err != nil {
-			r.problem(i.at, true, "this item is no object")
-			continue
-		}
-		r.nested(child, of, "", depth+1)
+	for n, i := range o.items {
+		child := i.parse()
+		child.cut = o.cut && n == len(o.items)-1
+		r.object(child, of, "", depth+1)
 	}
 	switch {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
-		return
 	case o.fields["object"] != nil && o.text("type") != "":
-		child, err := fieldsOf(item{o.fields["object"], o.at})
-		if err != nil {
-			r.problem(o.at, true, "the event of a watch has no object")
-			return
-		}
-		r.nested(child, "", o.text("type"), depth+1)
+		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
 	case kind == "Event" || kind == "" && o.fields["reason"] != nil && (o.fields["involvedObject"] != nil || o.fields["regarding"] != nil):
 		r.event(o, change)
-	case kind == "Pod" || kind == "" && o.fields["spec"] != nil && o.fields["status"] != nil:
+	case kind == "Pod" || kind == "" && o.fields["metadata"] != nil && o.fields["spec"] != nil && o.fields["status"] != nil:
 		r.podObject(o, change)
-	case o.fields["pod_name"] != nil && o.fields["container_states"] != nil:
-		r.condensed(o)
-	case r.workload(o, kind):
+	case r.workload(o), kind == "" && (r.condensed(o, "", "", 0) || r.part(o, 0)):
 	default:
-		if kind == "" {
-			kind = "an object without a kind"
-		}
-		r.others[kind]++
+		r.others[or(kind, "an object without a kind")]++
+		return false
 	}
-}
-
-// fieldsOf returns the fields of an object, whose own items are separate.
-func fieldsOf(i item) (*object, error) {
-	o := &object{fields: map[string]json.RawMessage{}, at: i.at}
-	if err := json.Unmarshal(i.raw, &o.fields); err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(o.fields["items"], &list) == nil {
-		delete(o.fields, "items")
-		for _, raw := range list {
-			o.items = append(o.items, item{raw, i.at})
-		}
-	}
-	return o, nil
+	return true
 }

@@ -2,6 +2,8 @@ package incident
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,108 +13,152 @@ import (
 
 func (r *reader) podObject(o *object, change string) {
 	var pod v1.Pod
-	if err := json.Unmarshal(o.raw(), &pod); err != nil {
-		r.problem(o.at, true, "the pod was not used: %s", jsonError(err))
-		return
-	}
-	if pod.Name == "" {
-		r.problem(o.at, true, "the pod was not used: it has no name")
+	if err := json.Unmarshal(o.raw(), &pod); err != nil || pod.Name == "" {
+		r.problem(o.at, true, "the pod was not used: it has no name, or %v", err)
 		return
 	}
 	r.objects++
-	r.snapshot(&pod, o.at, FromPod, change == "DELETED")
-}
-
-// snapshot adds the facts in the status of a pod.
-func (r *reader) snapshot(pod *v1.Pod, at Place, source Source, gone bool) {
-	p := r.pod(pod.Namespace, pod.Name, string(pod.UID), at)
-	if p != nil {
-		r.snapshotOf(p, pod, at, source, gone)
+	p := r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
+	if p == nil {
+		return
 	}
-}
-
-func (r *reader) snapshotOf(p *Pod, pod *v1.Pod, at Place, source Source, gone bool) {
-	if p.Object == nil || p.Partial || source != FromDescribe {
-		p.Object, p.Partial = pod, source == FromDescribe
-	}
-	if pod.Spec.NodeName != "" {
-		p.Node = pod.Spec.NodeName
-	}
-	for _, c := range pod.Spec.InitContainers {
-		p.addContainer(c.Name)
-	}
-	for _, c := range pod.Spec.Containers {
-		p.addContainer(c.Name)
-	}
-	add := func(f Fact) {
-		f.Place, f.Source, f.Pod = at, source, p
-		r.add(&f)
-	}
-	seen := latest(pod) // the snapshot is not older than this
-	for _, t := range []*metav1.Time{&pod.CreationTimestamp, pod.DeletionTimestamp} {
-		if t != nil && !t.IsZero() && !plausible(t.Time) {
-			r.problem(at, true, "a time of the pod was not used: %s is no time of a cluster", t.UTC().Format(time.RFC3339))
-		}
-	}
+	r.setObject(p, &pod, o.cut)
+	var facts []*Fact
 	if !pod.CreationTimestamp.IsZero() {
-		add(Fact{Kind: Created, When: second(pod.CreationTimestamp)})
+		facts = append(facts, &Fact{Kind: Created, When: second(pod.CreationTimestamp)})
 	}
-	if pod.DeletionTimestamp != nil {
-		grace := int64(0)
-		if pod.DeletionGracePeriodSeconds != nil {
-			grace = *pod.DeletionGracePeriodSeconds
+	if at := pod.DeletionTimestamp; at != nil {
+		f := &Fact{Kind: Deleted, When: second(*at)}
+		if grace := pod.DeletionGracePeriodSeconds; grace != nil && f.When.Known() {
+			f.Count = int(min(max(*grace, 0), 1<<31-1))
+			f.When.At = f.When.At.Add(-time.Duration(f.Count) * time.Second)
 		}
-		when := second(*pod.DeletionTimestamp)
-		when.At = when.At.Add(-time.Duration(min(max(grace, 0), 1<<31)) * time.Second)
-		add(Fact{Kind: Deleted, When: when, Count: int(min(grace, 1<<31-1))})
-	} else if gone {
-		add(Fact{Kind: Deleted, When: seen})
+		facts = append(facts, f)
+	} else if change == "DELETED" {
+		facts = append(facts, &Fact{Kind: Deleted})
 	}
-	if pod.Status.Phase != "" {
-		add(Fact{Kind: Phase, Value: string(pod.Status.Phase), Reason: pod.Status.Reason, Message: pod.Status.Message, When: seen})
+	facts = append(facts, podFacts(&pod)...)
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		s := containerStatus{c, &c.RestartCount, &c.Ready}
+		facts = append(facts, s.facts()...)
+	}
+	r.addStatus(p, facts, o.at, FromPod, Moment{})
+}
+
+// setObject gives a pod its newest object, whose status and names it has. A text does not replace an object.
+func (r *reader) setObject(p *Pod, pod *v1.Pod, partial bool) {
+	if p.Object == nil || p.Partial || !partial {
+		p.Object, p.Partial = pod, partial
+	}
+	p.Node = or(pod.Spec.NodeName, p.Node)
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		p.addContainer(c.Name)
+	}
+}
+
+// podFacts returns the facts about a pod as a whole in its status.
+func podFacts(pod *v1.Pod) (facts []*Fact) {
+	if s := pod.Status; s.Phase != "" {
+		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})
 	}
 	for _, c := range pod.Status.Conditions {
-		add(Fact{Kind: Condition, Reason: string(c.Type), Value: string(c.Status), Message: c.Message, When: second(c.LastTransitionTime), Last: seen})
+		facts = append(facts, &Fact{Kind: Condition, Reason: string(c.Type), Value: string(c.Status), Message: c.Message, When: second(c.LastTransitionTime)})
 	}
-	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range list {
-			containerFacts(&list[i], seen, add)
-		}
-	}
+	return facts
 }
 
-func containerFacts(c *v1.ContainerStatus, seen Moment, add func(Fact)) {
-	states := []struct {
-		v1.ContainerState
-		previous bool
-	}{{c.LastTerminationState, true}, {c.State, false}}
-	for _, s := range states {
-		f := Fact{Container: c.Name, Previous: s.previous, Count: int(c.RestartCount)}
-		switch {
-		case s.Terminated != nil:
-			f.Kind, f.Reason, f.Message, f.ExitCode = Terminated, s.Terminated.Reason, s.Terminated.Message, s.Terminated.ExitCode
-			f.When, f.Last = second(s.Terminated.StartedAt), second(s.Terminated.FinishedAt)
-		case s.Running != nil:
-			f.Kind, f.When = Running, second(s.Running.StartedAt)
-		case s.Waiting != nil:
-			f.Kind, f.Reason, f.Message, f.When = Waiting, s.Waiting.Reason, s.Waiting.Message, seen
-		default:
+// containerStatus is the status of a container, in which a part of a text may leave out the count and the readiness.
+type containerStatus struct {
+	v1.ContainerStatus
+	RestartCount *int32 `json:"restartCount"`
+	Ready        *bool  `json:"ready"`
+}
+
+func (s *containerStatus) facts() []*Fact {
+	c := containerFacts{name: s.Name, previous: stateFact(&s.LastTerminationState), state: stateFact(&s.State)}
+	if c.previous != nil {
+		c.previous.Previous = true
+	}
+	if s.RestartCount != nil && *s.RestartCount >= 0 {
+		c.restarts = &Fact{Kind: Restarts, Count: int(*s.RestartCount)}
+	}
+	if s.Ready != nil {
+		c.ready = &Fact{Kind: Ready, Value: strconv.FormatBool(*s.Ready)}
+	}
+	if s.Started != nil {
+		c.started = &Fact{Kind: Started, Value: strconv.FormatBool(*s.Started)}
+	}
+	return c.list()
+}
+
+func stateFact(s *v1.ContainerState) *Fact {
+	switch {
+	case s.Terminated != nil:
+		return &Fact{Kind: Terminated, Reason: s.Terminated.Reason, Message: s.Terminated.Message, ExitCode: s.Terminated.ExitCode, ExitKnown: true,
+			When: second(s.Terminated.StartedAt), Last: second(s.Terminated.FinishedAt)}
+	case s.Running != nil:
+		return &Fact{Kind: Running, When: second(s.Running.StartedAt)}
+	case s.Waiting != nil:
+		return &Fact{Kind: Waiting, Reason: s.Waiting.Reason, Message: s.Waiting.Message}
+	}
+	return nil
+}
+
+// containerFacts are the facts in the status of a container. Those that are unknown are nil.
+type containerFacts struct {
+	name                                      string
+	previous, state, restarts, ready, started *Fact
+}
+
+// list returns the facts. The life that ended last is that of the instance with the number of restarts if the container waits for its next one.
+func (c *containerFacts) list() (facts []*Fact) {
+	for _, f := range []*Fact{c.previous, c.state} {
+		if f == nil {
 			continue
 		}
-		add(f)
+		if f.Count = -1; c.restarts != nil {
+			f.Count = c.restarts.Count
+		}
+		if f.instance = f.Count; f.Previous && (c.state == nil || c.state.Kind != Waiting) {
+			f.instance = max(f.Count-1, -1)
+		}
 	}
-	add(Fact{Kind: Restarts, Container: c.Name, Count: int(c.RestartCount), When: seen})
-	add(Fact{Kind: Ready, Container: c.Name, Value: yesNo(c.Ready), When: seen})
-	if c.Started != nil {
-		add(Fact{Kind: Started, Container: c.Name, Value: yesNo(*c.Started), When: seen})
+	for _, f := range []*Fact{c.previous, c.state, c.restarts, c.ready, c.started} {
+		if f != nil {
+			f.Container = c.name
+			facts = append(facts, f)
+		}
 	}
+	return facts
 }
 
-func yesNo(b bool) string {
-	if b {
-		return "true"
+// addStatus adds the facts in a status. All of it is at least as new as the latest time in it.
+func (r *reader) addStatus(p *Pod, facts []*Fact, at Place, source Source, seen Moment) {
+	for _, f := range facts {
+		for _, m := range []Moment{f.When, f.Last} {
+			if m.At.After(seen.At) && f.Kind != Deleted {
+				seen = m
+			}
+		}
 	}
-	return "false"
+	for _, f := range facts {
+		if f.Source, f.Pod = source, p; f.Place.Line == 0 {
+			f.Place = at
+		}
+		switch f.Kind {
+		case Condition:
+			f.Last = seen
+		case Waiting, Restarts, Ready, Started, Phase:
+			f.When = seen
+		case Deleted:
+			if !f.When.Known() && source == FromPod {
+				f.When = seen
+			}
+		}
+		if r.add(f) && source == FromDescribe && r.text.section != nil {
+			r.text.section.status = append(r.text.section.status, f)
+		}
+	}
 }
 
 // second returns the time of an object, which is truncated to seconds.
@@ -123,45 +169,17 @@ func second(t metav1.Time) Moment {
 	return Moment{At: t.UTC(), Within: time.Second}
 }
 
-// latest returns the latest time in a pod: the object is at least as new.
-func latest(pod *v1.Pod) Moment {
-	var last Moment
-	see := func(t metav1.Time) {
-		if m := second(t); m.Known() && m.At.After(last.At) {
-			last = m
-		}
-	}
-	see(pod.CreationTimestamp)
-	for _, c := range pod.Status.Conditions {
-		see(c.LastTransitionTime)
-	}
-	for _, list := range [][]v1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, c := range list {
-			for _, s := range []v1.ContainerState{c.State, c.LastTerminationState} {
-				if s.Running != nil {
-					see(s.Running.StartedAt)
-				}
-				if s.Terminated != nil {
-					see(s.Terminated.FinishedAt)
-				}
-			}
-		}
-	}
-	return last
-}
-
 // workload remembers the pod template of a workload. It returns false for other objects.
-func (r *reader) workload(o *object, kind string) bool {
+func (r *reader) workload(o *object) bool {
+	type spec struct{ Template *v1.PodTemplateSpec }
 	var w struct {
 		Metadata struct{ Name, Namespace string }
 		Spec     struct {
-			Template    *v1.PodTemplateSpec
-			JobTemplate struct {
-				Spec struct{ Template *v1.PodTemplateSpec }
-			}
+			spec
+			JobTemplate struct{ Spec spec }
 		}
 	}
-	if json.Unmarshal(o.raw(), &w) != nil {
+	if o.fields["spec"] == nil || json.Unmarshal(o.raw(), &w) != nil {
 		return false
 	}
 	t := w.Spec.Template
@@ -186,77 +204,4 @@ func (r *Recording) fromTemplate(p *Pod) *template {
 		}
 	}
 	return found
-}
-
-// condensed uses a pod in the form of reports that list pods with their events in snake case.
-func (r *reader) condensed(o *object) {
-	var c struct {
-		PodName    string `json:"pod_name"`
-		Namespace  string
-		Phase      string
-		NodeName   string `json:"node_name"`
-		Conditions []struct {
-			Type, Status string
-			Last         stamp `json:"last_transition_time"`
-		}
-		States []struct {
-			Container string
-			Ready     bool
-			Restarts  int `json:"restart_count"`
-			State     string
-			Reason    string
-			Message   string
-			ExitCode  int32 `json:"exit_code"`
-		} `json:"container_states"`
-		Events []struct {
-			Type, Reason, Message string
-			Count                 int
-			First                 stamp `json:"first_timestamp"`
-			Last                  stamp `json:"last_timestamp"`
-		}
-	}
-	if err := json.Unmarshal(o.raw(), &c); err != nil || c.PodName == "" {
-		r.problem(o.at, true, "the pod in a report was not used: %v", err)
-		return
-	}
-	p := r.pod(c.Namespace, c.PodName, "", o.at)
-	if p == nil {
-		return
-	}
-	p.Node = c.NodeName
-	only := ""
-	if len(c.States) == 1 {
-		only = c.States[0].Container
-	}
-	var seen Moment
-	for _, e := range c.Events {
-		f := &Fact{Place: o.at, Source: FromEvent, Kind: Event, Pod: p, Type: e.Type, Reason: e.Reason, Message: e.Message,
-			Count: max(e.Count, 1), When: e.First.Moment, Last: e.Last.Moment}
-		if e.Reason != "Scheduled" {
-			f.Container = only
-		}
-		if !f.Last.Known() {
-			f.Last = f.When
-		}
-		f.Points = []Point{{1, f.When}}
-		if f.Count > 1 {
-			f.Points = append(f.Points, Point{f.Count, f.Last})
-		}
-		if f.Last.At.After(seen.At) {
-			seen = f.Last
-		}
-		r.add(f)
-	}
-	for _, k := range c.Conditions {
-		r.add(&Fact{Place: o.at, Source: FromPod, Kind: Condition, Pod: p, Reason: k.Type, Value: k.Status, When: k.Last.Moment, Last: seen})
-	}
-	for _, s := range c.States {
-		kind := map[string]Kind{"running": Running, "terminated": Terminated}[s.State]
-		if kind == "" {
-			kind = Waiting
-		}
-		r.add(&Fact{Place: o.at, Source: FromPod, Kind: kind, Pod: p, Container: s.Container, Reason: s.Reason, Message: s.Message, ExitCode: s.ExitCode, Count: s.Restarts, When: seen})
-		r.add(&Fact{Place: o.at, Source: FromPod, Kind: Restarts, Pod: p, Container: s.Container, Count: s.Restarts, When: seen})
-		r.add(&Fact{Place: o.at, Source: FromPod, Kind: Ready, Pod: p, Container: s.Container, Value: yesNo(s.Ready), When: seen})
-	}
 }

@@ -20,7 +20,7 @@ func TestPublishedIncidents(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatal(err, files)
 	}
-	page, err := os.ReadFile("../docs/incident.md")
+	page, err := os.ReadFile("../examples/incidents/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestPublishedIncidents(t *testing.T) {
 			}
 			m := source.FindSubmatch(text)
 			if m == nil || !strings.Contains(string(page), string(m[1])) || !strings.Contains(string(page), filepath.Base(file)) {
-				t.Errorf("docs/incident.md does not have the file with its source %s", m)
+				t.Errorf("examples/incidents/README.md does not have the file with its source %s", m)
 			}
 			loaded, err := scenarios.Load(file)
 			if err != nil || len(loaded) != 2 {

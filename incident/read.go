@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -19,23 +18,16 @@ import (
 // Read reads files in any mixture of the formats. It always returns a recording, which may be empty; its problems say what
 // was not used.
 func Read(files []File) *Recording {
-	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, byName: map[string][]*Pod{}, bare: map[string][]*Pod{}, exact: map[eventKey]*Fact{}}
+	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, bare: map[string][]*Pod{}, ids: map[string]string{}}
 	total := 0
 	for _, f := range files {
 		if total += len(f.Data); len(f.Data) > MaxFile || total > MaxInput {
-			r.rec.Problems = append(r.rec.Problems, Problem{Place{f.Name, 0}, fmt.Sprintf(
-				"the file was not read: a file has at most %d MiB, and all files together %d MiB", MaxFile>>20, MaxInput>>20), true})
+			r.problem(Place{f.Name, 0}, true, "the file was not read: a file has at most %d MiB, and all files together %d MiB", MaxFile>>20, MaxInput>>20)
 			continue
 		}
 		r.readFile(f)
 	}
 	r.place()
-	r.rec.link()
-	for _, p := range r.rec.Pods {
-		r.adopt(p)
-	}
-	r.compareClocks()
-	r.startsBeforeCreation()
 	r.rec.finish()
 	return r.rec
 }
@@ -45,44 +37,42 @@ type reader struct {
 	rec    *Recording
 	events map[string]*Fact // by identity, to merge the updates of an event
 	byUID  map[string]*Pod
-	byName map[string][]*Pod // by namespace/name
 	bare   map[string][]*Pod // by name
 
 	// Of the file that is read:
 	file     string
 	data     []byte
 	newlines []int // offsets of line breaks
-	facts    int   // number of facts before the file
-	ignored  int   // lines that no format has
-	firstOne Place // the first of them
-	more     int   // number of problems beyond the limit
+	unnamed  *Pod  // of rows that name none
 	full     bool  // the recording has maxFacts facts
-	wasted   int   // bytes read as JSON in vain
+	wasted   int   // bytes read as objects in vain
 	text     *textReader
 	others   map[string]int // kinds of objects that incident does not use
 	objects  int            // number of Pod objects, of all files
+	more     bool           // there are more problems than the limit
+	skipped  Unread         // the last unread line
 
 	sections   []*section // of all files
 	rows       []sinceCreation
 	lateProbes []lateProbe
-	exact      map[eventKey]*Fact // event objects
-	logTimes   []*Fact            // facts whose times have no year and no zone
+	ids        map[string]string // containers of IDs in logs
+	logTimes   []*Fact           // facts whose times have no year and no zone
 }
 
 // section is a text whose times are ages, counted back from the unknown moment of its command.
 type section struct {
-	at      Place
-	facts   []*Fact
-	ages    [][2]age // of the facts, by number: the ages of When and Last
-	pod     *Pod     // of the first fact
-	wrapped bool     // a problem tells that lines are wrapped
+	at     Place
+	facts  []*Fact
+	counts bool    // some rows print a count: those without one occurred once
+	status []*Fact // of kubectl describe, as of that moment
 }
 
 // sinceCreation is a row of kubectl get pods, whose time is the age of its pod.
 type sinceCreation struct {
-	fact           *Fact
-	age, restarted age
-	polled         bool // the age is the time since a script began instead
+	fact   *Fact
+	age    age
+	polled bool // the age is the time since a script began instead
+	of     *Pod // whose ages count from one moment; nil: those of a script
 }
 
 // lateProbe is a probe in a text, which belongs to the only pod of its file.
@@ -93,26 +83,15 @@ type lateProbe struct {
 	file  string
 }
 
-var yamlStart = regexp.MustCompile(`^(---|(- )?(apiVersion|kind|metadata|items):(\s|$))`)
-
-// yamlLine matches the lines of a YAML document at its top level.
-var yamlLine = regexp.MustCompile(`^(\s|#|$|---|\.\.\.|- |[A-Za-z0-9_."'/-]+:(\s|$))`)
-
-// describeStart matches the first line of the text of kubectl describe, which looks like YAML.
-var describeStart = regexp.MustCompile(`^Name:\s{2,}\S`)
-
-// notText returns why the data of a file is no text, with what to do, or nothing.
+// notText returns why the data of a file is no text, or nothing.
 func notText(data []byte) string {
-	for _, packed := range []struct{ magic, says string }{
-		{"\x1f\x8b", "the file is compressed: decompress it with gunzip first"},
-		{"PK\x03\x04", "the file is a ZIP archive: extract the files in it first"},
-		{"\x28\xb5\x2f\xfd", "the file is compressed: decompress it with unzstd first"},
-	} {
-		if bytes.HasPrefix(data, []byte(packed.magic)) {
-			return packed.says
+	for _, magic := range []string{"\x1f\x8b", "PK\x03\x04", "\x28\xb5\x2f\xfd"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return "the file is compressed (gzip, ZIP or zstd): extract it first"
 		}
 	}
-	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+	begin := data[:min(len(data), 8000)]
+	if n := bytes.Count(begin, []byte{0}); n > min(8, len(begin)/100) { // a few come from broken pastes
 		return "the file was not read: it is not text. incident reads JSON, YAML, and the text of kubectl and of the kubelet's log"
 	}
 	return ""
@@ -120,17 +99,18 @@ func notText(data []byte) string {
 
 // fromUTF16 returns the UTF-8 form of a text in UTF-16, which PowerShell writes. Other data stays as it is.
 func fromUTF16(data []byte) []byte {
-	var order binary.ByteOrder = binary.LittleEndian
+	var order binary.ByteOrder
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		order = binary.LittleEndian
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
 		order = binary.BigEndian
 	default:
 		return data
 	}
-	units := make([]uint16, 0, len(data)/2)
-	for i := 2; i+1 < len(data); i += 2 {
-		units = append(units, order.Uint16(data[i:]))
+	var units []uint16
+	for data = data[2:]; len(data) > 1; data = data[2:] {
+		units = append(units, order.Uint16(data))
 	}
 	return []byte(string(utf16.Decode(units)))
 }
@@ -141,65 +121,41 @@ func (r *reader) readFile(f File) {
 		r.problem(Place{f.Name, 0}, true, "%s", why)
 		return
 	}
-	r.file, r.data, r.newlines = f.Name, bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")), nil
-	r.facts, r.ignored, r.wasted, r.others = len(r.rec.Facts), 0, 0, map[string]int{}
-	pods := len(r.rec.Pods)
-	templates := len(r.rec.templates)
-	objects := r.objects
-	problems := len(r.rec.Problems)
+	r.file, r.data, r.newlines = f.Name, clean(bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))), nil
+	r.wasted, r.others, r.unnamed, r.text = 0, map[string]int{}, nil, &textReader{reader: r}
 	for i, c := range r.data {
 		if c == '\n' {
 			r.newlines = append(r.newlines, i)
 		}
 	}
-	r.text = &textReader{reader: r}
+	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
-		line := r.line(at)
-		switch {
-		case len(line) > 0 && (line[0] == '{' || line[0] == '['):
-			if n := r.readJSON(at); n > 0 {
-				r.text.flush()
-				at += n
-				continue
-			}
-		case yamlStart.MatchString(line):
-			r.text.flush()
-			at += r.readYAML(at)
-			continue
+		line, n := r.line(at), 0
+		if r.text.open == nil {
+			n = r.readObject(at, line)
 		}
-		r.text.line(line, r.at(at))
-		at += len(line) + 1
+		if n == 0 {
+			r.text.line(line, r.at(at))
+			n = len(line) + 1
+		}
+		at += n
 	}
 	r.text.flush()
-	used := len(r.rec.Facts) > r.facts || len(r.rec.Pods) > pods || len(r.rec.templates) > templates || r.objects > objects
 	switch {
 	case len(bytes.TrimSpace(r.data)) == 0:
 		r.problem(Place{f.Name, 0}, true, "the file is empty")
-	case !used && len(r.others) == 0 && len(r.rec.Problems) == problems && fragment.Match(r.data):
-		r.problem(Place{f.Name, 0}, true, "nothing was read: this is a part of a JSON text whose beginning is missing. Copy it from a line on that begins with {, or use the whole output")
-	case !used && len(r.others) == 0 && len(r.rec.Problems) == problems: // otherwise these say why
-		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no lines of a kubelet log about pods")
-	case r.ignored > 0:
-		r.problem(r.firstOne, true, "%s not used: this is no event, pod, or line of a log that incident knows", countLines(r.ignored))
-	}
-	if len(r.others) > 0 && !used {
-		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s", listKinds(r.others))
+	case r.used() > before || len(r.rec.Problems) > problems: // these say why
+	case len(r.others) > 0:
+		kinds := slices.Sorted(maps.Keys(r.others))
+		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s", strings.Join(kinds[:min(len(kinds), 10)], ", "))
+	default:
+		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON from a line on that begins with {, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no lines of a kubelet log about pods")
 	}
 }
 
-// fragment matches JSON that does not begin with its first line.
-var fragment = regexp.MustCompile(`(?m)^\s+"[A-Za-z]{1,40}": \S`)
-
-func countLines(n int) string {
-	if n == 1 {
-		return "1 line was"
-	}
-	return fmt.Sprintf("%d lines were", n)
-}
-
-func listKinds(kinds map[string]int) string {
-	names := slices.Sorted(maps.Keys(kinds))
-	return strings.Join(names[:min(len(names), 10)], ", ")
+// used returns how many things were read.
+func (r *reader) used() int {
+	return len(r.rec.Facts) + len(r.rec.Pods) + len(r.rec.templates) + r.objects + len(r.lateProbes)
 }
 
 // line returns the line at an offset, without its line break.
@@ -216,22 +172,42 @@ func (r *reader) at(offset int) Place {
 }
 
 func (r *reader) problem(at Place, lost bool, format string, args ...any) {
-	if len(r.rec.Problems) == maxProblems {
-		if r.more++; r.more == 1 {
-			r.rec.Problems = append(r.rec.Problems, Problem{Place: Place{at.File, 0}, Message: "there are more problems, which are not listed"})
-		}
+	p := Problem{at, fmt.Sprintf(format, args...), lost}
+	switch n := len(r.rec.Problems); {
+	case r.more:
+		return
+	case n == maxProblems:
+		r.more = true
+		p = Problem{Place: Place{at.File, 0}, Message: "there are more problems, which are not listed"}
+	}
+	r.rec.Problems = append(r.rec.Problems, p)
+}
+
+// maxUnread is the number of lines that fit no format and are kept.
+const maxUnread = 200
+
+// skip counts a line that no format has.
+func (r *reader) skip(at Place, line string) {
+	if strings.TrimSpace(line) == "" {
 		return
 	}
-	if len(r.rec.Problems) < maxProblems {
-		r.rec.Problems = append(r.rec.Problems, Problem{at, fmt.Sprintf(format, args...), lost})
+	r.skipped = Unread{at, strings.Clone(brief(line))}
+	if r.rec.UnreadLines++; len(r.rec.Unread) < maxUnread {
+		r.rec.Unread = append(r.rec.Unread, r.skipped)
 	}
 }
 
-// skip counts a line that no format has.
-func (r *reader) skip(at Place) {
-	if r.ignored++; r.ignored == 1 {
-		r.firstOne = at
+// lone returns the only word of the line before, if it fits nothing and can be the name of a container. The line is then no longer unread.
+func (r *reader) lone(at Place) string {
+	last := r.skipped
+	if last.File != at.File || last.Line != at.Line-1 || !isContainer(last.Text) {
+		return ""
 	}
+	r.skipped, r.rec.UnreadLines = Unread{}, r.rec.UnreadLines-1
+	if n := len(r.rec.Unread); r.rec.Unread[n-1].Place == last.Place {
+		r.rec.Unread = r.rec.Unread[:n-1]
+	}
+	return last.Text
 }
 
 // add adds a fact. It returns false if the recording is full.
@@ -254,51 +230,39 @@ func (r *reader) add(f *Fact) bool {
 	return true
 }
 
-// pod returns the pod with a name and UID, each of which may be empty. A name without a UID stands for the only pod of this name,
-// or for the one that appeared last.
+// pod returns the pod with a name and UID, each of which may be empty, as may the namespace. Of several that fit, it is the one of the namespace, or else
+// the one that appeared last. It is nil if the recording has too many pods.
 func (r *reader) pod(namespace, name, uid string, at Place) *Pod {
-	if p := r.byUID[uid]; p != nil && uid != "" {
-		if p.Name == "" && name != "" {
-			p.Name, p.Namespace = name, namespace
-			r.byName[p.Key()] = append(r.byName[p.Key()], p)
-		}
-		return p
-	}
-	same := r.byName[namespace+"/"+name]
-	if len(same) == 0 {
-		same = r.byBare(namespace, name)
-	}
-	for i := len(same) - 1; i >= 0; i-- {
-		if p := same[i]; uid == "" || p.UID == "" {
-			if uid != "" {
-				p.UID = uid
-				r.byUID[uid] = p
-			}
-			if p.Namespace == "" && namespace != "" {
-				p.Namespace = namespace
-				r.byName[p.Key()] = append(r.byName[p.Key()], p)
-			}
-			return p
+	p := r.byUID[uid]
+	for _, other := range slices.Backward(r.bare[name]) {
+		fits := (uid == "" || other.UID == "" || other.UID == uid) && (namespace == "" || other.Namespace == "" || other.Namespace == namespace)
+		if fits && (p == nil || uid == "" && other.Namespace == namespace && p.Namespace != namespace) {
+			p = other
 		}
 	}
+	if p == nil {
+		if p = r.newPod(namespace, name, uid, at); p == nil {
+			return nil
+		}
+		r.bare[name] = append(r.bare[name], p)
+	}
+	if p.Name == "" && name != "" {
+		p.Name = name
+		r.bare[name] = append(r.bare[name], p)
+	}
+	p.Namespace = or(p.Namespace, namespace)
+	if uid != "" {
+		p.UID, r.byUID[uid] = uid, p
+	}
+	return p
+}
+
+func (r *reader) newPod(namespace, name, uid string, at Place) *Pod {
 	if len(r.rec.Pods) >= maxPods {
 		r.problem(at, true, "the recording has more than %d pods; pod %s is not used", maxPods, name)
 		return nil
 	}
 	p := &Pod{Namespace: namespace, Name: name, UID: uid, Place: at}
 	r.rec.Pods = append(r.rec.Pods, p)
-	r.bare[name] = append(r.bare[name], p)
-	r.byName[p.Key()] = append(r.byName[p.Key()], p)
-	if uid != "" {
-		r.byUID[uid] = p
-	}
 	return p
-}
-
-// byBare returns the pods with a name if the namespace of the name, or of the pods, is unknown.
-func (r *reader) byBare(namespace, name string) []*Pod {
-	if namespace != "" {
-		return r.byName["/"+name]
-	}
-	return r.bare[name]
 }

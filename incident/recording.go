@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,6 +23,9 @@ type Recording struct {
 	Pods     []*Pod
 	Facts    []*Fact // sorted by time; facts whose time is unknown come first
 	Problems []Problem
+	// Unread has the first 200 lines that fit no format; UnreadLines counts all of them. They are no problems.
+	Unread      []Unread
+	UnreadLines int
 	// Start and End are the times of the first and the last fact. They are zero if no fact has a time.
 	Start, End time.Time
 
@@ -35,19 +37,20 @@ type Recording struct {
 
 // Pod is a pod of a recording. Two pods of one name have different UIDs.
 type Pod struct {
-	Namespace, Name string
-	UID             string // empty if no fact tells it
-	Node            string
-	// Object is the newest version of the pod in the recording, with its status. It is nil if the recording has only facts
-	// about the pod. A pod that comes from the text of kubectl describe is Partial: the text does not contain all fields.
-	Object  *v1.Pod
-	Partial bool
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"` // empty if no fact tells it
+	Node      string `json:"node,omitempty"`
+	// Object is the newest version of the pod in the recording, with its status. It is nil if the recording has only facts about the pod. A pod that comes from
+	// the text of kubectl describe is Partial: the text does not contain all fields.
+	Object  *v1.Pod `json:"-"`
+	Partial bool    `json:"-"`
 	// Template is the place of the workload that has the spec of the pod, if no object has it.
-	Template Place
-	Place    Place // where the pod appears first
+	Template Place `json:"-"`
+	Place    Place `json:"-"` // where the pod appears first
 	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one pod.
-	Unnamed bool
-	Facts   []*Fact
+	Unnamed bool    `json:"-"`
+	Facts   []*Fact `json:"-"`
 
 	containers []string
 }
@@ -57,8 +60,8 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
 // Place is a line of a file. Line 0 stands for the whole file.
 type Place struct {
-	File string
-	Line int
+	File string `json:"file"`
+	Line int    `json:"line,omitzero"`
 }
 
 func (p Place) String() string {
@@ -71,17 +74,23 @@ func (p Place) String() string {
 // Problem is something in the files that could not be used, or that contradicts other facts.
 type Problem struct {
 	Place
-	Message string
+	Message string `json:"message"`
 	// Lost says that a part of the input was not used.
-	Lost bool
+	Lost bool `json:"lost,omitempty"`
 }
 
 func (p Problem) String() string { return p.Place.String() + ": " + printable.Text(p.Message) }
 
+// Unread is a line that fits no format.
+type Unread struct {
+	Place
+	Text string `json:"text"` // trimmed, at most 200 bytes
+}
+
 // Moment is a time as exactly as a recording tells it: from At up to At plus Within. A zero At is an unknown time.
 type Moment struct {
-	At     time.Time
-	Within time.Duration // 0: At is exact
+	At     time.Time     `json:"time"`
+	Within time.Duration `json:"within"` // 0: At is exact
 }
 
 // Known reports whether the time is known.
@@ -90,8 +99,7 @@ func (m Moment) Known() bool { return !m.At.IsZero() }
 // End returns the last possible time.
 func (m Moment) End() time.Time { return m.At.Add(m.Within) }
 
-// Best returns the time at which to show the moment: its beginning, or its middle if it is longer than the seconds to which the API
-// truncates times.
+// Best returns the time at which to show the moment: its beginning, or its middle if it is longer than the seconds to which the API truncates times.
 func (m Moment) Best() time.Time {
 	if m.Within > time.Second {
 		return m.At.Add(m.Within / 2)
@@ -100,9 +108,7 @@ func (m Moment) Best() time.Time {
 }
 
 // overlaps reports whether two moments can be the same.
-func (m Moment) overlaps(o Moment, slack time.Duration) bool {
-	return !m.At.After(o.End().Add(slack)) && !o.At.After(m.End().Add(slack))
-}
+func (m Moment) overlaps(o Moment) bool { return !m.At.After(o.End()) && !o.At.After(m.End()) }
 
 // Source is the format of a fact.
 type Source string
@@ -114,6 +120,7 @@ const (
 	FromDescribe Source = "describe" // text of kubectl describe or kubectl get events
 	FromWatch    Source = "watch"    // text of kubectl get pods
 	FromLog      Source = "log"      // a line of a log
+	FromText     Source = "text"     // the words of a message, in a text of a person
 )
 
 // Kind is the type of a fact.
@@ -122,9 +129,9 @@ type Kind string
 // The types of facts. The comments name the fields of each.
 const (
 	Event      Kind = "Event"      // Type, Reason, Message, Count, When and Last, Points
-	Running    Kind = "Running"    // a container runs since When
-	Waiting    Kind = "Waiting"    // a container waits: Reason, Message
-	Terminated Kind = "Terminated" // a container ran from When to Last: ExitCode, Reason; Previous: it has started again
+	Running    Kind = "Running"    // a container runs since When; Count is its restartCount, or -1
+	Waiting    Kind = "Waiting"    // a container waits: Reason, Message; Count as above
+	Terminated Kind = "Terminated" // a container ran from When to Last: ExitCode if ExitKnown, Reason; Previous: it has started again; Count as above
 	Restarts   Kind = "Restarts"   // the restartCount of a container (or pod, in a watch) is Count at When
 	Ready      Kind = "Ready"      // Value of ready of a container at When
 	Started    Kind = "Started"    // Value of started of a container at When
@@ -141,23 +148,39 @@ const (
 
 // Fact is something that a file tells about a pod. Its Kind says which fields are set.
 type Fact struct {
-	Place     Place
-	Source    Source
-	Kind      Kind
-	Pod       *Pod // nil for facts about the node
-	Container string
-	When      Moment
-	Last      Moment
-	Count     int
-	Points    []Point // of an event: all known updates, in order
-
-	Type, Reason, Message, Value string
-	Probe                        trace.Probe
-	Result                       trace.Result
-	ExitCode                     int32
-	Previous                     bool
+	Place
+	Source    Source `json:"source"`
+	Kind      Kind   `json:"kind"`
+	Pod       *Pod   `json:"-"` // nil for facts about the node
+	Container string `json:"container,omitempty"`
+	When      Moment `json:"at,omitzero"`
+	Last      Moment `json:"-"`
+	Count     int    `json:"-"`
+	// Points are all known updates of an event, in order.
+	Points    []Point      `json:"-"`
+	Type      string       `json:"type,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
+	Message   string       `json:"message,omitempty"`
+	Value     string       `json:"value,omitempty"`
+	Probe     trace.Probe  `json:"probe,omitempty"`
+	Result    trace.Result `json:"result,omitempty"`
+	ExitCode  int32        `json:"-"`
+	ExitKnown bool         `json:"-"` // the source has the exit code
+	Previous  bool         `json:"previous,omitempty"`
 	// AtLeast says that the source tells only the last occurrence of an event: it may have occurred before.
-	AtLeast bool
+	AtLeast bool `json:"atLeast,omitempty"`
+	// CountShown says that the source prints the count of an event. Otherwise Count is the number of rows.
+	CountShown bool `json:"-"`
+	// Age is how long before the text was printed the pod was created (of a row), or the event last occurred. Restarted is how long before it the last restart
+	// was. The true ages are less than Within more. Within is negative if the age is unknown, and zero in facts that are no rows.
+	Age, AgeWithin, Restarted, RestartedWithin time.Duration `json:"-"`
+	// Aged says that When and Last count back from the moment at which a text was printed, and that nothing dates this moment: do not compare them with dates.
+	Aged bool   `json:"-"`
+	Text string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects
+
+	instance int      // of Terminated: the instance that ended, or -1
+	section  *section // of a row of a text with ages
+	ages     [2]age   // of When and Last
 }
 
 // Point is an update of an event: it had happened Count times at At.
@@ -173,41 +196,25 @@ type template struct {
 	pod             *v1.Pod
 }
 
-// link gives each pod its facts.
-func (r *Recording) link() {
+// finish sorts the facts, and computes the time between them and the facts of each pod.
+func (r *Recording) finish() {
+	slices.SortStableFunc(r.Facts, func(a, b *Fact) int { return a.When.At.Compare(b.When.At) })
 	for _, f := range r.Facts {
+		for _, m := range []Moment{f.When, f.Last} {
+			if m.Known() && (r.Start.IsZero() || m.At.Before(r.Start)) {
+				r.Start = m.At
+			}
+			if m.Known() && m.End().After(r.End) {
+				r.End = m.End()
+			}
+		}
 		if f.Pod != nil {
 			f.Pod.Facts = append(f.Pod.Facts, f)
 		}
 	}
-}
-
-// finish sorts the facts and computes the time between them.
-func (r *Recording) finish() {
-	for _, f := range r.Facts {
-		r.cover(f.When)
-		r.cover(f.Last)
-	}
-	byTime := func(a, b *Fact) int { return a.When.At.Compare(b.When.At) }
-	slices.SortStableFunc(r.Facts, byTime)
-	for _, p := range r.Pods {
-		slices.SortStableFunc(p.Facts, byTime)
-	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-}
-
-func (r *Recording) cover(m Moment) {
-	if !m.Known() {
-		return
-	}
-	if r.Start.IsZero() || m.At.Before(r.Start) {
-		r.Start = m.At
-	}
-	if r.End.IsZero() || m.End().After(r.End) {
-		r.End = m.End()
-	}
 }
 
 // StartTime returns when the kubelet began to start the pod, as its status tells.
@@ -231,40 +238,4 @@ func (p *Pod) addContainer(name string) bool {
 	}
 	p.containers = append(p.containers, name)
 	return true
-}
-
-// Troubled reports whether a fact about the pod tells of a failure: a warning about a container, a restart, a failed probe, a
-// container that waits or ended with an exit code other than 0, or a running pod that is not ready any more.
-func (p *Pod) Troubled() bool {
-	return p.turnedUnready() || slices.ContainsFunc(p.Facts, func(f *Fact) bool {
-		switch f.Kind {
-		case Event:
-			return f.Type == "Warning" && f.Container != "" || f.Reason == "Killing" && ParseKilling(f.Message) != ByDeletion
-		case Restarts, Row:
-			return f.Count > 0
-		case ProbeRun:
-			return f.Result == trace.Failure || f.Result == trace.Error
-		case Terminated:
-			return f.ExitCode != 0
-		case Waiting:
-			return f.Reason == "CrashLoopBackOff"
-		}
-		return false
-	})
-}
-
-// turnedUnready reports whether rows of kubectl get pods show a running pod first with all containers ready, and then not.
-func (p *Pod) turnedUnready() bool {
-	wasReady := false
-	for _, f := range p.Facts {
-		if f.Kind != Row || f.Reason != "Running" {
-			continue
-		}
-		ready, all, _ := strings.Cut(f.Value, "/")
-		if wasReady && ready != all {
-			return true
-		}
-		wasReady = wasReady || ready == all
-	}
-	return false
 }

@@ -77,6 +77,18 @@ func (w *Writer) Line(margin int, text string, style Style) {
 	WriteLine(&w.Buffer, margin, text, style, w.Options)
 }
 
+// Lead adds a paragraph that begins with a bold sentence.
+func (w *Writer) Lead(sentence, rest string) {
+	sentence = printable.Text(sentence)
+	text, at := strings.TrimRight(sentence+" "+printable.Text(rest), " "), 0
+	for _, line := range wrap(text, w.width(), 20) {
+		at += strings.Index(text[at:], line)
+		n := min(max(len(sentence)-at, 0), len(line))
+		w.write(&w.Buffer, w.paint(bold, line[:n])+line[n:]+"\n")
+		at += len(line)
+	}
+}
+
 // Table adds a table.
 func (w *Writer) Table(t *Table) { t.Write(&w.Buffer, w.Options) }
 

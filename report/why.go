@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"probesim.dev/report/why"
@@ -79,15 +78,6 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 		doc.Explanations = append(doc.Explanations, explanationJSON(e))
 	}
 	return WriteJSON(w, doc)
-}
-
-// ExplanationJSON returns an explanation in the form of WhyJSON.
-func ExplanationJSON(e why.Explanation) json.RawMessage {
-	data, err := json.Marshal(explanationJSON(e))
-	if err != nil {
-		panic(err) // it has only strings and numbers
-	}
-	return data
 }
 
 func explanationJSON(e why.Explanation) jsonExplanation {

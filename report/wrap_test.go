@@ -22,3 +22,20 @@ func TestWrapLongText(t *testing.T) {
 		}
 	}
 }
+
+// TestLead checks that only the first sentence of a paragraph is bold, wherever its lines break.
+func TestLead(t *testing.T) {
+	for _, c := range []struct{ sentence, rest, want string }{
+		{"It ended.", "", "<It ended.>\n"},
+		{"It ended after a short time.", "Nothing listens on the port.", "<It ended after a short time.> Nothing\nlistens on the port.\n"},
+		{"The container ended soon after its start, and not for a probe.", "Why?", "<The container ended soon after its start,>\n<and not for a probe.> Why?\n"},
+		{strings.Repeat("x", 45), strings.Repeat("x", 50), "<" + strings.Repeat("x", 41) + ">\n<xxxx> " + strings.Repeat("x", 36) + "\n" + strings.Repeat("x", 14) + "\n"},
+		{"a\nb\x1b[2J", "", "<a\\nb\\x1b[2J>\n"},
+	} {
+		w := &Writer{Options: Options{Width: 41, Color: true}}
+		w.Lead(c.sentence, c.rest)
+		if got := strings.NewReplacer("\x1b[1m", "<", "\x1b[0m", ">").Replace(w.String()); got != c.want {
+			t.Errorf("%q and %q are written as\n%s\nwant\n%s", c.sentence, c.rest, got, c.want)
+		}
+	}
+}

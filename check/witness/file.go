@@ -2,8 +2,6 @@ package witness
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/manifests"
 )
 
 // File is a scenario file that shows a value of a figure. It needs no other file.
@@ -60,7 +58,10 @@ func (s *Subject) file(name, outcome string, c *Case, duration time.Duration, ex
 	if meta.Namespace == v1.NamespaceDefault {
 		meta.Namespace = ""
 	}
-	pod := block(v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta, Spec: s.Pod.Spec})
+	pod, err := manifests.Document(&v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta, Spec: s.Pod.Spec})
+	if err != nil {
+		panic(err) // each pod can be written
+	}
 	var b bytes.Buffer
 	line := func(text string, args ...any) { fmt.Fprintf(&b, text+"\n", args...) }
 	line("# %s%s.\n%s---", strings.ToUpper(outcome[:1]), outcome[1:], pod)
@@ -86,19 +87,6 @@ func (s *Subject) file(name, outcome string, c *Case, duration time.Duration, ex
 	}
 	line("  expect:\n  - {%s}", expect)
 	return File{name, outcome, b.Bytes()}
-}
-
-// block writes a pod in the block style of YAML, without its status.
-func block(pod v1.Pod) []byte {
-	data, err := json.Marshal(pod)
-	var plain map[string]any
-	err = errors.Join(err, yaml.Unmarshal(data, &plain))
-	delete(plain, "status")
-	text, failed := yaml.Marshal(plain)
-	if err := errors.Join(err, failed); err != nil {
-		panic(err) // each pod can be written
-	}
-	return text
 }
 
 // notation writes delays as in a scenario file.

@@ -50,7 +50,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// crashed is a pod without probes that a cluster recorded. It takes little time to reconstruct.
+// crashed is a pod without probes that a cluster recorded.
 const crashed = `
 kind: Pod
 metadata: {name: web, uid: aa-1, creationTimestamp: "2024-05-18T21:00:00Z"}
@@ -83,18 +83,6 @@ firstTimestamp: "2024-05-18T21:00:12Z"
 lastTimestamp: "2024-05-18T21:00:12Z"
 count: 1
 `
-
-// TestIncidentIntoClosedPipe checks that incident stops searching when nobody reads its output any more.
-func TestIncidentIntoClosedPipe(t *testing.T) {
-	recording := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(recording, []byte(restarted), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stderr strings.Builder
-	if code := execute(context.Background(), []string{"incident", recording}, &failing{writes: 3, err: syscall.EPIPE}, &stderr); code != exitPipe || stderr.String() != "" {
-		t.Errorf("exit code %d, stderr %q", code, stderr.String())
-	}
-}
 
 // TestStreamStopsWithItsReader checks that a long run stops when the reader of its trace closes the pipe.
 func TestStreamStopsWithItsReader(t *testing.T) {

@@ -207,6 +207,30 @@ func TestHostileScenario(t *testing.T) {
 	}
 }
 
+// TestHostileIncident checks the answers about a recording whose names and messages are hostile.
+func TestHostileIncident(t *testing.T) {
+	s := &session{t, t.TempDir()}
+	all := strings.Join(payloads, " ")
+	q := strconv.Quote(strings.ToValidUTF8(all, ""))
+	event := func(reason, message string) string {
+		return "---\n{kind: Event, metadata: {name: x." + reason + "}, involvedObject: {kind: Pod, name: " + q + ", namespace: " + q + ", fieldPath: " +
+			strconv.Quote("spec.containers{"+strings.ToValidUTF8(all, "")+"}") + "}, type: Warning, reason: " + reason + ", message: " + strconv.Quote(message) +
+			", firstTimestamp: \"2024-05-18T21:00:02Z\", lastTimestamp: \"2024-05-18T21:00:22Z\", count: 3}\n"
+	}
+	objects := s.write("objects.yaml", event("Unhealthy", "Liveness probe failed: "+all)+event("Killing", "Container "+all+" failed liveness probe, will be restarted")+event("Failed", all))
+	text := s.write("text.txt", "Warning Unhealthy 9s (x4 over 2m) kubelet Liveness probe failed: "+all+"\nNormal Killing 9s kubelet Container "+payloads[0]+" failed liveness probe\n"+all+"\n")
+	for _, file := range []string{objects, text} {
+		for _, format := range incidentOutputs {
+			if out := s.run("incident", file, "-v", "-o", format); len(out) < 100 {
+				t.Errorf("%s: -o %s prints only %q", file, format, out)
+			} else if format == "json" && !json.Valid([]byte(out)) {
+				t.Errorf("not JSON: %.200s", out)
+			}
+		}
+	}
+	s.run("incident", "-v", s.write("nothing.txt", all))
+}
+
 // wellFormed checks that text is an XML document.
 func wellFormed(t *testing.T, text string) {
 	t.Helper()

@@ -1,22 +1,24 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/incident"
+	"probesim.dev/incident/verdict"
+	"probesim.dev/incident/verdict/render"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
-	"probesim.dev/report/html"
-	"probesim.dev/scenarios/simulate"
 )
 
 // incidentOptions are the flags of incident.
@@ -24,287 +26,196 @@ type incidentOptions struct {
 	output   string
 	redact   bool
 	pod      string
+	verbose  bool
 	scenario string
 	force    bool
+	cluster  clusterOptions
 }
 
-var incidentOutputs = []string{"text", "timeline", "scenario", "html", "json", "jsonl"}
+var incidentOutputs = []string{"text", "json", "markdown", "html", "timeline", "jsonl"}
 
 func newIncident() *cobra.Command {
 	var o incidentOptions
-	cmd := newCommand("incident FILE...", "Show and explain what a cluster recorded about pods", incidentHelp, incidentExamples, someFiles("incident requires a file with events, pods or a log, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) })
+	cmd := newCommand("incident FILE...", "Say why a pod was restarted or is not ready", incidentHelp, incidentExamples, someFiles("incident requires a file with events, pods or a log, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) })
+	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", incidentOutputs)
-	flags.StringVar(&o.pod, "pod", "", "Show and reconstruct only the pod with this `name`, NAMESPACE/NAME or UID.")
-	flags.StringVar(&o.scenario, "scenario", "", "Also write the scenarios of the reconstruction to this `file`.")
-	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	flags.StringVar(&o.pod, "pod", "", "Write only about the pod with this `name`, NAMESPACE/NAME or UID.")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Write all verdicts, the lines that were not read, and how times and pods were found.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
+	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
+	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	o.cluster.addTo(flags)
 	return cmd
 }
 
-const incidentHelp = `Show and explain what a cluster recorded about pods: as a timeline like that of a
-run, as a list of events, and as a scenario whose run yields the same. FILE is a
-file, or - for stdin. Files may contain any mixture of:
+const incidentHelp = `Say why a container was restarted or is not ready: the cause and how sure it is,
+what to do or to ask next, and the lines that prove it. Below that is what the
+files tell, as a timeline and a list of events. FILE is a file, or - for stdin.
+Files may contain any mixture of:
 
-  * events and pods as JSON or YAML, in lists, streams or several versions:
-    kubectl get events,pods -o json
-    kubectl get pods -w --output-watch-events -o json
-  * texts of kubectl describe pod, kubectl get events and kubectl get pods -w
+  * texts of kubectl describe pod, kubectl get events and kubectl get pods,
+    whole or in part, as people paste them
+  * events, pods and workloads as JSON or YAML: kubectl get events,pods -o json
   * logs of the kubelet, from -v=1 on
-  * workloads, for the specs of their pods
 
-The timeline shows only what the files tell. It is hatched where they tell
-nothing. Aggregated events have a count, and the times of the first and the last
-one; the timeline shows those in between only if nothing else is possible. What
-cannot be used, and facts that contradict each other, are listed with their
-place. The files are only read, and nothing is sent anywhere.
+"Is" and "was" mean that a line of the files proves it, "most likely" that strong
+evidence supports it, and "either .. or" that several causes are left. Files are
+only read, and nothing is sent anywhere.
 
-Then incident reconstructs what happened to the pods in trouble: it searches for
-a behavior of their programs under which a run meets what is recorded, and says
-which facts the run explains. It explains the first restart by a probe or the
-end of the run, as 'probesim why' does, lists what 'probesim check' finds in the
-settings, and finds settings that would have prevented restarts by probes.
+With --from-cluster, incident runs kubectl to get a pod and its events, and
+prints the commands. As a plugin of kubectl, it does so for an argument that is
+no file.
 
 Output formats:
-  text      timeline, events, and the reconstruction (default)
-  timeline  a timeline and a table of events, without a reconstruction
-  scenario  the scenarios of the reconstruction
+  text      verdicts, timeline and events (default)
+  json      the verdicts, the pods, the facts and the problems as one object
+  markdown  the same as text, for an issue
   html      a page for a browser
-  json      the pods, the facts, the problems and the reconstructions as one object
+  timeline  the timeline and the events, without verdicts
   jsonl     the facts, one JSON object on each line
 
 Exit codes:
   0    there are facts about pods in the files
-  2    invalid usage, a file that cannot be read, no facts about pods, or
-       no scenario to write
+  2    invalid usage, a file that cannot be read, no facts about pods, kubectl
+       fails, or no scenario to write
   3    probesim itself failed
   130  interrupted`
 
-const incidentExamples = `  # Show what the events and the pods tell
-  kubectl get events,pods -o json | probesim incident -
+const incidentExamples = `  # Say why a pod was restarted
+  kubectl describe pod web-1 | probesim incident -
 
-  # Add the log of a kubelet
+  # Let probesim run kubectl
+  probesim incident --from-cluster -n shop web-1
+  kubectl probesim incident -n shop web-1
+
+  # Combine the events and pods of a namespace with the log of a kubelet
   kubectl get events,pods -o json > cluster.json
   probesim incident cluster.json kubelet.log
 
-  # Write the scenario of a pod, and run it
+  # Write a scenario that shows what happened, and run it
   probesim incident cluster.json --pod web-1 --scenario web-1.yaml
   probesim run web-1.yaml
 
-  # Write a page without names, addresses and messages
-  probesim incident cluster.json --redact -o html > incident.html`
+  # Write an answer for an issue, without names, addresses and messages
+  probesim incident cluster.json --redact -o markdown`
 
-func (o *incidentOptions) show(cmd *cobra.Command, paths []string) error {
+func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 	if err := checkOutput(o.output, incidentOutputs); err != nil {
 		return err
 	}
-	recordings, err := readRecordings(cmd.InOrStdin(), paths)
+	if o.force && o.scenario == "" {
+		return errors.New("--force requires --scenario")
+	}
+	recordings, err := o.read(cmd, args)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	rec := incident.Read(recordings)
 	if o.redact {
 		rec.Redact()
 	}
-	for _, p := range rec.Problems {
-		warn(cmd.ErrOrStderr(), p.String())
-	}
-	if len(rec.Facts) == 0 {
-		return &exitError{exitUsage, errors.New("there are no facts about pods in the files")}
-	}
-	if o.pod != "" && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return o.is(p) }) {
-		return &exitError{exitUsage, fmt.Errorf("--pod: there is no pod %q in the files", o.pod)}
-	}
-	if o.output == "text" || o.output == "timeline" { // at once: the search takes a while
-		if err := o.writeRecording(cmd.OutOrStdout(), rec); err != nil {
-			return err
+	answer := &render.Answer{Recording: rec, Pod: o.pod, Verbose: o.verbose}
+	defer func() { // after the answer
+		for _, p := range rec.Problems {
+			if p.Lost || o.verbose {
+				warn(cmd.ErrOrStderr(), p.String())
+			}
 		}
+	}()
+	if len(rec.Facts) == 0 {
+		return o.nothing(rec)
 	}
-	var found []*reconstruction
-	var interrupted error
-	if o.output != "timeline" && o.output != "jsonl" || o.scenario != "" {
-		found, interrupted = o.reconstruct(cmd, rec, paths)
+	if o.pod != "" && !slices.ContainsFunc(rec.Pods, answer.About) {
+		return &exitError{exitUsage, fmt.Errorf("--pod: the files have no facts about a pod %q", o.pod)}
 	}
-	if interrupted != nil && o.output != "text" {
-		return interrupted
-	}
-	if err := o.write(cmd, rec, found); err != nil {
-		return err
-	}
-	if interrupted != nil || o.scenario == "" && o.output != "scenario" {
-		return interrupted
-	}
-	if err := noScenario(rec, found); err != nil {
-		return &exitError{exitUsage, err}
+	answer.Report = verdict.Of(rec)
+	if err := o.write(cmd.OutOrStdout(), answer); err != nil {
+		return writeError(err)
 	}
 	if o.scenario == "" {
 		return nil
 	}
-	if err := files.Write(cmd.Context(), o.scenario, scenariosOf(found), o.force); err != nil {
-		return &exitError{exitUsage, err}
-	}
-	fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))
-	return nil
+	return o.writeScenario(cmd, args, answer)
 }
 
-// notTroubled says why no pod is reconstructed.
-const notTroubled = "no pod shows trouble; use --pod to reconstruct one anyway"
+func (o *incidentOptions) write(w io.Writer, a *render.Answer) error {
+	switch o.output {
+	case "json":
+		return a.JSON(w)
+	case "markdown":
+		return a.Markdown(w)
+	case "html":
+		return a.HTML(w)
+	case "timeline":
+		return a.Timeline(w, terminal.Options(w))
+	case "jsonl":
+		return a.Recording.WriteFacts(w)
+	}
+	return a.Text(w, terminal.Options(w))
+}
 
-// noScenario returns the reason why there is no scenario, or nil if there is one.
-func noScenario(rec *incident.Recording, found []*reconstruction) error {
-	if len(found) == 0 {
-		return errors.New("there is no scenario: " + notTroubled)
+// nothing says what to give to incident instead of files without facts.
+func (o *incidentOptions) nothing(rec *incident.Recording) error {
+	var b strings.Builder
+	b.WriteString("there are no facts about pods in the files")
+	if n := rec.UnreadLines; n > 0 {
+		fmt.Fprintf(&b, "; not read: %d %s", n, printable.Plural(n, "line"))
 	}
-	var why []error
-	for _, r := range found {
-		if r.result != nil {
-			return nil
-		}
-		why = append(why, fmt.Errorf("there is no scenario of %s: %s", rec.Label(r.pod), r.problem))
+	for i := 0; o.verbose && i < len(rec.Unread); i++ {
+		fmt.Fprintf(&b, "\n  %s: %s", rec.Unread[i].Place, printable.Text(rec.Unread[i].Text))
 	}
-	return errors.Join(why...)
+	b.WriteString("\n" + `Paste what one of these commands prints, in the namespace of the pod:
+  kubectl describe pod POD
+  kubectl get events --field-selector involvedObject.name=POD
+  kubectl get pod POD -o yaml
+Or let probesim run kubectl:
+  probesim incident --from-cluster -n NAMESPACE POD`)
+	return &exitError{exitUsage, errors.New(b.String())}
 }
 
 // warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
 func warn(w io.Writer, text string) {
 	o := terminal.Options(w)
-	if o.Width == 0 {
-		fmt.Fprintf(terminal.Safe(w), "warning: %s\n", text)
-		return
-	}
-	report.WriteLine(w, 0, "warning: "+text, report.Plain, o)
+	o.Width = cmp.Or(o.Width, 1<<20)
+	report.WriteLine(w, 0, "warning: "+strings.Join(strings.Fields(text), " "), report.Plain, o)
 }
 
-// is reports whether a pod has the name or the UID of --pod.
-func (o *incidentOptions) is(p *incident.Pod) bool {
-	return o.pod == p.Name || o.pod == p.Key() || o.pod == p.UID
-}
+// isPlugin reports whether kubectl runs the program as a plugin.
+func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") }
 
-func (o *incidentOptions) write(cmd *cobra.Command, rec *incident.Recording, found []*reconstruction) error {
-	w := cmd.OutOrStdout()
-	switch o.output {
-	case "json":
-		return rec.WriteJSON(w, reconstructionsJSON(found))
-	case "jsonl":
-		return rec.WriteFacts(w)
-	case "html":
-		return incidentPage(w, rec, rec.RunOf(o.drawn(rec)), found)
-	case "scenario":
-		_, err := w.Write(scenariosOf(found))
-		return err
+// read reads the files, and gets from the cluster the pods among the arguments.
+func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []incident.File, err error) {
+	if o.cluster.flags() && !o.cluster.on && !isPlugin() {
+		return nil, errors.New("--namespace, --context and --kubeconfig require --from-cluster")
 	}
-	if o.output == "text" && len(found) == 0 {
-		_, err := fmt.Fprintf(w, "\n%s%s.\n", strings.ToUpper(notTroubled[:1]), notTroubled[1:])
-		return err
-	}
-	for _, r := range found {
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		if err := r.write(w, rec, terminal.Options(w)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeRecording writes the timeline and the events.
-func (o *incidentOptions) writeRecording(w io.Writer, rec *incident.Recording) error {
-	text := terminal.Options(w)
-	run := rec.RunOf(o.drawn(rec))
-	if _, err := fmt.Fprintf(terminal.Safe(w), "%s\n\n", rec.Title()); err != nil {
-		return err
-	}
-	if err := report.Timeline(w, run, text); err != nil {
-		return err
-	}
-	if len(run.EventList) > 0 {
-		fmt.Fprintln(w)
-		if err := report.Events(w, run, text); err != nil {
-			return err
-		}
-	}
-	if left := o.left(rec); left != "" {
-		fmt.Fprintf(terminal.Safe(w), "\n%s\n", left)
-	}
-	return nil
-}
-
-// mostDrawn is the number of pods that the timeline shows with all their lanes.
-const mostDrawn = 8
-
-// drawn returns the pods of the timeline: the chosen one, or all of them, or those in trouble if there are many.
-func (o *incidentOptions) drawn(rec *incident.Recording) []*incident.Pod {
-	var all, troubled []*incident.Pod
-	for _, p := range rec.Pods {
-		switch {
-		case len(p.Facts) == 0 || o.pod != "" && !o.is(p):
-			continue
-		case p.Troubled():
-			troubled = append(troubled, p)
-		}
-		all = append(all, p)
-	}
-	if len(all) > mostDrawn && len(troubled) > 0 {
-		return troubled[:min(len(troubled), mostDrawn)]
-	}
-	return all
-}
-
-// left says which pods the timeline leaves out.
-func (o *incidentOptions) left(rec *incident.Recording) string {
-	n := -len(o.drawn(rec))
-	for _, p := range rec.Pods {
-		if len(p.Facts) > 0 {
-			n++
-		}
-	}
-	if n <= 0 || o.pod != "" {
-		return ""
-	}
-	return fmt.Sprintf("Not shown: %d other pods. Choose one with --pod.", n)
-}
-
-func incidentPage(w io.Writer, rec *incident.Recording, run *report.Run, found []*reconstruction) error {
-	run.Description = rec.Title()
-	for _, p := range rec.Problems {
-		run.Notes = append(run.Notes, p.String())
-	}
-	var b bytes.Buffer
-	if err := html.Section(&b, run); err != nil {
-		return err
-	}
-	run.Output = b.String()
-	var page html.Page
-	page.Add(run)
-	cases := []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}}
-	for _, r := range found {
-		if r.result == nil {
-			continue
-		}
-		c, err := r.page()
-		if err != nil {
-			return err
-		}
-		page.Add(c.Runs[0])
-		cases = append(cases, c)
-	}
-	return page.Write(w, cases)
-}
-
-func readRecordings(stdin io.Reader, paths []string) ([]incident.File, error) {
-	var list []incident.File
+	var pods []string
 	var errs []error
-	for _, path := range paths {
-		data, err := readFile(stdin, path, incident.MaxFile, ": leave out the pods and the time that you do not need")
-		if err != nil {
-			errs = append(errs, err)
+	for _, arg := range args {
+		if _, missing := os.Stat(arg); o.cluster.on || isPlugin() && arg != "-" && missing != nil {
+			pods = append(pods, arg)
 			continue
 		}
-		if path == "-" {
-			path = "stdin"
+		data, err := readFile(cmd.InOrStdin(), arg, incident.MaxFile, ": leave out the pods and the time that you do not need")
+		if arg == "-" {
+			arg = "stdin"
 		}
-		list = append(list, incident.File{Name: path, Data: data})
+		list, errs = append(list, incident.File{Name: arg, Data: data}), append(errs, err)
 	}
-	return list, errors.Join(errs...)
+	if err = errors.Join(errs...); err == nil {
+		for i, pod := range pods {
+			var files []incident.File
+			if files, err = o.cluster.get(cmd, pod, i); err != nil {
+				break
+			}
+			list = append(list, files...)
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, &exitError{exitInterrupted, errors.New("interrupted")}
+	case err != nil:
+		return nil, &exitError{exitUsage, err}
+	}
+	return list, nil
 }

@@ -21,23 +21,22 @@ func incidentOf(t *testing.T, recording string) string {
 	return written(t, out.String())
 }
 
-// TestIncidentPage checks the page of an incident: the recording with what is not recorded, and the reconstruction with its answers.
+// TestIncidentPage checks the page of an incident: the verdict, and below it the recording with what is not recorded.
 func TestIncidentPage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(incidentOf(t, restarted+"---\nkind: Event\nmetadata: {name: web.2}\nreason: Started\ninvolvedObject: {kind: Pod}\n"))
-	b.want("h1", "a recording of a cluster")
+	b.want("main > :first-child", "killed by its liveness probe")
+	b.want(".verdict .evidence", "pod.yaml:")
+	if n := b.count(".verdict h2"); n != 1 {
+		b.t.Errorf("%d verdicts, want 1", n)
+	}
 	const shown = "section.run:not([hidden])"
+	b.want(shown+" h2", "recording")
 	b.want(shown, "the event was not used: it does not name its pod")
 	b.want(shown, "not recorded")
 	if n := b.count(shown + " svg [class*=unknown]"); n == 0 {
 		b.t.Error("nothing is hatched")
 	}
-	b.shot("incident-recording", "body")
-	b.click("#runs .list tbody tr:nth-child(2) a")
-	b.settle()
-	b.want(shown, "incident-web")
-	b.want(shown, "The probes had to survive")
-	b.want(shown, "failed liveness probe")
 	b.shot("incident-light", "body")
 	b.scheme("dark")
 	b.shot("incident-dark", "body")

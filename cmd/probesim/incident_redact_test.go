@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"probesim.dev/internal/long"
 )
 
 // marked is a recording in all formats, in which each text that comes from a user, an image or a node has a mark: zq and a number.
@@ -130,8 +128,6 @@ var markedEvents = [][3]string{
 
 // TestIncidentRedacted writes a recording with marks in every text in all formats. None of them has a mark.
 func TestIncidentRedacted(t *testing.T) {
-	defer func(effort int) { reconstructEffort = effort }(reconstructEffort)
-	reconstructEffort /= long.Sample(200, 20) // no run explains this recording
 	dir := t.TempDir()
 	var events []string
 	for i, e := range markedEvents {
@@ -159,9 +155,8 @@ func TestIncidentRedacted(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		append([]string{"-o", "timeline"}, all...), append([]string{"-o", "jsonl"}, all...),
-		append([]string{"-o", "json", "--pod", "pod-1", "--scenario", "written.yaml"}, all...),
-		{"-o", "text", "--pod", "pod-2", "cluster.json"}, {"-o", "html", "--pod", "pod-2", "cluster.json"},
-		{"-o", "scenario", "describe.txt"}, {"-o", "text", "kubelet.log"}, {"-o", "json", "watch.txt"},
+		append([]string{"-o", "json"}, all...), append([]string{"-o", "text", "-v"}, all...), append([]string{"-o", "markdown", "-v"}, all...),
+		append([]string{"-o", "html", "-v"}, all...), {"-o", "text", "--pod", "pod-2", "cluster.json"}, {"-o", "text", "kubelet.log"}, {"-o", "json", "watch.txt"},
 	} {
 		var out, errs bytes.Buffer
 		if code := execute(t.Context(), append([]string{"incident", "--redact"}, args...), &out, &errs); code != exitOK {
@@ -170,11 +165,6 @@ func TestIncidentRedacted(t *testing.T) {
 		check(args, "output", out.String())
 		check(args, "warnings", errs.String())
 	}
-	written, err := os.ReadFile("written.yaml")
-	if err != nil || !strings.Contains(string(written), "kind: Scenario") {
-		t.Fatalf("there is no scenario: %v\n%s", err, written)
-	}
-	check(nil, "scenario", string(written))
 	var out, errs bytes.Buffer
 	execute(t.Context(), append([]string{"incident", "-o", "jsonl"}, all...), &out, &errs)
 	if n := len(secret.FindAllString(out.String(), -1)); n < 50 {

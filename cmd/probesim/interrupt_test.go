@@ -96,10 +96,6 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	events := filepath.Join(dir, "events.yaml")
-	if err := os.WriteFile(events, []byte(longIncident), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +112,6 @@ func TestSignals(t *testing.T) {
 		"many runs":         {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000", "--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readAll},
 		"diff":              {[]string{"diff", file, "-o", "lines", "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readAll},
 		"explore":           {[]string{"explore", small, long, "--policy", "canonical,restarts", "--witness", "none"}, syscall.SIGINT, "^probesim: interrupted: [12] of 2 scenarios explored, the last one in part\n$", readAll},
-		"incident":          {[]string{"incident", events}, syscall.SIGINT, "^probesim: interrupted: 0 of 1 pods reconstructed\n$", readAll},
 		"manifest of stdin": {[]string{"init", "-f", "-"}, syscall.SIGTERM, "^probesim: interrupted\n$", writePipe},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,25 +170,6 @@ func writePipe(stdin io.Writer, _ *bufio.Reader) error {
 	_, err := stdin.Write(bytes.Repeat([]byte("# comment\n"), 100_000/10))
 	return err
 }
-
-// longIncident lasts for two days, with failures that no simple behavior explains.
-const longIncident = `
-kind: Pod
-metadata: {name: web, namespace: shop, uid: aa-1, creationTimestamp: "2024-05-18T21:00:00Z"}
-spec: {containers: [{name: app, image: web, readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}, livenessProbe: {exec: {command: [check]}, periodSeconds: 1}}]}
-status:
-  containerStatuses: [{name: app, ready: false, restartCount: 0, state: {running: {startedAt: "2024-05-18T21:00:02Z"}}}]
----
-kind: Event
-metadata: {name: web.1}
-involvedObject: {kind: Pod, namespace: shop, name: web, uid: aa-1, fieldPath: "spec.containers{app}"}
-type: Warning
-reason: Unhealthy
-message: "Readiness probe failed: HTTP probe failed with statuscode: 503"
-firstTimestamp: "2024-05-18T21:00:12Z"
-lastTimestamp: "2024-05-20T21:00:17Z"
-count: 777
-`
 
 const busyNode = `
 apiVersion: apps/v1

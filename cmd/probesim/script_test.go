@@ -12,12 +12,13 @@ import (
 var update = flag.Bool("update", false, "write the current output of the commands to the scripts; review the diff")
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"probesim": func() {
+	command := func() {
 		if d, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil {
 			patience = d
 		}
 		main()
-	}})
+	}
+	testscript.Main(tests{m}, map[string]func(){"probesim": command, "kubectl-probesim": command})
 }
 
 // patienceVariable is the variable of the environment with the patience of the command, for tests that expect it to end by itself

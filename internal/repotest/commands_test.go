@@ -18,12 +18,12 @@ const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands the test runs.
 var documents = []string{
-	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/reports.md", "docs/why.md",
+	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/incident.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/reports.md", "docs/why.md",
 }
 
 // TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
 // console block has commands, each after a dollar sign, with their output below. A line of three dots stands for any
-// lines. A yaml block whose first line is a comment with a file name is the content of this file.
+// lines. A yaml or text block whose first line is a comment with a file name is the content of this file.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
@@ -94,7 +94,7 @@ func (r *readme) document(text string) string {
 		switch lang {
 		case "console":
 			block = r.console(block, i+2)
-		case "yaml":
+		case "yaml", "text":
 			r.file(block)
 		}
 		result = append(append(result, block...), "```")

@@ -14,6 +14,7 @@ import (
 // document is the data of the page for the template.
 type document struct {
 	Head
+	Top     template.HTML
 	Rows    []row // in the order of the cases
 	List    []row // the rows for the list of runs, failed and worst runs first
 	Cases   []caseSummary

@@ -6,6 +6,7 @@
 package html
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -58,6 +59,11 @@ const (
 type Page struct {
 	// Some says that runs without Output are missing by choice. The page then names the flag that includes them.
 	Some bool
+	// Title replaces the title of the page. Top is shown above the runs, with a style sheet of its own.
+	Title string
+	Top   template.HTML
+	Style string
+
 	size int
 }
 
@@ -77,8 +83,8 @@ func (p *Page) Add(run *report.Run) {
 // Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc := newDocument(cases)
-	doc.Chosen = p.Some
-	doc.Head = NewHead(doc.Title, "", Script(asset("page.js")))
+	doc.Chosen, doc.Top, doc.Title = p.Some, p.Top, cmp.Or(p.Title, doc.Title)
+	doc.Head = NewHead(doc.Title, p.Style, Script(asset("page.js")))
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
 }
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,6 +44,20 @@ func Marshal(object APIObject) ([]byte, error) {
 	object = object.DeepCopyObject().(APIObject)
 	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.apiVersion, kind.Kind))
 	return json.Marshal(object)
+}
+
+// Document returns an object as a manifest in the block style of YAML, without its status.
+func Document(object APIObject) ([]byte, error) {
+	data, err := Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(data, &fields); err != nil { // keeps numbers as they are
+		return nil, err
+	}
+	delete(fields, "status")
+	return yaml.Marshal(fields)
 }
 
 // kindOf returns the kind of an object by its Go type.

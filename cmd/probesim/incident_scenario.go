@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/incident/scenario"
+	"probesim.dev/incident/verdict"
+	"probesim.dev/incident/verdict/render"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
+	"probesim.dev/scenarios/simulate"
+)
+
+// writeScenario writes the scenarios of the verdicts that the answer shows, and says which facts they meet.
+func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *render.Answer) error {
+	var text bytes.Buffer
+	var why []string
+	written := map[string]bool{} // by the name of the pod
+	stderr := cmd.ErrOrStderr()
+	command := "probesim incident"
+	if !o.redact { // the arguments may be names
+		for _, arg := range args {
+			command += " " + simulate.Quote(arg)
+		}
+	}
+	groups, _ := a.Groups()
+	for i := range groups {
+		g := &groups[i]
+		if g.Cause == verdict.Nothing && len(groups) > 1 {
+			continue
+		}
+		what := cmp.Or(strings.Trim(a.Name(g.Pod)+", "+g.Container, ", "), "the pod")
+		if g.Pod != nil && written[g.Pod.Name] {
+			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name", printable.Text(what)))
+			continue
+		}
+		result, err := scenario.Of(cmd.Context(), a.Recording, g.Verdict)
+		switch {
+		case cmd.Context().Err() != nil:
+			return &exitError{exitInterrupted, errors.New("interrupted")}
+		case err != nil:
+			why = append(why, fmt.Sprintf("no scenario of %s: %v", printable.Text(what), err))
+			continue
+		}
+		if text.Len() == 0 {
+			fmt.Fprintf(&text, "# Created by: %s\n", printable.Text(command))
+		} else {
+			text.WriteString("---\n")
+		}
+		text.Write(result.Text)
+		written[g.Pod.Name] = true
+		say(cmd, "the scenario of "+what, result)
+	}
+	if len(groups) == 0 {
+		why = append(why, "no scenario: there is no trouble")
+	}
+	if text.Len() == 0 {
+		return &exitError{exitUsage, errors.New(strings.Join(why, "\n"))}
+	}
+	for _, reason := range why {
+		warn(stderr, reason)
+	}
+	if err := files.Write(cmd.Context(), o.scenario, text.Bytes(), o.force); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	fmt.Fprintf(terminal.Safe(stderr), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))
+	return nil
+}
+
+// say writes on stderr what a scenario shows.
+func say(cmd *cobra.Command, what string, r *scenario.Result) {
+	w := cmd.ErrOrStderr()
+	o := terminal.Options(w)
+	report.WriteLine(w, 0, fmt.Sprintf("%s meets %d of %d facts", what, r.Meets, r.Meets+len(r.Misses)), report.Plain, o)
+	for _, text := range r.Misses {
+		report.WriteLine(w, 2, text, report.Warn, o)
+	}
+	for _, text := range r.Says {
+		report.WriteLine(w, 2, text, report.Plain, o)
+	}
+}

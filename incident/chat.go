@@ -1,0 +1,145 @@
+package incident
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// spoken are the beginnings of messages of the kubelet, with the reasons of their events. They are the anchors of lines that no command prints: a
+// person's own table, or a line of a chat. The strong ones need no reason beside them.
+var spoken = []struct {
+	words, reason string
+	strong        bool
+}{
+	{"Liveness probe failed", "Unhealthy", true}, {"Readiness probe failed", "Unhealthy", true}, {"Startup probe failed", "Unhealthy", true},
+	{"Liveness probe errored", "Unhealthy", true}, {"Readiness probe errored", "Unhealthy", true}, {"Startup probe errored", "Unhealthy", true},
+	{"liveness probe failed:", "Unhealthy", true}, {"readiness probe failed:", "Unhealthy", true}, {"startup probe failed:", "Unhealthy", true},
+	{"Back-off restarting failed container", "BackOff", true}, {"Back-off pulling image", "BackOff", true}, {"Failed to pull image", "Failed", false},
+	{"Stopping container ", "Killing", false}, {"Created container", "Created", false}, {"Started container", "Started", false}, {"Successfully assigned ", "Scheduled", false},
+	{"FailedPostStartHook", "FailedPostStartHook", true}, {"Container image ", "Pulled", false}, {"Pulling image ", "Pulling", false}, {"Successfully pulled image ", "Pulled", false},
+}
+
+// missing matches the words about a part of the configuration that is not there.
+var missing = regexp.MustCompile(`(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in `)
+
+var killedBy = regexp.MustCompile(`[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe`)
+
+// anchor returns where the words of a message begin in a line, or -1, and the reason of its event.
+func anchor(line string) (start int, reason string, strong bool) {
+	for _, s := range spoken {
+		if start = strings.Index(line, s.words); start >= 0 {
+			rest := line[start+len(s.words):]
+			sentence := s.reason == "Unhealthy" && rest != "" && rest[0] != ':' && s.words[len(s.words)-1] != ':'
+			return start, s.reason, s.strong && !sentence
+		}
+	}
+	if strings.Contains(line, "ontainer ") && strings.Contains(line, " failed ") {
+		if m := killedBy.FindStringIndex(line); m != nil {
+			return m[0], "Killing", true
+		}
+	}
+	if strings.Contains(line, "not found") || strings.Contains(line, "couldn't find key") {
+		if m := missing.FindStringIndex(line); m != nil {
+			return m[0], "Failed", true
+		}
+	}
+	return -1, "", false
+}
+
+// spokenEvent reads a line with the words of a message.
+func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
+	start, reason, strong := anchor(line)
+	if start < 0 {
+		return false
+	}
+	for len(words) > 0 && words[len(words)-1].start >= start {
+		words = words[:len(words)-1]
+	}
+	left, named, name := leftOf(words), "", ""
+	for _, w := range words {
+		if terms[w.text] && isCamel(w.text) && !isPhase[w.text] {
+			named = w.text
+		}
+	}
+	if !strong && (named == "" || left.unknown > 0) {
+		return false
+	}
+	f := &Fact{Place: at, Source: FromText, Reason: or(named, reason), Count: max(left.count, 1), CountShown: left.count > 0, AtLeast: left.count == 0, Text: brief(line)}
+	f.Message = strings.ToUpper(line[start:start+1]) + strings.TrimRight(line[start+1:], "`*_ ")
+	if strings.Count(f.Message, `"`)%2 == 1 {
+		f.Message = strings.TrimSuffix(f.Message, `"`)
+	}
+	if left.unknown == 0 {
+		for _, n := range left.names {
+			if strings.Contains(n, "-") || len(t.bare[n]) > 0 {
+				name = n
+			}
+		}
+		if isPodKind(left.kind) {
+			name = or(left.name, name)
+		}
+	}
+	left.namespace, left.name = "", name
+	t.place(f, left)
+	return true
+}
+
+var isPhase = wordSet(`Warning Normal Running Error Ready Unknown`)
+
+var exited = regexp.MustCompile(`(?i)\b(?:exit|exited with(?: exit)?) code:? ?(\d{1,3})\b`)
+
+// spokenEnd reads a line that says how a container ended: OOMKilled, exit code N.
+func (t *textReader) spokenEnd(line string, at Place) bool {
+	lower := strings.ToLower(line)
+	oom := strings.Index(line, "OOMKilled")
+	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") { // of kubectl exec
+		return false
+	}
+	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, instance: -1, Text: brief(line)}
+	if m := exited.FindStringSubmatchIndex(line); m != nil && !denied.MatchString(line[:m[0]]) {
+		f.setExit(line[m[2]:m[3]])
+	}
+	if oom >= 0 && !denied.MatchString(line[:oom]) {
+		f.Reason = "OOMKilled"
+	}
+	return (f.ExitKnown || f.Reason != "") && t.addEnd(f)
+}
+
+func (t *textReader) addEnd(f *Fact) bool {
+	if f.Pod = t.ofText(f.Place); f.Pod != nil {
+		t.add(f)
+	}
+	return true
+}
+
+// denied matches words that deny the next ones, or ask for them.
+var denied = regexp.MustCompile("(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
+
+var printedState = regexp.MustCompile(`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)
+
+// printedEnd reads the end of a container in the form in which Go prints a ContainerStatus: operators have it in their events. The line has its own meaning, too.
+func (t *textReader) printedEnd(line string, at Place) {
+	start := strings.Index(line, "ContainerStateTerminated{")
+	if start < 0 {
+		return
+	}
+	m := printedState.FindStringSubmatch(line[start:])
+	if m == nil {
+		return
+	}
+	when := func(text string) Moment {
+		if at, err := time.Parse("2006-01-02 15:04:05 -0700 MST", text); err == nil && plausible(at) {
+			return Moment{at.UTC(), time.Second}
+		}
+		return Moment{}
+	}
+	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Reason: m[2], When: when(m[3]), Last: when(m[4]), Count: -1, instance: -1, Text: brief(line[start:])}
+	f.setExit(m[1])
+	f.Previous = strings.LastIndex(line[:start], "LastTerminationState:") > strings.LastIndex(line[:start], " State:")
+	_, name, _ := cutLast(line[:start], "{Name:")
+	if name, _, _ = strings.Cut(name, " "); isContainer(name) {
+		f.Container = name
+	}
+	t.addEnd(f)
+}

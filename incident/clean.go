@@ -1,0 +1,117 @@
+package incident
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// escape matches an escape sequence of a terminal (ECMA-48).
+var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`)
+
+// clean returns a text without what terminals and people put around its lines: colour codes, quote marks, hard spaces. The number of lines
+// stays.
+func clean(data []byte) []byte {
+	if bytes.IndexByte(data, 0) >= 0 {
+		data = bytes.ReplaceAll(data, []byte("\x00"), nil)
+	}
+	if bytes.Contains(data, []byte("\x1b")) {
+		data = escape.ReplaceAll(data, nil)
+	}
+	if bytes.Contains(data, []byte("\u00a0")) || bytes.Contains(data, []byte("\u200b")) {
+		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\u00a0"), []byte(" ")), []byte("\u200b"), nil)
+	}
+	if !bytes.HasPrefix(data, []byte(">")) && !bytes.Contains(data, []byte("\n>")) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	for len(data) > 0 {
+		line, rest, more := bytes.Cut(data, []byte("\n"))
+		for len(line) > 0 && line[0] == '>' && (len(line) > 1 || bytes.HasPrefix(rest, []byte(">"))) { // the end of a value in a log is a mark alone
+			line = bytes.TrimPrefix(line[1:], []byte(" "))
+		}
+		out = append(out, line...)
+		if data = rest; more {
+			out = append(out, '\n')
+		}
+	}
+	return out
+}
+
+// unframed returns a line without the frame of a table or of code: bars and back-quotes.
+func unframed(line string) string {
+	trimmed := strings.TrimSpace(line)
+	switch {
+	case strings.Contains(trimmed, "│"):
+		return strings.ReplaceAll(line, "│", " ")
+	case len(trimmed) > 1 && trimmed[0] == '|' && strings.HasSuffix(trimmed, "|"), strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
+		return strings.TrimRight(strings.ReplaceAll(strings.Trim(trimmed, "|"), "|", " "), " ")
+	case len(trimmed) > 1 && trimmed[0] == '`' && !strings.HasPrefix(trimmed, "```"):
+		return strings.Trim(trimmed, "`")
+	}
+	return line
+}
+
+// fence matches the beginning of a line that begins or ends a block of code.
+var fence = regexp.MustCompile("^(?:```|~~~|</?(?:pre|details|summary|code)|\\{(?:code|noformat)|\\[/?code)")
+
+// ruled reports whether a line only separates: dashes, dots, the frame of a table.
+func ruled(trimmed string) bool {
+	return strings.Trim(trimmed, "-=_+*~.:|<>…─━═┌┐└┘├┤┬┴┼╭╮╰╯{}[](),; \t") == ""
+}
+
+// titles are the words of the headers of tables.
+var titles = wordSet(`namespace name ready status restarts age ip node nominated readiness gates last first seen lastseen firstseen count kind type reason object
+	subobject subobjectpath source from message event time pod container component msg | timestamp date`)
+
+// headed reports whether the words of a line are the header of a table.
+func headed(words []word) bool {
+	for _, w := range words {
+		if !titles[strings.ToLower(w.text)] {
+			return false
+		}
+	}
+	return len(words) > 1
+}
+
+// command is what a line of a shell runs.
+type command struct {
+	pod  string // the pod that it names, or empty
+	logs bool   // it prints the log of a program
+}
+
+var (
+	clients = wordSet(`kubectl oc k microk8s.kubectl kubecolor`)
+	tools   = wordSet(`crictl journalctl cat grep less tail head docker`)
+	leads   = wordSet(`sudo watch k3s minikube microk8s`)
+)
+
+// podArgument matches the pod that the arguments of a command name.
+var podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
+
+// prompted returns the command of a line that a person typed into a shell.
+func prompted(line string, words []word) (c command, is bool) {
+	for i, w := range words[:min(len(words), 8)] {
+		name := strings.TrimLeft(w.text, "$#%>")
+		asked, lead := name != w.text, false
+		if i > 0 {
+			last := words[i-1].text
+			asked = asked || strings.ContainsAny(last[len(last)-1:], "$#%>") || last == "❯" || words[0].text == "➜"
+			lead = leads[last]
+		}
+		switch {
+		case clients[name] && (asked || lead || i == 0 && name != "k") && i+1 < len(words):
+			line = line[words[i+1].start:]
+			if m := podArgument.FindStringSubmatch(line); m != nil {
+				c.pod = m[1]
+			}
+			c.logs = strings.HasPrefix(line, "logs ") || strings.HasPrefix(line, "exec ")
+			return c, true
+		case tools[w.text] && asked:
+			return command{logs: w.text == "docker" || w.text == "crictl"}, true
+		}
+	}
+	return command{}, false
+}
+
+func isPodKind(s string) bool { return s == "pod" || s == "pods" || s == "po" || s == "Pod" }

@@ -1,0 +1,290 @@
+package incident
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// age is the age of something as kubectl writes it: the true age is at least at, and less than at plus unit, because kubectl leaves out small units. known is
+// false for <unknown> and <invalid>.
+type age struct {
+	at, unit time.Duration
+	known    bool
+}
+
+var units = map[string]time.Duration{"y": 365 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+
+// oldest is the greatest age that counts as one: Kubernetes is younger.
+const oldest = 50 * 365 * 24 * time.Hour
+
+// isAge reports whether a word is an age of kubectl.
+func isAge(s string) bool { return s == "<unknown>" || s == "<invalid>" || parseAge(s).known }
+
+// parseAge reads numbers with units (HumanDuration of k8s.io/apimachinery/pkg/util/duration). Any other text is unknown.
+func parseAge(text string) (a age) {
+	for parts := 0; text != ""; parts++ {
+		i := strings.IndexAny(text, "ydhms")
+		if i < 1 || !digit(text[0]) || parts > 3 {
+			return age{}
+		}
+		unit := units[text[i:i+1]]
+		n, err := strconv.ParseInt(text[:i], 10, 64)
+		if err != nil || n > int64(oldest/unit) {
+			return age{}
+		}
+		a.at += time.Duration(n) * unit
+		a.unit, a.known = unit, true
+		text = text[i+1:]
+	}
+	return a
+}
+
+// invented is the time of the newest facts of a recording without dates.
+var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// placeTimes gives the facts their times that count from an unknown moment: lines of logs without a year, and ages.
+func (r *reader) placeTimes() {
+	var newest time.Time
+	for _, f := range r.rec.Facts {
+		if f.Source != FromLog && f.When.Known() {
+			newest = later(later(newest, f.When.End()), f.Last.End())
+		}
+	}
+	year := newest
+	for _, p := range r.rec.Pods {
+		year = later(year, p.StartTime().At)
+	}
+	if r.rec.Relative = year.IsZero() && len(r.logTimes) > 0; r.rec.Relative {
+		year = invented
+		r.problem(r.logTimes[0].Place, false, "the lines of the log have no year, and no other fact has one: their times are shown without a year")
+	}
+	for _, f := range r.logTimes {
+		f.When.At = f.When.At.AddDate(year.Year()-f.When.At.Year(), 0, 0)
+		f.Last, newest = f.When, later(newest, f.When.End())
+	}
+	if newest.IsZero() {
+		newest, r.rec.Relative = invented, len(r.sections)+len(r.rows) > 0
+	}
+	dates := r.dates()
+	for _, s := range r.sections {
+		r.placeSection(s, dates, newest)
+	}
+	r.placeRows(newest)
+	r.mergeRows()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// told identifies an event, or the start of a container, that another source dates.
+type told struct {
+	pod        *Pod
+	reason, of string
+	count      int
+}
+
+// dates returns the times of what texts with ages can tell too: events, the start of a pod on its node, and the last start of a container.
+func (r *reader) dates() map[told]Moment {
+	dates := map[told]Moment{}
+	for _, p := range r.rec.Pods {
+		if at := p.StartTime(); at.Known() { // the scheduler binds the pod up to a second before
+			dates[told{p, "Scheduled", "", 0}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
+		}
+	}
+	for _, f := range r.rec.Facts {
+		switch {
+		case f.Kind == Running && f.When.Known():
+			dates[told{f.Pod, "Started", f.Container, 0}] = f.When
+		case f.Source == FromEvent && f.Kind == Event && f.Last.Known():
+			dates[told{f.Pod, f.Reason, f.Message, f.Count}] = f.Last
+		}
+	}
+	return dates
+}
+
+// printedAt returns the second in which a text was printed, or the seconds if it is longer: the date of an event and its age in the text. Of several events it
+// takes the one that tells most exactly. The times of both are truncated to seconds, so an age that is exact to the second tells the second of an event.
+func (s *section) printedAt(dates map[told]Moment) Moment {
+	var best Moment
+	for _, f := range s.facts {
+		for _, key := range []told{{f.Pod, f.Reason, f.Message, f.Count}, {f.Pod, f.Reason, f.Container, 0}} {
+			at, a := dates[key], f.ages[1]
+			now := Moment{at.At.Truncate(time.Second).Add(a.at), max(at.Within, time.Second) + a.unit - 2*time.Second}
+			if at.Known() && a.known && a.unit < time.Hour && (!best.Known() || now.Within < best.Within) {
+				best = now
+			}
+		}
+	}
+	return best
+}
+
+// before returns the time of something that had an age when a text was printed.
+func (a age) before(now Moment) Moment {
+	if !a.known {
+		return Moment{}
+	}
+	return Moment{now.At.Add(time.Second - a.at - a.unit), now.Within + a.unit}
+}
+
+// placeSection gives a text with ages its time. If no date tells when it was printed, it was printed with the newest other fact.
+func (r *reader) placeSection(s *section, dates map[told]Moment, newest time.Time) {
+	s.unwatch()
+	now := s.printedAt(dates)
+	dated := now.Known()
+	switch {
+	case len(s.facts) == 0:
+		return
+	case dated:
+		for _, f := range s.status {
+			switch f.Kind {
+			case Condition:
+				f.Last = Moment{now.At, now.Within + time.Second}
+			case Phase, Waiting, Restarts, Ready:
+				f.When = Moment{now.At, now.Within + time.Second}
+			}
+		}
+	default:
+		now.At = newest.Add(-time.Second)
+		says := "times have no date"
+		if !r.rec.Relative {
+			says = "they are counted back from the newest other fact, " + formatTime(newest)
+		}
+		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: %s", says)
+	}
+	for _, f := range s.facts {
+		if f.AtLeast && s.counts {
+			f.AtLeast, f.CountShown = false, true
+		}
+		f.When, f.Last, f.Aged = f.ages[0].before(now), f.ages[1].before(now), !dated
+		if f.Count == 1 && !f.AtLeast || f.Last.Known() && f.When.At.After(f.Last.At) {
+			f.When = f.Last
+		}
+		f.setPoints()
+	}
+}
+
+// unwatch makes the ages of a watch count back from its last row. Each row was printed when it happened; an event that is printed again, with a greater count,
+// shows how much later that was.
+func (s *section) unwatch() {
+	var clock time.Duration
+	seen, at := map[told]*Fact{}, map[*Fact]time.Duration{}
+	for _, f := range s.facts {
+		key := told{f.Pod, f.Reason, f.Message, 0}
+		fresh := f.ages[1].known && f.ages[1].at <= 5*time.Second
+		if old := seen[key]; fresh && old != nil && f.Count > old.Count {
+			clock = max(clock, at[old]-old.ages[0].at+f.ages[0].at)
+		}
+		at[f] = clock
+		if fresh || seen[key] == nil {
+			seen[key] = f
+		}
+	}
+	for _, f := range s.facts {
+		late := clock - at[f]
+		f.ages[0].at, f.ages[1].at, f.Age = f.ages[0].at+late, f.ages[1].at+late, f.Age+late
+	}
+}
+
+func (f *Fact) setPoints() {
+	f.Points = []Point{{1, f.When}}
+	if f.Count > 1 {
+		f.Points = append(f.Points, Point{f.Count, f.Last})
+	}
+}
+
+// placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If nothing tells the creation, the last row of each pod was
+// printed together with the other texts.
+func (r *reader) placeRows(newest time.Time) {
+	created := map[*Pod]time.Time{}
+	for _, f := range r.rec.Facts {
+		if f.Kind == Created && f.When.Known() {
+			created[f.Pod] = f.When.At
+		}
+	}
+	last := map[*Pod]time.Duration{} // the age of the last row; nil: of a script
+	for i := range r.rows {
+		row := &r.rows[i]
+		if row.of = row.fact.Pod; row.polled {
+			row.of = nil
+		}
+		last[row.of] = max(last[row.of], row.age.at)
+	}
+	told := false
+	for _, row := range r.rows {
+		f := row.fact
+		zero, known := created[row.of]
+		switch {
+		case !row.age.known:
+		case known:
+			f.When, f.Aged = Moment{zero.Add(row.age.at), row.age.unit}, false
+		default:
+			ago := last[row.of] - row.age.at + time.Second
+			f.When = Moment{newest.Add(-ago), min(row.age.unit, ago)}
+		}
+		if !known && !told {
+			told = true
+			r.problem(f.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", f.Pod.Name)
+		}
+	}
+}
+
+// mergeRows makes one fact of the rows about one event.
+func (r *reader) mergeRows() {
+	type key struct {
+		pod                        *Pod
+		reason, message, container string
+	}
+	of := map[key]*Fact{}
+	r.rec.Facts = slices.DeleteFunc(r.rec.Facts, func(f *Fact) bool {
+		if f.Kind != Event || f.Source != FromDescribe && f.Source != FromText {
+			return false
+		}
+		k := key{f.Pod, f.Reason, f.Message, f.Container}
+		if old := of[k]; old != nil {
+			old.merge(f)
+			return true
+		}
+		of[k] = f
+		return false
+	})
+}
+
+// merge adds another row about the same event. A count that grows is an update. Other rows of a table are further occurrences. A later table tells the same
+// events again.
+func (f *Fact) merge(o *Fact) {
+	grows := o.CountShown && f.CountShown && o.Count > f.Count
+	same := f.section == o.section
+	points := o.Points
+	if same && (!grows || f.section == nil) {
+		points = slices.Concat(f.Points, o.Points)
+	}
+	switch {
+	case same && !grows:
+		f.Count += o.Count
+		f.AtLeast = f.AtLeast || o.AtLeast
+	case o.CountShown && o.Count < f.Count:
+		return
+	default:
+		f.section, f.Count = o.section, max(f.Count, o.Count)
+	}
+	if o.AgeWithin >= 0 && (f.AgeWithin < 0 || o.Age < f.Age || grows) {
+		f.Age, f.AgeWithin = o.Age, o.AgeWithin
+	}
+	points = slices.DeleteFunc(points, func(p Point) bool { return !p.At.Known() })
+	if len(points) == 0 {
+		return
+	}
+	slices.SortStableFunc(points, func(a, b Point) int { return a.At.At.Compare(b.At.At) })
+	f.When, f.Last = points[0].At, points[len(points)-1].At
+	f.Points = points[:min(len(points), f.Count, maxPoints)]
+	for i := range f.Points {
+		f.Points[i].Count = i + 1
+	}
+	f.Points[len(f.Points)-1] = Point{f.Count, f.Last}
+}
