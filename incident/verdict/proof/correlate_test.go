@@ -1,9 +1,11 @@
-package cluster
+package proof
 
 import (
 	"fmt"
 	"strings"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // The defaults of the recorder of client-go v0.37.2 (tools/record/events_cache.go).
@@ -16,20 +18,10 @@ const (
 
 // event is an event of the API.
 type event struct {
-	object                     reference
+	object                     v1.ObjectReference
 	typ, reason, message, name string
 	count                      int
 	first, last                time.Time
-}
-
-// reference is the object of an event.
-type reference struct {
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid"`
-	APIVersion string `json:"apiVersion"`
-	FieldPath  string `json:"fieldPath,omitempty"`
 }
 
 // correlator is the EventCorrelator of client-go (tools/record/events_cache.go), with its default options and without the limit of its
@@ -94,7 +86,7 @@ func (c *correlator) aggregate(e event) (event, string) {
 
 // accept is Filter of EventSourceObjectSpamFilter: the events about an object of one type, Normal or Warning, share a bucket.
 func (c *correlator) accept(e event) bool {
-	key := strings.Join([]string{e.object.Namespace, e.object.Name, e.object.UID, e.typ}, "\x00")
+	key := strings.Join([]string{e.object.Namespace, e.object.Name, string(e.object.UID), e.typ}, "\x00")
 	b := c.spam[key]
 	if b == nil {
 		b = &bucket{tokens: spamBurst, at: e.last}
