@@ -285,6 +285,7 @@ func (w *writer) message() (message string) {
 		}
 		break
 	}
+	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
 	for len(message) > 110 { // the last part of a chain of errors says what is wrong
 		_, rest, more := strings.Cut(message, ": ")
