@@ -154,7 +154,8 @@ func cannotRun(e *evidence) *ruling {
 	started := e.events["Started"].fact
 	for _, kind := range []string{imageFails, configFails, startFails} {
 		t, has := e.events[kind]
-		if has && (!e.ran() || started != nil && after(t.fact, started) && kind != startFails) {
+		others := e == e.of && len(e.pod.Containers()) > 1 && kind == imageFails // it is about a container that the events do not name
+		if has && (!e.ran() || others || started != nil && after(t.fact, started) && kind != startFails) {
 			return certain(causeOf[kind], t.fact)
 		}
 	}
