@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -21,53 +20,24 @@ type File struct {
 	Data []byte
 }
 
-// Interval is a range of a time that is known of a program.
-type Interval struct{ Min, Max time.Duration }
-
 // Options say for which nodes to check, and what is known and required. The zero value checks for the newest version of
 // Kubernetes and nodes with the default delays.
 type Options struct {
 	Profiles []profile.Profile  // versions of Kubernetes; empty: the newest
 	Nodes    fakeruntime.Delays // the latencies of the nodes; a nil field is the default of its delay
 	Delays   string             // name of the delays of Nodes, for reports
-	Start    *Interval          // how long the programs take to start; nil: not known
-	// Require lists what must hold for each workload. The annotation probesim.dev/require of a workload, or else of its pod template,
-	// replaces it.
+	Start    Durations          // how long the programs take to start
+	Stop     Durations          // how long they take from SIGTERM to their exit
+	// Require lists what must hold for each workload. The annotations of a workload, or else of its pod template, can ask for more than Start, Stop and
+	// Require.
 	Require Requirements
-	// IgnoreAnnotations makes Require hold for all workloads, whatever their annotations say.
+	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a container, and what Require says about a row.
+	AllowAnnotations bool
+	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their annotations say.
 	IgnoreAnnotations bool
 	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.
 	Modify func(file string, w *manifests.Workload)
 }
-
-// RequirementsOf returns what must hold for a workload, and the annotation that says so, or nil.
-func (o *Options) RequirementsOf(w *manifests.Workload) (Requirements, *manifests.Annotation, scenarios.Errors) {
-	if o.IgnoreAnnotations {
-		return o.Require, nil, nil
-	}
-	var errs scenarios.Errors
-	list, from := o.Require, (*manifests.Annotation)(nil)
-	for _, a := range w.Annotations(annotationPrefix) {
-		if a.Key != RequireAnnotation {
-			errs = append(errs, scenarios.Error{Pos: a.KeyPos, Path: a.Path, Message: "probesim reads only the annotation " + RequireAnnotation})
-			continue
-		}
-		own, err := ParseRequirements(a.Value)
-		if err != nil {
-			errs = append(errs, scenarios.Error{Pos: a.ValuePos, Path: a.Path, Message: err.Error()})
-		}
-		if from == nil {
-			list, from = own, &a
-		}
-	}
-	return list, from, errs
-}
-
-// annotationPrefix is that of the annotations of probesim. RequireAnnotation is the only one: it has the requirements of a workload.
-const (
-	annotationPrefix  = "probesim.dev/"
-	RequireAnnotation = annotationPrefix + "require"
-)
 
 // Checker checks the workloads of manifests.
 type Checker struct {
@@ -81,9 +51,8 @@ type workload struct {
 	*manifests.Workload
 	file       string
 	several    bool // its file has other workloads too
-	require    Requirements
-	annotation *manifests.Annotation // that has the requirements; nil: they are those of the Options
-	containers []*container
+	terms      *Terms
+	containers []*container // with probes
 }
 
 // container is a container with probes.
@@ -134,14 +103,14 @@ func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.
 
 // add adds the tasks for a workload.
 func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
-	require, from, errs := c.options.RequirementsOf(w)
+	terms, errs := c.options.TermsOf(f.Name, w)
 	if len(errs) > 0 {
 		return errs
 	}
 	if c.options.Modify != nil {
 		c.options.Modify(f.Name, w)
 	}
-	added := &workload{Workload: w, file: f.Name, require: require, annotation: from}
+	added := &workload{Workload: w, file: f.Name, terms: terms}
 	c.workloads = append(c.workloads, added)
 	add := func(list []v1.Container, field string) {
 		for i := range list {
@@ -184,6 +153,12 @@ func (c *Checker) finish() {
 		}
 	}
 }
+
+// start returns how long a start of the container is known to take, or nil.
+func (c *container) start() *Interval { return c.workload.terms.Start(c.spec.Name) }
+
+// stop returns how long the container is known to take from SIGTERM to its exit, or nil.
+func (c *container) stop() *Interval { return c.workload.terms.Stop(c.spec.Name) }
 
 // rowName returns a row of the container as the flag --row of the command takes it. The name of the workload is part of it if its file has several.
 func (c *container) rowName(id RowID) string {

@@ -67,7 +67,7 @@ var consequence = map[trace.Probe]string{
 
 // startKilled compares the known length of starts with the limit.
 func startKilled(r *result) []Finding {
-	start := r.options.Start
+	start := r.container.start()
 	if start == nil || len(r.rows[Start]) == 0 {
 		return nil
 	}
@@ -75,21 +75,21 @@ func startKilled(r *result) []Finding {
 	probe := r.killer()
 	p := r.Probe(probe)
 	field := string(probe) + "Probe.failureThreshold"
-	app := []string{r.app("start %s", interval(*start))}
+	app := []string{r.app("start %s", start)}
 	switch {
 	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
-			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least))),
+			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least))),
 			Field: field, Witness: r.container.rowName(Start)}}
 	case limit.Least < start.Max && r.share != nil:
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), interval(*start), FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), start, FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
 		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, interval(*start), FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
+			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ const startIsShort = 30 * time.Second
 
 func noStartupProbe(r *result) []Finding {
 	limit := r.all(Start)
-	if r.options.Start != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
+	if r.container.start() != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
 		return nil
 	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
@@ -330,6 +330,9 @@ const graceIsShort = 5 * time.Second
 const hookIsLong = time.Second
 
 func shortGrace(r *result) []Finding {
+	if stop := r.container.stop(); stop != nil {
+		return killedInStop(r, stop)
+	}
 	hook := r.container.spec.Lifecycle
 	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
@@ -338,6 +341,21 @@ func shortGrace(r *result) []Finding {
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
 		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
 		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+}
+
+// killedInStop compares the known time from SIGTERM to the exit with the time until SIGKILL.
+func killedInStop(r *result, stop *Interval) []Finding {
+	left := time.Duration(r.deleted.SIGKILL - r.deleted.SIGTERM)
+	if stop.Max <= left {
+		return nil
+	}
+	field, because := "", ""
+	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
+		field, because = "lifecycle.preStop", fmt.Sprintf(" The preStop hook takes %s of the grace period.", format(time.Duration(r.deleted.SIGTERM).Round(tenth)))
+	}
+	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
+		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop, FormatDown(Seconds(left)), because), Field: field,
+		App: []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet with ChangeContainerStatusOnKubeletRestart forgets the
@@ -388,13 +406,6 @@ func Percent(share float64) string {
 		return "over 99%"
 	}
 	return fmt.Sprintf("%.0f%%", 100*share)
-}
-
-func interval(i Interval) string {
-	if i.Min == i.Max {
-		return seconds(i.Min)
-	}
-	return seconds(i.Min) + ".." + seconds(i.Max)
 }
 
 // seconds formats a duration for a flag, rounded up to a tenth of a second.

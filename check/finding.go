@@ -65,7 +65,7 @@ var rules = []Rule{
 	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
 	{SlowReady, "A container that is up waits long to become ready."},
 	{DelayFromStart, "The delay of a probe is over when the startup probe succeeds."},
-	{ShortGrace, "The preStop hook leaves the program little of the grace period."},
+	{ShortGrace, "The program has little time between SIGTERM and SIGKILL, or less than it is known to need."},
 	{KubeletRestart, "A restart of the kubelet makes a healthy container not ready."},
 	{VersionsDiffer, "The versions of Kubernetes behave differently."},
 }
@@ -112,8 +112,8 @@ func (c *Checker) findings(found *container) []Finding {
 		}
 	}
 	if f, version, differ := found.versionsDiffer(); differ {
-		if c.options.Start != nil {
-			f.Start = interval(*c.options.Start)
+		if start := found.start(); start != nil {
+			f.Start = found.spec.Name + "=" + start.String()
 		}
 		list = append(list, found.place(f, version))
 	}

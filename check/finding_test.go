@@ -86,7 +86,7 @@ livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, perio
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			manifest := pod(test.container)
-			r := report(t, manifest, check.Options{Start: test.start})
+			r := report(t, manifest, check.Options{Start: check.Durations{Ordinary: test.start}})
 			var got []string
 			for _, f := range r.Workloads[0].Containers[0].Findings {
 				got = append(got, fmt.Sprintf("%s:%d", f.ID, f.Line))
@@ -215,7 +215,7 @@ var typical, _ = fakeruntime.DelaySet("typical")
 func TestStartKilledOnFewNodes(t *testing.T) {
 	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 30, failureThreshold: 3}")
 	for _, longest := range []time.Duration{65 * time.Second, 90 * time.Second} {
-		r := report(t, manifest, check.Options{Start: &check.Interval{Min: 62 * time.Second, Max: longest}})
+		r := report(t, manifest, check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: 62 * time.Second, Max: longest}}})
 		c := r.Workloads[0].Containers[0]
 		i := slices.IndexFunc(c.Findings, func(f check.Finding) bool { return f.ID == check.StartKilled })
 		if i < 0 || c.Findings[i].Severity != check.Error {

@@ -48,18 +48,22 @@ func (r *result) measure() error {
 		return nil
 	}
 	start := time.Duration(0)
-	if r.options.Start != nil {
-		start = r.options.Start.Max
+	if known := r.container.start(); known != nil {
+		start = known.Max
 	}
 	for _, row := range rows {
 		if _, because := r.brokenFor(row.id); because == "" {
 			r.rows[row.id] = Values(r.Container, row.id, start)
 		}
 	}
-	if start := r.options.Start; start != nil && len(r.rows[Start]) > 0 {
+	if start := r.container.start(); start != nil && len(r.rows[Start]) > 0 {
 		r.share = new(r.StartShare(start.Min, start.Max))
 	}
 	r.deleted = r.simulation.deleted()
+	if stop := r.container.stop(); stop != nil {
+		exit := func(after time.Duration) Seconds { return min(r.deleted.SIGTERM+Seconds(after), r.deleted.SIGKILL) }
+		r.deleted.Exit = &Span{exit(stop.Min), exit(stop.Max)}
+	}
 	if len(r.StartCases()) > 2 { // it restarts
 		r.restarts = r.simulation.restarts()
 	}

@@ -20,9 +20,7 @@ import (
 func (c *Checker) Report() *Report {
 	c.finish()
 	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
-	if s := c.options.Start; s != nil {
-		r.Start = &Span{Seconds(s.Min), Seconds(s.Max)}
-	}
+	r.Start, r.Stop = c.options.Start.Ordinary.span(), c.options.Stop.Ordinary.span()
 	for _, p := range c.options.Profiles {
 		r.Kubernetes = append(r.Kubernetes, p.Version)
 	}
@@ -47,14 +45,15 @@ func (c *Checker) workload(w *workload) Workload {
 		out.Containers = append(out.Containers, c.container(found))
 	}
 	out.Problem = strings.Join(problems, "\n")
-	for _, q := range w.require {
+	out.Overrides = w.terms.Overrides
+	for _, q := range w.terms.Required {
 		out.Requirements = append(out.Requirements, c.verify(q, w))
 	}
 	return out
 }
 
 func (c *Checker) container(found *container) Container {
-	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Limits: []Limit{}, Times: []Time{}}
+	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
 			out.Probes = append(out.Probes, Probe{string(kind), describe(p), found.at(string(kind) + "Probe").Line})
@@ -74,8 +73,8 @@ func (c *Checker) container(found *container) Container {
 		if p := found.spec.LivenessProbe; p != nil && p.TCPSocket != nil { // which passes while the program hangs
 			text = strings.Replace(text, "hung", "connections lost", 1)
 		}
-		if row.id == Recover && c.options.Start != nil {
-			text += fmt.Sprintf(" (start of %s)", value.Format(c.options.Start.Max))
+		if start := found.start(); row.id == Recover && start != nil {
+			text += fmt.Sprintf(" (start of %s)", value.Format(start.Max))
 		}
 		if row.limit {
 			out.Limits = append(out.Limits, Limit{
@@ -147,25 +146,22 @@ func (c *container) values(id RowID) []Value {
 	return list
 }
 
-// verify verifies a requirement for all containers that have the row. A requirement that no container can meet or break is not met, and
-// neither is one about a container with a probe that can never run.
-func (c *Checker) verify(q Requirement, w *workload) Verification {
+// verify verifies a requirement for all containers that it is about. It is not met if one of them has no probe for it, has a probe that can never run, or
+// never does what it is about.
+func (c *Checker) verify(q Required, w *workload) Verification {
 	pos := w.Pos
-	if w.annotation != nil {
-		pos = w.annotation.ValuePos
+	if q.annotation != nil {
+		pos = q.annotation.ValuePos
 	}
-	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), File: w.file, Line: pos.Line, Column: pos.Column}
-	if v.Reason = q.Row.unverifiable(w); v.Reason != "" {
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), Containers: q.Containers, File: w.file, Line: pos.Line, Column: pos.Column}
+	if v.Missing, v.Reason = q.unverifiable(w); v.Reason != "" {
 		return v
 	}
 	var decides *container
 	least := bounds.Never
-	for _, found := range w.containers {
-		values := found.values(q.Row)
-		if len(values) == 0 {
-			continue
-		}
-		margin, worst := q.Margin(values)
+	for _, name := range q.Containers {
+		found := w.container(name)
+		margin, worst := q.Margin(found.values(q.Row))
 		if decides != nil && margin >= least {
 			continue
 		}
@@ -189,29 +185,46 @@ func (c *Checker) verify(q Requirement, w *workload) Verification {
 	return v
 }
 
-// unverifiable says why nothing tells whether a requirement on the row holds, or returns an empty string.
-func (id RowID) unverifiable(w *workload) string {
-	has, values := false, 0
-	for _, c := range w.containers {
-		if !slices.ContainsFunc(id.Probes(), func(p trace.Probe) bool { return prober.ProbeOf(c.spec, p) != nil }) {
+// container returns a container with probes, or nil.
+func (w *workload) container(name string) *container {
+	i := slices.IndexFunc(w.containers, func(c *container) bool { return c.spec.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.containers[i]
+}
+
+// unverifiable says why nothing tells whether the requirement holds, and which containers have no probe for it. The reason is empty if all containers have values.
+func (q Required) unverifiable(w *workload) (missing []string, reason string) {
+	var reasons []string
+	for _, name := range q.Containers {
+		c := w.container(name)
+		if c == nil || !slices.ContainsFunc(q.Row.Probes(), func(p trace.Probe) bool { return prober.ProbeOf(c.spec, p) != nil }) {
+			missing = append(missing, name)
 			continue
 		}
-		has = true
-		for _, r := range c.results {
-			if p, because := r.brokenFor(id); because != "" {
-				return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
-			}
-			if r.err != nil {
-				return fmt.Sprintf("container %s was not checked", c.spec.Name)
-			}
+		if why := c.noValues(q.Row); why != "" {
+			reasons = append(reasons, why)
 		}
-		values += len(c.values(id))
 	}
-	switch {
-	case !has:
-		return id.Missing()
-	case values == 0:
-		return "no container restarts"
+	if len(missing) > 0 {
+		reasons = append([]string{q.Row.Missing(missing)}, reasons...)
+	}
+	return missing, strings.Join(reasons, "; ")
+}
+
+// noValues says why the container has no values of a row for which it has a probe, or returns an empty string.
+func (c *container) noValues(id RowID) string {
+	for _, r := range c.results {
+		if p, because := r.brokenFor(id); because != "" {
+			return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
+		}
+		if r.err != nil {
+			return fmt.Sprintf("container %s was not checked", c.spec.Name)
+		}
+	}
+	if len(c.values(id)) == 0 {
+		return fmt.Sprintf("container %s never restarts", c.spec.Name)
 	}
 	return ""
 }

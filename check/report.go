@@ -15,7 +15,8 @@ import (
 type Report struct {
 	Kubernetes []string   `json:"kubernetes"`      // versions, oldest first
 	Delays     string     `json:"delays"`          // name of the latencies of the nodes
-	Start      *Span      `json:"start,omitempty"` // how long the programs are known to take to start
+	Start      *Span      `json:"start,omitempty"` // how long the programs are known to take to start, if Options.Start says so without a name
+	Stop       *Span      `json:"stop,omitempty"`  // and from SIGTERM to their exit
 	Workloads  []Workload `json:"workloads"`
 }
 
@@ -23,6 +24,19 @@ type Report struct {
 type Span struct {
 	Least    Seconds `json:"least"`
 	Greatest Seconds `json:"greatest"`
+}
+
+// span returns an interval as a report has it, or nil.
+func (i *Interval) span() *Span {
+	if i == nil {
+		return nil
+	}
+	return &Span{Seconds(i.Min), Seconds(i.Max)}
+}
+
+// String returns the range as --start takes it.
+func (s Span) String() string {
+	return Interval{time.Duration(s.Least), time.Duration(s.Greatest)}.String()
 }
 
 // Workload is the result for an object that creates pods.
@@ -35,6 +49,7 @@ type Workload struct {
 	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
 	Containers   []Container    `json:"containers"`        // containers with probes
 	Requirements []Verification `json:"requirements,omitempty"`
+	Overrides    []Override     `json:"overrides,omitempty"` // annotations that say something else than the command line
 	// Images has the image of each container, by name, also of those without probes. It is not part of the JSON.
 	Images map[string]string `json:"-"`
 }
@@ -44,6 +59,10 @@ type Container struct {
 	Name   string  `json:"name"`
 	Line   int     `json:"line"`
 	Probes []Probe `json:"probes"`
+	// Sidecar says why the container is not an ordinary one: what Options.Start, Stop and Require say without a name is not about it.
+	Sidecar string `json:"sidecar,omitempty"`
+	Start   *Span  `json:"start,omitempty"` // how long it is known to take to start
+	Stop    *Span  `json:"stop,omitempty"`  // and from SIGTERM to its exit
 
 	Limits     []Limit   `json:"limits"`
 	Times      []Time    `json:"times"`
@@ -103,6 +122,8 @@ type Range struct {
 type Deletion struct {
 	SIGTERM Seconds `json:"sigterm"` // the stop signal, after the preStop hook
 	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
+	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It is nil if the time is not known.
+	Exit *Span `json:"exit,omitempty"`
 }
 
 // Kill is when a probe stops a container that never comes up, from the start of the container.
@@ -122,12 +143,14 @@ func (k *Kill) String() string {
 
 // Verification is the result for a requirement.
 type Verification struct {
-	Requirement string  `json:"requirement"`
-	Row         RowID   `json:"row"`
-	Required    Seconds `json:"required"`
-	Met         bool    `json:"met"`
-	// Reason says why there is nothing to verify: no container has the row, or a probe of one can never run. Such a requirement is not
-	// met, and has no container and no value.
+	Requirement string   `json:"requirement"`
+	Row         RowID    `json:"row"`
+	Required    Seconds  `json:"required"`
+	Met         bool     `json:"met"`
+	Containers  []string `json:"containers,omitempty"` // that it is about
+	Missing     []string `json:"missing,omitempty"`    // those without a probe for it
+	// Reason says why there is nothing to verify: a container has no probe for it, or one that can never run. Such a requirement is not met, and has no
+	// container and no value.
 	Reason     string   `json:"reason,omitempty"`
 	Container  string   `json:"container,omitempty"` // the container that decides
 	Value      *Seconds `json:"value,omitempty"`

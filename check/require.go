@@ -17,8 +17,9 @@ import (
 
 // Requirement is a requirement on a row: a limit that must be at least a duration, or a time that must be at most one.
 type Requirement struct {
-	Row      RowID
-	Duration time.Duration
+	Container string // that it is about; empty: each ordinary container that no other requirement on the row names
+	Row       RowID
+	Duration  time.Duration
 }
 
 // Requirements must all hold.
@@ -36,13 +37,17 @@ func (id RowID) needs(p trace.Probe, c *v1.Container) bool {
 	return slices.Contains(id.Probes(), p)
 }
 
-// Missing says that no container has the row.
-func (id RowID) Missing() string {
-	var names []string
+// Missing says that some containers do not have the row.
+func (id RowID) Missing(containers []string) string {
+	var probes []string
 	for _, p := range id.Probes() {
-		names = append(names, string(p))
+		probes = append(probes, string(p))
 	}
-	return "no container has a " + strings.Join(names, " or ") + " probe"
+	last := len(containers) - 1
+	if last == 0 {
+		return fmt.Sprintf("container %s has no %s probe", containers[0], strings.Join(probes, " or "))
+	}
+	return fmt.Sprintf("containers %s and %s have no %s probe", strings.Join(containers[:last], ", "), containers[last], strings.Join(probes, " or "))
 }
 
 // String returns the requirement as ParseRequirements reads it.
@@ -51,7 +56,15 @@ func (r Requirement) String() string {
 	if r.Row.IsLimit() {
 		operator = ">="
 	}
-	return string(r.Row) + operator + value.Format(r.Duration)
+	return r.name() + operator + value.Format(r.Duration)
+}
+
+// name returns what the requirement is about, such as start or app/start.
+func (r Requirement) name() string {
+	if r.Container == "" {
+		return string(r.Row)
+	}
+	return r.Container + "/" + string(r.Row)
 }
 
 // String returns the requirements as ParseRequirements reads them.
@@ -63,7 +76,7 @@ func (r Requirements) String() string {
 	return strings.Join(list, ", ")
 }
 
-// ParseRequirements parses a list of requirements with commas, such as "start>=70s, detect<=45s". The error lists all errors.
+// ParseRequirements parses a list of requirements with commas, such as "start>=70s, app/detect<=45s". The error lists all errors.
 func ParseRequirements(text string) (Requirements, error) {
 	var list Requirements
 	var wrong []string
@@ -72,8 +85,8 @@ func ParseRequirements(text string) (Requirements, error) {
 		switch {
 		case err != nil:
 			wrong = append(wrong, err.Error())
-		case slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == r.Row }):
-			wrong = append(wrong, string(r.Row)+" is required twice")
+		case slices.ContainsFunc(list, func(other Requirement) bool { return other.name() == r.name() }):
+			wrong = append(wrong, r.name()+" is required twice")
 		default:
 			list = append(list, r)
 		}
@@ -89,7 +102,12 @@ func parseRequirement(text string) (Requirement, error) {
 	if at < 0 {
 		return Requirement{}, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a duration, such as start>=70s", strict.Quote(text))
 	}
-	name := strings.TrimSpace(text[:at])
+	container, name, named := strings.Cut(strings.TrimSpace(text[:at]), "/")
+	if container, name = strings.TrimSpace(container), strings.TrimSpace(name); !named {
+		container, name = "", container
+	} else if container == "" {
+		return Requirement{}, fmt.Errorf("the name of a container is missing before /%s", name)
+	}
 	operator, limit := text[at:at+1], text[at+1:]
 	if strings.HasPrefix(limit, "=") {
 		operator, limit = text[at:at+2], limit[1:]
@@ -109,7 +127,7 @@ func parseRequirement(text string) (Requirement, error) {
 		if d > bounds.LongestLimit {
 			return Requirement{}, fmt.Errorf("%s: must be at most %s, because a longer time counts as no limit", name, value.Format(bounds.LongestLimit))
 		}
-		return Requirement{r.id, d}, nil
+		return Requirement{container, r.id, d}, nil
 	}
 	var names []string
 	for _, r := range rows {

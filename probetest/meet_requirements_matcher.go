@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -29,7 +30,8 @@ type Manifest string
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
 // The rows are start, restart, retry, stall, silence and serving, which take >=, and ready, unready, detect and recover, which
-// take <=. The requirements apply to all workloads of a manifest, in place of those in their annotations.
+// take <=. A requirement is about each container that is not a sidecar, all of which must have a probe for it, or about one container, as in
+// "app/start>=70s". The requirements apply to all workloads of a manifest, in place of those in their annotations.
 func MeetRequirements(requirements string) *MeetRequirementsMatcher {
 	return &MeetRequirementsMatcher{requirements: requirements}
 }
@@ -41,7 +43,7 @@ type MeetRequirementsMatcher struct {
 	requirements string
 	kubernetes   []string
 	delays       string
-	start        *check.Interval
+	start        check.Durations
 	kind, name   string // the only workload; empty: all
 
 	verified []verified
@@ -66,9 +68,18 @@ func (m *MeetRequirementsMatcher) WithDelays(name string) *MeetRequirementsMatch
 	return m
 }
 
-// WithStart says how long a start of the programs takes. The time to recover includes the longest start.
+// WithStart says how long a start of the programs takes, except those of sidecars. The time to recover includes the longest start.
 func (m *MeetRequirementsMatcher) WithStart(least, greatest time.Duration) *MeetRequirementsMatcher {
-	m.start = &check.Interval{Min: least, Max: greatest}
+	m.start.Ordinary = &check.Interval{Min: least, Max: greatest}
+	return m
+}
+
+// WithStartOf says how long a start of the program of a container takes, in place of WithStart.
+func (m *MeetRequirementsMatcher) WithStartOf(container string, least, greatest time.Duration) *MeetRequirementsMatcher {
+	if m.start.Of == nil {
+		m.start.Of = map[string]check.Interval{}
+	}
+	m.start.Of[container] = check.Interval{Min: least, Max: greatest}
 	return m
 }
 
@@ -132,8 +143,13 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 		}
 		o.Profiles = append(o.Profiles, p)
 	}
-	if s := m.start; s != nil && (s.Min < 0 || s.Max < s.Min) {
+	if s := m.start.Ordinary; s != nil && (s.Min < 0 || s.Max < s.Min) {
 		return o, fmt.Errorf("WithStart takes the least and the greatest duration, not %s and %s", s.Min, s.Max)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.start.Of)) {
+		if s := m.start.Of[name]; s.Min < 0 || s.Max < s.Min {
+			return o, fmt.Errorf("WithStartOf takes a container, and the least and the greatest duration, not %s, %s and %s", printable.Text(name), s.Min, s.Max)
+		}
 	}
 	if o.Delays != "default" {
 		set, known := fakeruntime.DelaySet(o.Delays)
@@ -167,6 +183,9 @@ func nameOf(w Workload) string {
 }
 
 func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*check.Report, error) {
+	if err := o.UnknownContainers([]check.File{file}); err != nil {
+		return nil, err
+	}
 	c, err := check.New([]check.File{file}, o)
 	if err != nil {
 		return nil, fmt.Errorf("the manifest is invalid\n%w", err)
@@ -177,7 +196,7 @@ func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*chec
 // verify collects the results of the requirements. It returns an error for a requirement that no setting can break.
 func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	m.verified = nil
-	var names []string
+	var names, about []string
 	ok := true
 	for _, w := range r.Workloads {
 		name := printable.Text(w.Kind + " " + w.Name)
@@ -185,12 +204,13 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 		if m.kind != "" && (w.Kind != m.kind || w.Name != m.name) {
 			continue
 		}
+		about = append(about, name)
 		if w.Problem != "" {
 			return false, fmt.Errorf("%s cannot be checked: %s", name, w.Problem)
 		}
 		for _, v := range w.Requirements {
 			switch {
-			case v.Reason == v.Row.Missing():
+			case len(v.Missing) > 0:
 				return false, fmt.Errorf("%s, %s: %s%s", name, v.Requirement, v.Reason, m.one(r))
 			case v.Reason != "":
 				return false, fmt.Errorf("%s, %s: %s", name, v.Requirement, printable.Text(v.Reason))
@@ -202,6 +222,8 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	switch {
 	case len(names) == 0:
 		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", manifests.Workloads)
+	case len(about) > 0 && len(m.verified) == 0:
+		return false, fmt.Errorf("%s has no container that the requirements name", strings.Join(about, ", "))
 	case len(m.verified) == 0:
 		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
 	}
@@ -225,8 +247,8 @@ func (m *MeetRequirementsMatcher) shell(file string) string {
 	if m.delays != "" {
 		words = append(words, "--delays", m.delays)
 	}
-	if s := m.start; s != nil {
-		words = append(words, "--start", fmt.Sprintf("%s..%s", s.Min, s.Max))
+	if text := m.start.String(); text != "" {
+		words = append(words, "--start", simulate.Quote(text))
 	}
 	return strings.Join(words, " ")
 }

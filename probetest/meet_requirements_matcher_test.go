@@ -76,17 +76,17 @@ func TestMeetRequirementsOf(t *testing.T) {
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}\n"
 	file := manifest(t, watchedYAML, job)
 	_, err := MeetRequirements("stall>=1s").WithDelays("default").Match(file)
-	g.Expect(err).To(gomega.MatchError(`MeetRequirements: Job migrate, stall>=1s: no container has a liveness probe: select a workload, as in MeetRequirements(...).Of("Deployment", "web")`))
+	g.Expect(err).To(gomega.MatchError(`MeetRequirements: Job migrate, stall>=1s: container m has no liveness probe: select a workload, as in MeetRequirements(...).Of("Deployment", "web")`))
 	g.Expect(file).To(MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "web"))
 	broken := watched("web")
 	broken.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("managment")}}
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Match(broken)
 	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web, stall>=1s: the livenessProbe of container app can never run: the container has no port named "managment"`)))
 	_, err = MeetRequirements("ready<=1m").WithDelays("default").Match(broken)
-	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, ready<=1m: no container has a readiness or startup probe"), "the liveness probe does not matter")
+	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, ready<=1m: container app has no readiness or startup probe"), "the liveness probe does not matter")
 	broken.Spec.RestartPolicy, broken.Spec.Containers[0].LivenessProbe = v1.RestartPolicyNever, watched("web").Spec.Containers[0].LivenessProbe
 	_, err = MeetRequirements("recover<=1m").WithDelays("default").Match(broken)
-	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, recover<=1m: no container restarts"))
+	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, recover<=1m: container app never restarts"))
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "wep").Match(manifest(t, job))
 	g.Expect(err).To(gomega.MatchError("MeetRequirements: there is no Pod wep in the manifest: it has Job migrate"))
 }

@@ -48,7 +48,8 @@ type Workload struct {
 	Containers []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
-	Problems     []string             `json:"problems,omitempty"` // why it could not be checked, before or after
+	Overrides    []check.Override     `json:"overrides,omitempty"` // annotations after the change that say something else than the command line
+	Problems     []string             `json:"problems,omitempty"`  // why it could not be checked, before or after
 }
 
 // Container is the comparison of a container with probes.
@@ -161,7 +162,7 @@ func workload(before, after *check.Workload) Workload {
 	if after == nil {
 		after = &check.Workload{}
 	} else {
-		out.Requirements = after.Requirements
+		out.Requirements, out.Overrides = after.Requirements, after.Overrides
 		out.problem("after", after)
 	}
 	if out.Change == Same {

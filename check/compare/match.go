@@ -111,7 +111,7 @@ func (p *pairs) pairEqual(by Evidence, keys func(*check.Workload) []string) {
 func namesAndImages(w *check.Workload) []string {
 	parts := []string{w.Kind}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
-		parts = append(parts, name+" "+repository(w.Images[name]))
+		parts = append(parts, name+" "+check.Repository(w.Images[name]))
 	}
 	return key(w, parts)
 }
@@ -120,7 +120,7 @@ func namesAndImages(w *check.Workload) []string {
 func kindAndImages(w *check.Workload) []string {
 	list := slices.Sorted(maps.Values(w.Images))
 	for i := range list {
-		list[i] = repository(list[i])
+		list[i] = check.Repository(list[i])
 	}
 	slices.Sort(list) // a tag can decide the order of two images
 	return key(w, append(list, w.Kind))
@@ -152,19 +152,10 @@ func (p *pairs) distinctive(w *check.Workload) []string {
 func images(w *check.Workload) []string {
 	var list []string
 	for _, image := range slices.Sorted(maps.Values(w.Images)) {
-		list = append(list, repository(image))
+		list = append(list, check.Repository(image))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// repository returns an image without its tag and its digest, which a new version changes.
-func repository(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	if colon := strings.LastIndex(image, ":"); colon > strings.LastIndex(image, "/") {
-		image = image[:colon]
-	}
-	return image
 }
 
 // renamedFrom returns the name of a workload before the change if it is another one.
@@ -210,7 +201,7 @@ func byImage(w, other *check.Workload) map[string][]string {
 	names := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
 		if _, both := other.Images[name]; !both {
-			image := repository(w.Images[name])
+			image := check.Repository(w.Images[name])
 			names[image] = append(names[image], name)
 		}
 	}

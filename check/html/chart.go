@@ -58,17 +58,17 @@ type mark struct {
 }
 
 // newChart returns the chart of a container, or nil if it has neither limits nor times.
-func newChart(r *check.Report, w *check.Workload, c *check.Container) *chart {
+func newChart(w *check.Workload, c *check.Container) *chart {
 	if len(c.Limits)+len(c.Times) == 0 {
 		return nil
 	}
-	a := newAxis(r, w, c)
+	a := newAxis(w, c)
 	p := &chart{Ticks: a.ticks()}
 	for i := range c.Limits {
 		l := &c.Limits[i]
 		x := a.limit(l.Text, l.Always, l.Never)
 		x.id = l.Row
-		x.Marks = append(a.required(w, l.Row, l.Always), a.known(r, l.Row)...)
+		x.Marks = append(a.required(w, c, l.Row, l.Always), a.known(c, l.Row)...)
 		for _, g := range group(l.Cases) {
 			x.Cases = append(x.Cases, a.limit(g.name, g.Least, g.Greatest))
 		}
@@ -78,7 +78,7 @@ func newChart(r *check.Report, w *check.Workload, c *check.Container) *chart {
 		t := &c.Times[i]
 		x := a.time(t.Text, t.Best, t.Mean, t.Worst)
 		x.id = t.Row
-		x.Marks = append(x.Marks, a.required(w, t.Row, t.Worst)...)
+		x.Marks = append(x.Marks, a.required(w, c, t.Row, t.Worst)...)
 		for _, g := range group(t.Cases) {
 			x.Cases = append(x.Cases, a.time(g.name, g.Least, nil, g.Greatest))
 		}
@@ -107,7 +107,7 @@ func (k key) in(r row) bool {
 type axis struct{ end, step check.Seconds }
 
 // newAxis returns an axis on which all values of a container have room.
-func newAxis(r *check.Report, w *check.Workload, c *check.Container) axis {
+func newAxis(w *check.Workload, c *check.Container) axis {
 	most := check.Seconds(time.Second)
 	add := func(values ...check.Seconds) {
 		for _, v := range values {
@@ -126,15 +126,15 @@ func newAxis(r *check.Report, w *check.Workload, c *check.Container) axis {
 		add(t.Best, t.Worst)
 	}
 	for _, v := range w.Requirements {
-		if rows[v.Row] {
+		if rows[v.Row] && slices.Contains(v.Containers, c.Name) {
 			add(v.Required)
 		}
 	}
 	if c.Deleted != nil {
 		add(c.Deleted.SIGTERM, c.Deleted.SIGKILL)
 	}
-	if r.Start != nil && rows[check.Start] {
-		add(r.Start.Greatest)
+	if c.Start != nil && rows[check.Start] {
+		add(c.Start.Greatest)
 	}
 	most += most / 20 // what exceeds the largest limit is visible
 	a := axis{step: steps[len(steps)-1]}
@@ -232,12 +232,12 @@ func (a axis) time(text string, best check.Seconds, mean *check.Seconds, worst c
 	return x
 }
 
-// required returns the marks of the requirements on a row with a value. The mark of a requirement that the value breaks is red.
-func (a axis) required(w *check.Workload, id check.RowID, value check.Seconds) []mark {
+// required returns the marks of the requirements on a row of a container with a value. The mark of a requirement that the value breaks is red.
+func (a axis) required(w *check.Workload, c *check.Container, id check.RowID, value check.Seconds) []mark {
 	var list []mark
 	for i := range w.Requirements {
 		v := &w.Requirements[i]
-		if v.Row != id {
+		if v.Row != id || !slices.Contains(v.Containers, c.Name) {
 			continue
 		}
 		kind := "required"
@@ -249,14 +249,14 @@ func (a axis) required(w *check.Workload, id check.RowID, value check.Seconds) [
 	return list
 }
 
-// known returns the marks of the known length of starts.
-func (a axis) known(r *check.Report, id check.RowID) []mark {
-	if id != check.Start || r.Start == nil {
+// known returns the marks of the known length of starts of a container.
+func (a axis) known(c *check.Container, id check.RowID) []mark {
+	if id != check.Start || c.Start == nil {
 		return nil
 	}
-	list := []mark{{"known", a.at(r.Start.Least), "starts take at least " + check.Clock(r.Start.Least)}}
-	if r.Start.Greatest != r.Start.Least {
-		list = append(list, mark{"known", a.at(r.Start.Greatest), "starts take at most " + check.Clock(r.Start.Greatest)})
+	list := []mark{{"known", a.at(c.Start.Least), "starts take at least " + check.Clock(c.Start.Least)}}
+	if c.Start.Greatest != c.Start.Least {
+		list = append(list, mark{"known", a.at(c.Start.Greatest), "starts take at most " + check.Clock(c.Start.Greatest)})
 	}
 	return list
 }

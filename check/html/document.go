@@ -28,11 +28,13 @@ type section struct {
 	Container    *check.Container // nil if the workload has no container with probes
 	Counts       []count
 	Chart        *chart // nil if the container has neither limits nor times
+	NotAbout     string // what is not about the container, which is a sidecar
 	Facts        []render.Fact
 	Findings     []finding
-	Broken       []string      // requirements that the container does not meet
-	Requirements []requirement // of the workload, in its last section
-	Problem      string        // of the workload, in its last section
+	Broken       []string         // requirements that the container does not meet
+	Requirements []requirement    // of the workload, in its last section
+	Overrides    []check.Override // of the workload, in its last section
+	Problem      string           // of the workload, in its last section
 	Shown        []shown
 }
 
@@ -71,7 +73,7 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 			d.Sections = append(d.Sections, &section{Title: title(r, w), Workload: w})
 		}
 		last := d.Sections[len(d.Sections)-1]
-		last.Problem = w.Problem
+		last.Problem, last.Overrides = w.Problem, w.Overrides
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
 			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v), render.RequirementCommand(v)})
@@ -141,7 +143,7 @@ func verdict(r *check.Report) string {
 var severities = []check.Severity{check.Error, check.Warning, check.Note}
 
 func newSection(r *check.Report, w *check.Workload, c *check.Container) *section {
-	s := &section{Title: title(r, w), Workload: w, Container: c, Chart: newChart(r, w, c)}
+	s := &section{Title: title(r, w), Workload: w, Container: c, Chart: newChart(w, c)}
 	for _, severity := range severities {
 		n := 0
 		for i := range c.Findings {
@@ -154,7 +156,7 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 			s.Counts = append(s.Counts, count{severity, counted(n, string(severity))})
 		}
 	}
-	s.Facts = render.Facts(c)
+	s.NotAbout, s.Facts = render.NotAbout(r, w, c), render.Facts(c)
 	return s
 }
 

@@ -48,8 +48,9 @@ func sample(text string) *check.Report {
 			{Row: check.Recover, Text: "hung -> Ready again", Best: s(40), Worst: none},
 		},
 		StartShare: new(0.5),
-		Deleted:    &check.Deletion{SIGTERM: s(10), SIGKILL: s(40)},
-		Restarts:   []check.Seconds{0, s(60)},
+		Sidecar:    text, Start: &check.Span{Least: s(45), Greatest: s(70)},
+		Deleted:  &check.Deletion{SIGTERM: s(10), SIGKILL: s(40)},
+		Restarts: []check.Seconds{0, s(60)},
 		Findings: []check.Finding{
 			{ID: check.StartKilled, Severity: check.Error, Message: text, Field: text, File: text, Line: 9, Column: 5, App: []string{text}},
 			{ID: check.ExecTimeout, Severity: check.Note, Message: text, Field: text, File: text, Line: 10, Column: 5},
@@ -61,10 +62,11 @@ func sample(text string) *check.Report {
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
 			Requirements: []check.Verification{
-				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
-				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
-				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Reason: "no container has a readiness probe"},
+				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Containers: []string{text}, Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
+				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Containers: []string{text}, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
+				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Containers: []string{text}, Missing: []string{"other"}, Reason: "container other has no readiness probe"},
 			},
+			Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text, File: text}},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}}},
 	}
 }
@@ -127,7 +129,7 @@ func TestSamePage(t *testing.T) {
 // TestChart checks the positions of bars and marks, in percent of an axis that ends at 80 s.
 func TestChart(t *testing.T) {
 	r := sample("name")
-	c := newChart(r, &r.Workloads[0], &r.Workloads[0].Containers[0])
+	c := newChart(&r.Workloads[0], &r.Workloads[0].Containers[0])
 	if first, last := c.Ticks[0], c.Ticks[len(c.Ticks)-1]; first.Label != "0s" || last.Label != "1m20s" || last.At != 100 {
 		t.Fatalf("the axis goes from %v to %v, want 0s to 1m20s", first, last)
 	}
@@ -159,7 +161,7 @@ func TestChart(t *testing.T) {
 		t.Errorf("the legend is %v, want all of %v", c.Legend, legend)
 	}
 	// The legend of a container without a requirement and without times has only what it shows.
-	if got := newChart(&check.Report{}, &check.Workload{}, &r.Workloads[0].Containers[1]).Legend; !slices.Equal(got, legend[:3]) {
+	if got := newChart(&check.Workload{}, &r.Workloads[0].Containers[1]).Legend; !slices.Equal(got, legend[:3]) {
 		t.Errorf("the legend is %v, want %v", got, legend[:3])
 	}
 	var cells [][3]string
@@ -179,7 +181,7 @@ func TestAxis(t *testing.T) {
 	w := &check.Workload{}
 	for _, length := range []float64{0.001, 0.5, 1, 2.9, 7, 9.99, 60, 61.1, 333, 3600, 40_000, 3e6, 9e9} {
 		c := &check.Container{Limits: []check.Limit{{Always: 0, Never: s(min(length, math.MaxInt64/4e9))}}}
-		a := newAxis(&check.Report{}, w, c)
+		a := newAxis(w, c)
 		ticks := a.ticks()
 		if len(ticks) < 2 || len(ticks) > maxTicks+2 || ticks[0].At != 0 || ticks[len(ticks)-1].At != 100 || a.end <= c.Limits[0].Never {
 			t.Errorf("%v: the axis is %v", length, ticks)
@@ -198,7 +200,7 @@ func TestParts(t *testing.T) {
 		"<dd>0s 1m", "<dd>50%",
 		"start&gt;=55s: 50.0s in container name, name (name) <span class=\"margin\">5.00s short of it</span>",
 		`<span class="margin">margin 15.0s</span>`,
-		"unready&lt;=1s: no container has a readiness probe",
+		"unready&lt;=1s: container other has no readiness probe",
 		"<code>probesim run name --app name</code>",
 		`<pre class="broken">not checked: name</pre>`,
 		"No container has probes.",

@@ -14,16 +14,19 @@ func Markdown(w io.Writer, r *check.Report) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "## Probe settings on Kubernetes %s, %s nodes\n", strings.Join(r.Kubernetes, ", "), r.Delays)
 	for i := range r.Workloads {
-		markdownWorkload(&b, &r.Workloads[i])
+		markdownWorkload(&b, r, &r.Workloads[i])
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
+func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for i := range w.Containers {
 		c := &w.Containers[i]
 		fmt.Fprintf(b, "\n### %s, container %s\n\n", Escape(w.Title()), Escape(c.Name))
+		if line := NotAbout(r, w, c); line != "" {
+			fmt.Fprintf(b, "%s\n\n", Escape(line))
+		}
 		for _, p := range c.Probes {
 			fmt.Fprintf(b, "- %s: %s\n", p.Type, Escape(p.Text))
 		}
@@ -37,6 +40,9 @@ func markdownWorkload(b *bytes.Buffer, w *check.Workload) {
 	}
 	if w.Problem != "" {
 		fmt.Fprintf(b, "\n%s was not checked: %s\n", Escape(w.Title()), Escape(w.Problem))
+	}
+	for _, v := range w.Overrides {
+		fmt.Fprintf(b, "\n%s\n", Escape(v.String()))
 	}
 	if len(w.Requirements) == 0 {
 		return

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -34,12 +35,13 @@ func (t *writer) workload(w *check.Workload, first bool) {
 	}
 	for i := range w.Containers {
 		t.gap(first && i == 0)
-		t.container(title, &w.Containers[i])
+		t.container(title, w, &w.Containers[i])
 	}
 	if w.Problem != "" {
 		t.Gap()
 		t.Line(0, "not checked: "+w.Problem, report.Bad)
 	}
+	WriteOverrides(&t.Writer, w.Overrides)
 	if len(w.Requirements) > 0 {
 		t.Gap()
 	}
@@ -54,9 +56,12 @@ func (t *writer) gap(first bool) {
 	}
 }
 
-func (t *writer) container(title string, c *check.Container) {
+func (t *writer) container(title string, w *check.Workload, c *check.Container) {
 	t.Line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
 	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(t.r.Kubernetes, ", "), t.r.Delays), report.Dim)
+	if line := NotAbout(t.r, w, c); line != "" {
+		t.Line(0, line, report.Dim)
+	}
 	for _, p := range c.Probes {
 		t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
 	}
@@ -131,7 +136,18 @@ func (t *writer) facts(c *check.Container) {
 // Fact is something about a container that has no range.
 type Fact struct{ Name, Text string }
 
-// Facts returns what happens to a container that never comes up, and the share of the known starts that come up.
+// NotAbout says of a sidecar that the command line without its name is not about it, if it says something. Otherwise, it returns an empty string.
+func NotAbout(r *check.Report, w *check.Workload, c *check.Container) string {
+	passedOver := r.Start != nil && c.Start == nil || r.Stop != nil && c.Stop == nil || slices.ContainsFunc(w.Requirements, func(v check.Verification) bool {
+		return !slices.Contains(v.Containers, c.Name) && !strings.Contains(v.Requirement, "/")
+	})
+	if c.Sidecar == "" || !passedOver {
+		return ""
+	}
+	return fmt.Sprintf("A sidecar (%s): --start, --stop and --require without a name are not about it.", c.Sidecar)
+}
+
+// Facts returns what happens to a container that never comes up, when it exits, and the share of the known starts that come up.
 func Facts(c *check.Container) []Fact {
 	var list []Fact
 	if c.Kill != nil {
@@ -140,8 +156,11 @@ func Facts(c *check.Container) []Fact {
 	if text := starts(c.Restarts); text != "" {
 		list = append(list, Fact{"stuck start: starts at", text})
 	}
+	if c.Deleted != nil && c.Deleted.Exit != nil {
+		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop), check.FormatDown(c.Deleted.Exit.Least) + " - " + check.FormatUp(c.Deleted.Exit.Greatest)})
+	}
 	if c.StartShare != nil {
-		list = append(list, Fact{"share of starts that come up", check.Percent(*c.StartShare)})
+		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})
 	}
 	return list
 }
@@ -187,6 +206,16 @@ func (t *writer) finding(f *check.Finding) {
 	t.Line(2, f.Message, report.Plain)
 	if command := Command(f); command != "" {
 		t.Line(2, command, report.Dim)
+	}
+}
+
+// WriteOverrides says which annotations differ from the command line, and which of the two counts.
+func WriteOverrides(t *report.Writer, list []check.Override) {
+	for i, v := range list {
+		if i == 0 {
+			t.Gap()
+		}
+		t.Line(0, v.String(), report.Warn)
 	}
 }
 

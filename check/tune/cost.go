@@ -55,7 +55,7 @@ func (s *search) alternative(c *Container, asked check.Requirements) *Alternativ
 	if at < 0 || s.old.has(startup) || c.now.has(startup) {
 		return nil
 	}
-	detect := check.Requirement{Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
+	detect := check.Requirement{Container: named(asked), Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
 	require := slices.DeleteFunc(slices.Clone(asked), func(q check.Requirement) bool { return q.Row == check.Detect })
 	one := s.search(s.implied(append(require, detect)...))
 	if len(one.bases()) == 1 {
@@ -68,6 +68,16 @@ func (s *search) alternative(c *Container, asked check.Requirements) *Alternativ
 	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, r.setting), Costs: s.costs(r.setting)}
 }
 
+// named returns the container that a requirement names, or nothing if none does.
+func named(list check.Requirements) string {
+	for _, q := range list {
+		if q.Container != "" {
+			return q.Container
+		}
+	}
+	return ""
+}
+
 // note returns a note if a start after a restart may take less time than the required one.
 func (s *subject) note(x setting, asked check.Requirements) string {
 	required := func(row check.RowID) int {
@@ -78,7 +88,7 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",
-		asked[at], check.FormatDown(value), check.Requirement{Row: check.Restart, Duration: asked[at].Duration})
+		asked[at], check.FormatDown(value), check.Requirement{Container: named(asked), Row: check.Restart, Duration: asked[at].Duration})
 }
 
 // Notes says for people what the changes cost, what would cost less, and what the requirements leave out.

@@ -136,7 +136,7 @@ spec:
   - name: app
     image: web:1
     livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 1, failureThreshold: 2}
-`, "start>=5s, detect<=4.5s")
+`, "app/start>=5s, app/detect<=4.5s")
 	var b bytes.Buffer
 	if err := r.Patch(&b); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,13 @@ type Workload struct {
 	File         string   `json:"file"`
 	Line         int      `json:"line"`
 	Requirements []string `json:"requirements"`
-	// Impossible lists the requirements that no setting meets because no container has a probe for them.
-	Impossible []string    `json:"impossible,omitempty"`
-	Problem    string      `json:"problem,omitempty"` // why the workload could not be checked
-	Containers []Container `json:"containers"`        // containers on which the requirements depend
+	// Impossible lists the requirements that no setting meets because a container has no probe for them.
+	Impossible []string `json:"impossible,omitempty"`
+	// Missing says the same with the containers.
+	Missing    []Missing        `json:"missing,omitempty"`
+	Overrides  []check.Override `json:"overrides,omitempty"` // annotations that say something else than the command line
+	Problem    string           `json:"problem,omitempty"`   // why the workload could not be checked
+	Containers []Container      `json:"containers"`          // containers on which the requirements depend
 
 	template string // path of the pod template in the object
 }
@@ -36,14 +39,14 @@ type Workload struct {
 // Title is the name of a workload for people.
 func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
 
-// Impossible says why no setting meets a requirement of a Workload's list of this name.
-func Impossible(requirement string) string {
-	list, err := check.ParseRequirements(requirement)
-	if err != nil {
-		return requirement
-	}
-	return requirement + ": " + list[0].Row.Missing()
+// Missing is a requirement for which some containers have no probe.
+type Missing struct {
+	Requirement string   `json:"requirement"`
+	Containers  []string `json:"containers"`
+	Reason      string   `json:"reason"`
 }
+
+func (m Missing) String() string { return m.Requirement + ": " + m.Reason }
 
 // Container is the result for a container.
 type Container struct {

@@ -26,7 +26,7 @@ func (s *subject) search(require check.Requirements) *search {
 	for _, q := range require {
 		least := int32(math.Ceil(q.Duration.Seconds()))
 		if one.longest = max(one.longest, least); q.Row == check.Retry {
-			one.retry = least
+			one.retry = max(one.retry, least)
 		}
 	}
 	one.limits, one.times = sorted(require)
@@ -49,7 +49,7 @@ func sorted(list check.Requirements) (limits, times check.Requirements) {
 func (s *subject) implied(asked ...check.Requirement) check.Requirements {
 	all := slices.Clone(asked)
 	for _, q := range asked {
-		stall := check.Requirement{Row: check.Stall, Duration: q.Duration}
+		stall := check.Requirement{Container: q.Container, Row: check.Stall, Duration: q.Duration}
 		if q.Row == check.Serving && s.old.has(liveness) && !slices.Contains(all, stall) {
 			all = append(all, stall)
 		}

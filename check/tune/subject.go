@@ -18,11 +18,12 @@ type subject struct {
 	settings int                 // number of rows that were computed
 }
 
-// newSubject returns a container of a pod. The text says why none of some rows has a meaning, if a probe can never run.
-func newSubject(pod *v1.Pod, spec *v1.Container, rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
+// newSubject returns the container of a task. The text says why none of some rows has a meaning, if a probe can never run.
+func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
+	pod, spec := x.pod, x.spec
 	s = &subject{old: settingOf(spec)}
-	if o.Start != nil {
-		s.start = o.Start.Max
+	if x.start != nil {
+		s.start = x.start.Max
 	}
 	for _, p := range o.Profiles {
 		admitted, err := check.Admit(pod, p)

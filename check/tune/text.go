@@ -30,10 +30,13 @@ func (t *writer) workload(r *Report, w *Workload) {
 		t.Line(0, title, report.Bold)
 		t.Line(0, "not tuned: "+w.Problem, report.Bad)
 	}
-	for _, q := range w.Impossible {
-		t.Line(0, title+", "+Impossible(q), report.Bad)
+	for _, m := range w.Missing {
+		t.Line(0, title+", "+m.String(), report.Bad)
 	}
-	first := w.Problem == "" && len(w.Impossible) == 0
+	for _, v := range w.Overrides {
+		t.Line(0, v.String(), report.Warn)
+	}
+	first := w.Problem == "" && len(w.Missing)+len(w.Overrides) == 0
 	for i := range w.Containers {
 		c := &w.Containers[i]
 		if !c.Tuned() {

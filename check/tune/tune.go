@@ -28,6 +28,7 @@ type task struct {
 	pod                 *v1.Pod
 	spec                *v1.Container
 	require             check.Requirements
+	start               *check.Interval // how long it is known to take; nil: not known
 	err                 error
 }
 
@@ -44,24 +45,29 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 }
 
 func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
-	require, _, errs := t.options.RequirementsOf(w)
-	if len(errs) > 0 || len(require) == 0 {
+	terms, errs := t.options.TermsOf(f.Name, w)
+	if len(errs) > 0 || len(terms.Required) == 0 {
 		return errs
 	}
-	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Requirements: texts(require), Containers: []Container{}, template: w.Template}
-	left := slices.Clone(require)
+	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
 	for spec := range podutil.Containers(&w.Pod.Spec) {
-		without := func(q check.Requirement) bool { return !decides(settingOf(spec), q.Row) }
-		own := slices.DeleteFunc(slices.Clone(require), without)
+		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !decides(settingOf(spec), q.Row) })
 		if len(own) == 0 {
 			continue
 		}
-		left = slices.DeleteFunc(left, func(q check.Requirement) bool { return !without(q) })
-		t.tasks = append(t.tasks, &task{workload: len(t.report.Workloads), container: len(added.Containers), pod: w.Pod, spec: spec, require: own})
+		t.tasks = append(t.tasks, &task{workload: len(t.report.Workloads), container: len(added.Containers), pod: w.Pod, spec: spec, require: own, start: terms.Start(spec.Name)})
 		init := slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == spec.Name })
 		added.Containers = append(added.Containers, Container{Name: spec.Name, Init: init, Changes: []Change{}})
 	}
-	added.Impossible = texts(left)
+	for _, q := range terms.Required {
+		text := q.String()
+		added.Requirements = append(added.Requirements, text)
+		has := func(name string) bool { return decides(settingOf(podutil.Find(w.Pod, name)), q.Row) }
+		if without := slices.DeleteFunc(slices.Clone(q.Containers), has); len(without) > 0 {
+			added.Impossible = append(added.Impossible, text)
+			added.Missing = append(added.Missing, Missing{text, without, q.Row.Missing(without)})
+		}
+	}
 	t.report.Workloads = append(t.report.Workloads, added)
 	return nil
 }
@@ -89,7 +95,7 @@ func (x *task) tune(c *Container, o *check.Options) error {
 	for _, q := range x.require {
 		rows = append(rows, q.Row)
 	}
-	of, broken, err := newSubject(x.pod, x.spec, rows, o)
+	of, broken, err := x.newSubject(rows, o)
 	switch {
 	case err != nil:
 		return err

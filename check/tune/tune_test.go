@@ -3,6 +3,7 @@ package tune_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -202,4 +203,67 @@ func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check
 		t.Fatal(err)
 	}
 	return c.Report()
+}
+
+// TestTuneLeavesSidecars checks that a requirement changes the ordinary containers, and a sidecar only by its name.
+func TestTuneLeavesSidecars(t *testing.T) {
+	data, err := os.ReadFile("../testdata/meshed-deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	helper := strings.Replace(string(data), "      containers:\n", "      containers:\n      - {name: helper, image: helper:1}\n", 1)
+	for _, test := range []struct {
+		manifest, require string
+		changes           string
+		missing           string
+	}{
+		{string(data), "start>=70s", "app startupProbe.failureThreshold 15", ""},
+		{string(data), "app/start>=70s", "app startupProbe.failureThreshold 15", ""},
+		{string(data), "envoy/start>=70s", "envoy startupProbe.failureThreshold 71", ""},
+		{string(data), "start>=50s, envoy/start>=40s", "envoy startupProbe.failureThreshold 41", ""},
+		{helper, "start>=70s", "app startupProbe.failureThreshold 15", "start>=1m10s: container helper has no startup or liveness probe"},
+		{helper, "app/start>=70s", "app startupProbe.failureThreshold 15", ""},
+	} {
+		require, err := check.ParseRequirements(test.require)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := check.File{Name: "orders.yaml", Data: []byte(test.manifest)}
+		r := tuned(t, f, check.Options{Require: require})
+		var changes, missing []string
+		for _, c := range r.Workloads[0].Containers {
+			for _, x := range c.Changes {
+				changes = append(changes, fmt.Sprintf("%s %s %d", c.Name, x.Field, x.After))
+			}
+		}
+		for _, m := range r.Workloads[0].Missing {
+			missing = append(missing, m.String())
+		}
+		if got := strings.Join(changes, ", "); got != test.changes || strings.Join(missing, ", ") != test.missing || r.Met() != (test.missing == "") {
+			t.Errorf("%s: the changes are %q, missing is %q, met %v, want %+v", test.require, got, missing, r.Met(), test)
+		}
+		if after := checked(t, f, check.Options{Require: require, Modify: r.Modify}); after.Met() != r.Met() {
+			t.Errorf("%s: the check of the settings finds %+v", test.require, after.Workloads[0].Requirements)
+		}
+	}
+}
+
+// TestTuneTakesAnnotations checks that tune meets what an annotation asks for above the command line, and not what it asks for below.
+func TestTuneTakesAnnotations(t *testing.T) {
+	for _, test := range []struct {
+		annotation string
+		allow      bool
+		after      int32
+	}{{"start>=90s", false, 19}, {"start>=60s", false, 15}, {"start>=60s", true, 13}, {"app/start>=90s", false, 19}} {
+		f := check.File{Name: "web.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {probesim.dev/require: " + test.annotation + "}}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
+			"    startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}\n")}
+		require, err := check.ParseRequirements("start>=70s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := tuned(t, f, check.Options{Require: require, AllowAnnotations: test.allow}).Workloads[0]
+		if c := w.Containers[0].Changes; len(c) != 1 || c[0].After != test.after || len(w.Overrides) != 1 {
+			t.Errorf("%s, allowed %v: the changes are %+v and the overrides %v, want the threshold %d", test.annotation, test.allow, c, w.Overrides, test.after)
+		}
+	}
 }

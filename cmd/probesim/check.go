@@ -10,11 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/check/html"
 	"probesim.dev/check/render"
@@ -25,7 +23,6 @@ import (
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
@@ -38,8 +35,10 @@ type checkOptions struct {
 	output     string
 	kubernetes []string
 	delays     string
-	start      string
-	require    string
+	start      []string // each a list with commas
+	stop       []string
+	require    []string
+	allow      bool // annotations that ask for less
 	failOn     string
 	also       []string
 	allowEmpty bool
@@ -78,8 +77,15 @@ timing.
 Below the table are findings: settings that are a problem, with the command that
 shows the problem in a run.
 
-Rows for --require, and for the annotation probesim.dev/require of a workload or
-of its pod template:
+--start, --stop and --require are about the containers that are not sidecars
+(docs/sidecars.md lists the proxies that count as such), or about one by its
+name: --start app=40s..70s, --require 'app/start>=70s'. A requirement is met only
+if each of them has a probe for it. The annotations probesim.dev/start,
+probesim.dev/stop and probesim.dev/require of a workload or of its pod template
+say the same. They may ask for more than the flags; for less only with
+--allow-annotations.
+
+Rows for --require:
   start>=D    a start may take D
   restart>=D  a start after a kill, or after a crash of a program that was up
   retry>=D    a start after a crash in a start
@@ -116,6 +122,9 @@ const checkExamples = `  # Check a manifest
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
 
+  # Does container app exit in time? It takes 3 to 8 s after SIGTERM
+  probesim check deployment.yaml --stop app=3s..8s
+
   # Find a run that comes close to a figure, and run it
   probesim check deployment.yaml --witness witnesses --row app/start
   probesim run witnesses
@@ -128,8 +137,10 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36.3 or v1.34.. (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
-	flags.StringVar(&o.start, "start", "", "How long your program takes to start: a `duration`, or a range such as 45s..70s.")
-	flags.StringVar(&o.require, "require", "", "What must hold for each workload: a list of `requirements` such as 'start>=70s, detect<=45s'.")
+	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 45s..70s, or app=45s..70s for container app.")
+	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start.")
+	flags.StringArrayVar(&o.require, "require", nil, "What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
+	flags.BoolVar(&o.allow, "allow-annotations", false, "Let the annotations of a workload ask for less than --start, --stop and --require.")
 	addParallel(cmd, &o.parallel, "containers")
 	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
@@ -138,7 +149,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 }
 
 func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
-	c := check.Options{Delays: o.delays}
+	c := check.Options{Delays: o.delays, AllowAnnotations: o.allow}
 	if !slices.Contains(outputs, o.output) {
 		return c, fmt.Errorf("--output: must be one of %s", strings.Join(outputs, ", "))
 	}
@@ -165,22 +176,25 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		}
 		c.Nodes = set
 	}
-	if o.start != "" {
-		var d value.Draw
-		if err := d.UnmarshalText([]byte(o.start)); err != nil {
-			return c, fmt.Errorf("--start: %w", err)
-		}
-		if time.Duration(d.Max) > bounds.LongestLimit {
-			return c, fmt.Errorf("--start: must be at most %s", value.Format(bounds.LongestLimit))
-		}
-		c.Start = &check.Interval{Min: time.Duration(d.Min), Max: time.Duration(d.Max)}
+	if c.Start, err = parseAll("start", o.start, check.ParseDurations); err != nil {
+		return c, err
 	}
-	if o.require != "" {
-		if c.Require, err = check.ParseRequirements(o.require); err != nil {
-			return c, fmt.Errorf("--require: %w", err)
-		}
+	if c.Stop, err = parseAll("stop", o.stop, check.ParseDurations); err != nil {
+		return c, err
 	}
-	return c, nil
+	c.Require, err = parseAll("require", o.require, check.ParseRequirements)
+	return c, err
+}
+
+// parseAll parses the values of a flag that can be repeated as one list with commas.
+func parseAll[T any](flag string, values []string, parse func(string) (T, error)) (all T, err error) {
+	if len(values) == 0 {
+		return all, nil
+	}
+	if all, err = parse(strings.Join(values, ",")); err != nil {
+		err = fmt.Errorf("--%s: %w", flag, err)
+	}
+	return all, err
 }
 
 func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
@@ -199,6 +213,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 		return &exitError{exitUsage, err}
 	}
 	if err := o.checkTargets(files); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := options.UnknownContainers(files); err != nil && !o.allowEmpty {
 		return &exitError{exitUsage, err}
 	}
 	var r *check.Report

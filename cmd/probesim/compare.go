@@ -121,6 +121,9 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if err := options.UnknownContainers(slices.Concat(before, after)); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	pairs, err := o.pairs(before, after)
 	if err != nil {
 		return err

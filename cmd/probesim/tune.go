@@ -30,9 +30,9 @@ func newTune() *cobra.Command {
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
-stdin. The requirements are those of check: see 'probesim check --help'. The
-annotation probesim.dev/require of a workload or of its pod template replaces
---require.
+stdin. The requirements are those of check, also of the annotations of a
+workload: see 'probesim check --help'. tune changes no sidecar unless a
+requirement names it.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
@@ -97,6 +97,9 @@ func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 
 // runTune finds settings and shows progress.
 func runTune(cmd *cobra.Command, files []check.File, o check.Options, parallel int) (*tune.Report, error) {
+	if err := o.UnknownContainers(files); err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
 	t, err := tune.New(files, o)
 	if err != nil {
 		return nil, invalidManifests("tune", files, err)
@@ -162,8 +165,11 @@ func tellNotes(stderr io.Writer, r *tune.Report) {
 		if w.Problem != "" {
 			tell(stderr, "%s was not tuned: %s", w.Title(), w.Problem)
 		}
-		for _, q := range w.Impossible {
-			tell(stderr, "%s, %s", w.Title(), tune.Impossible(q))
+		for _, m := range w.Missing {
+			tell(stderr, "%s, %s", w.Title(), m)
+		}
+		for _, v := range w.Overrides {
+			tell(stderr, "%s: %s", w.Title(), v)
 		}
 		for _, c := range w.Containers {
 			for _, x := range c.Contradictions {

@@ -20,7 +20,7 @@ import (
 var assets embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"clean": printable.Text, "lines": printable.Lines, "impossible": tune.Impossible, "down": check.FormatDown,
+	"clean": printable.Text, "lines": printable.Lines, "down": check.FormatDown,
 }).ParseFS(assets, "assets/*.gohtml"))
 
 // Write writes the page. The comparison of the check before and after, as text, may be empty. The same report gives the same bytes.

@@ -27,7 +27,7 @@ func sample(text string) *tune.Report {
 				{Period: 10, Timeout: 1, Threshold: 3, PerMinute: 6, Limit: s(21), Time: s(31)},
 			}}},
 		}, {Name: "other", Contradictions: []tune.Contradiction{{Text: text}}}}},
-		{Kind: text, Name: text, Problem: text, Impossible: []string{text}},
+		{Kind: text, Name: text, Problem: text, Impossible: []string{text}, Missing: []tune.Missing{{Requirement: text, Reason: text}}, Overrides: []check.Override{{Annotation: text, Says: text, File: text}}},
 	}}
 }
 

@@ -1,0 +1,276 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/manifests"
+)
+
+// The annotations of a workload, or else of its pod template, that probesim reads.
+const (
+	annotationPrefix  = "probesim.dev/"
+	RequireAnnotation = annotationPrefix + "require" // as Options.Require
+	StartAnnotation   = annotationPrefix + "start"   // as Options.Start
+	StopAnnotation    = annotationPrefix + "stop"    // as Options.Stop
+)
+
+var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation}
+
+// Terms are what is known of a workload, and what it must meet: what the Options say, and what its annotations say.
+type Terms struct {
+	Required  []Required
+	Overrides []Override
+
+	sidecars    map[string]string // why a container is one, by name
+	start, stop map[string]*Interval
+}
+
+// Required is a requirement on some containers of a workload.
+type Required struct {
+	Requirement
+	Containers []string
+	annotation *manifests.Annotation // that has it; nil: the Options
+}
+
+// Override is an annotation, and what the command line says about the same.
+type Override struct {
+	Annotation  string `json:"annotation"`
+	Says        string `json:"says"`        // such as detect<=1m, or app=5s..8s
+	CommandLine string `json:"commandLine"` // such as detect<=45s, or app=40s..1m10s
+	Used        bool   `json:"used"`        // the annotation replaces the command line; otherwise it asks for less, and counts for nothing
+	File        string `json:"file"`
+	Line        int    `json:"line"`
+	Column      int    `json:"column"`
+}
+
+// Start returns how long a start of a container is known to take, or nil.
+func (t *Terms) Start(container string) *Interval { return t.start[container] }
+
+// Stop returns how long a container is known to take from SIGTERM to its exit, or nil.
+func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
+
+// Of returns what a container must meet.
+func (t *Terms) Of(container string) (list Requirements) {
+	for _, r := range t.Required {
+		if slices.Contains(r.Containers, container) {
+			list = append(list, r.Requirement)
+		}
+	}
+	return list
+}
+
+// TermsOf returns the terms of a workload. An annotation may ask for more than the Options: a longer start or stop, a greater limit, a shorter time. It may
+// ask for less only with AllowAnnotations.
+func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
+	a := annotated{file: file, workload: w, Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
+	for c := range podutil.Containers(&w.Pod.Spec) {
+		a.containers = append(a.containers, c.Name)
+	}
+	if !o.IgnoreAnnotations {
+		a.read()
+	}
+	a.start = a.durations(o, StartAnnotation, o.Start, a.ownStart)
+	a.stop = a.durations(o, StopAnnotation, o.Stop, a.ownStop)
+	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
+	if o.AllowAnnotations {
+		a.replace(asked, own)
+	} else {
+		a.tighten(asked, own)
+	}
+	return a.Terms, a.errors
+}
+
+// annotated are the terms of a workload while they come about.
+type annotated struct {
+	*Terms
+	file              string
+	workload          *manifests.Workload
+	containers        []string
+	found             map[string]*manifests.Annotation // that count, by key
+	ownStart, ownStop Durations
+	ownRequire        Requirements
+	errors            scenarios.Errors
+}
+
+func (a *annotated) fail(at manifests.Annotation, pos strict.Pos, message string) {
+	a.errors = append(a.errors, scenarios.Error{Pos: pos, Path: at.Path, Message: message})
+}
+
+// read reads all annotations. Those of the workload count before those of its pod template.
+func (a *annotated) read() {
+	a.found = map[string]*manifests.Annotation{}
+	for _, one := range a.workload.Annotations(annotationPrefix) {
+		if !slices.Contains(annotationKeys, one.Key) {
+			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s", strict.OrList(one.Key, annotationKeys)))
+			continue
+		}
+		var require Requirements
+		var durations Durations
+		var names []string
+		var err error
+		if one.Key == RequireAnnotation {
+			require, err = ParseRequirements(one.Value)
+			for _, q := range require {
+				names = append(names, q.Container)
+			}
+		} else {
+			durations, err = ParseDurations(one.Value)
+			names = durations.names()
+		}
+		if err != nil {
+			a.fail(one, one.ValuePos, err.Error())
+		}
+		for _, name := range names {
+			if name != "" && !slices.Contains(a.containers, name) {
+				a.fail(one, one.ValuePos, fmt.Sprintf("the pod has no container %s%s", strict.Quote(name), strict.OrList(name, a.containers)))
+			}
+		}
+		if a.found[one.Key] != nil {
+			continue
+		}
+		switch a.found[one.Key] = &one; one.Key {
+		case RequireAnnotation:
+			a.ownRequire = require
+		case StartAnnotation:
+			a.ownStart = durations
+		case StopAnnotation:
+			a.ownStop = durations
+		}
+	}
+}
+
+// override notes that an annotation and the command line say different things.
+func (a *annotated) override(key, says, commandLine string, used bool) {
+	pos := a.found[key].ValuePos
+	a.Overrides = append(a.Overrides, Override{key, says, commandLine, used, a.file, pos.Line, pos.Column})
+}
+
+func (a *annotated) overrideRequirements(q Required, list Requirements, used bool) {
+	var once Requirements
+	for _, r := range list {
+		if !slices.Contains(once, r) {
+			once = append(once, r)
+		}
+	}
+	if len(once) > 0 {
+		a.override(RequireAnnotation, q.String(), once.String(), used)
+	}
+}
+
+// durations returns what is known of each container, of the command line or of an annotation.
+func (a *annotated) durations(o *Options, key string, asked, own Durations) map[string]*Interval {
+	known := map[string]*Interval{}
+	for _, name := range a.containers {
+		sidecar := a.sidecars[name] != ""
+		said, says := asked.in(name, sidecar), own.in(name, sidecar)
+		if known[name] = said; says == nil {
+			continue
+		}
+		used := said == nil || o.AllowAnnotations || says.Max >= said.Max
+		if used {
+			known[name] = says
+		}
+		if said != nil && *said != *says {
+			a.override(key, name+"="+says.String(), name+"="+said.String(), used)
+		}
+	}
+	return known
+}
+
+// covered says about which containers some requirements are. One without a name is about the ordinary containers that the list does not name for its row.
+func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all []Required) {
+	for _, q := range list {
+		r := Required{Requirement: q, annotation: from}
+		for _, name := range a.containers {
+			switch {
+			case q.Container == name:
+			case q.Container != "" || !a.ordinary(name):
+				continue
+			case slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == q.Row && other.Container == name }):
+				continue
+			}
+			r.Containers = append(r.Containers, name)
+		}
+		if len(r.Containers) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ordinary reports whether a container is neither a sidecar nor an init container, which has ended before the others start.
+func (a *annotated) ordinary(name string) bool {
+	spec := &a.workload.Pod.Spec
+	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers, func(c v1.Container) bool { return c.Name == name })
+}
+
+// tighten sets the requirements of the command line, and those of the annotation that ask for more.
+func (a *annotated) tighten(asked, own []Required) {
+	for _, q := range own {
+		var kept []string
+		var replaced, stricter Requirements
+		for _, name := range q.Containers {
+			i := slices.IndexFunc(asked, func(r Required) bool { return r.Row == q.Row && slices.Contains(r.Containers, name) })
+			switch {
+			case i < 0:
+				kept = append(kept, name)
+			case asked[i].Duration == q.Duration:
+			case (q.Duration > asked[i].Duration) == q.Row.IsLimit():
+				asked[i].Containers = slices.DeleteFunc(slices.Clone(asked[i].Containers), func(c string) bool { return c == name })
+				kept, replaced = append(kept, name), append(replaced, asked[i].Requirement)
+			default:
+				stricter = append(stricter, asked[i].Requirement)
+			}
+		}
+		a.overrideRequirements(q, replaced, true)
+		a.overrideRequirements(q, stricter, false)
+		if q.Containers = kept; len(kept) > 0 {
+			asked = append(asked, q)
+		}
+	}
+	a.Required = slices.DeleteFunc(asked, func(r Required) bool { return len(r.Containers) == 0 })
+}
+
+// replace sets the requirements of the annotation, and those of the command line on other rows.
+func (a *annotated) replace(asked, own []Required) {
+	for _, q := range own {
+		var replaced Requirements
+		for _, r := range asked {
+			if r.Row == q.Row && r.Requirement != q.Requirement {
+				replaced = append(replaced, r.Requirement)
+			}
+		}
+		a.overrideRequirements(q, replaced, true)
+	}
+	a.Required = append(slices.DeleteFunc(asked, func(r Required) bool {
+		return slices.ContainsFunc(own, func(q Required) bool { return q.Row == r.Row })
+	}), own...)
+}
+
+// containersIn returns the names of all containers of the workloads of some files, each once. Invalid files have none.
+func containersIn(files []File) (names []string) {
+	_ = EachWorkload(files, func(_ File, w *manifests.Workload) scenarios.Errors {
+		for c := range podutil.Containers(&w.Pod.Spec) {
+			names = append(names, c.Name)
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// String says which of the two counts.
+func (v Override) String() string {
+	flag := "--" + strings.TrimPrefix(v.Annotation, annotationPrefix)
+	if v.Used {
+		return fmt.Sprintf("%s %s of %s:%d replaces %s %s", v.Annotation, v.Says, v.File, v.Line, flag, v.CommandLine)
+	}
+	return fmt.Sprintf("%s %s of %s:%d counts for nothing: it asks for less than %s %s (see --allow-annotations)", v.Annotation, v.Says, v.File, v.Line, flag, v.CommandLine)
+}
