@@ -106,6 +106,7 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.33.13, "},
 		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"), "there are no nodes called quick: the names are fast, typical, slow, default"},
 		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"), "WithStart takes the least and the greatest duration, not 2s and 1s"},
+		{MeetRequirements("stall>=15s").WithStartOf("app", 2*time.Second, time.Second), watched("web"), "WithStartOf takes a container, and the least and the greatest duration, not app, 2s and 1s"},
 		{MeetRequirements("stall>=15s"), Manifest("none.yaml"), "open none.yaml: "},
 		{MeetRequirements("stall>=15s"), "deploy.yaml", "expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a string"},
 		{MeetRequirements("stall>=15s"), (*v1.Pod)(nil), "there is no object: it is nil"},
@@ -120,4 +121,34 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 			t.Errorf("%v, %v, want an error that begins with %q", ok, err, test.want)
 		}
 	}
+}
+
+// TestMeetRequirementsOfContainers checks that a requirement is about all containers but sidecars, or about the one that it names.
+func TestMeetRequirementsOfContainers(t *testing.T) {
+	g := gomega.NewWithT(t)
+	two := watched("web")
+	two.Spec.Containers = append(two.Spec.Containers, v1.Container{Name: "helper", Image: "h"})
+	_, err := MeetRequirements("stall>=1s").WithDelays("default").Match(two)
+	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, stall>=1s: container helper has no liveness probe"))
+	g.Expect(two).To(MeetRequirements("app/stall>=1s").WithDelays("default"))
+	g.Expect(two).NotTo(MeetRequirements("app/stall>=5s").WithDelays("default"))
+	two.Spec.Containers[1].Name = "linkerd-proxy"
+	g.Expect(two).To(MeetRequirements("stall>=1s").WithDelays("default"))
+	_, err = MeetRequirements("ap/stall>=1s").Match(two)
+	g.Expect(err).To(gomega.MatchError(`MeetRequirements: no workload has a container "ap" (did you mean "app"?)`))
+	file := manifest(t, watchedYAML, strings.NewReplacer("name: web", "name: job", "name: app", "name: main").Replace(watchedYAML))
+	g.Expect(file).To(MeetRequirements("app/stall>=1s").WithDelays("default"))
+	_, err = MeetRequirements("app/stall>=1s").Of("Pod", "job").Match(file)
+	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod job has no container that the requirements name"))
+}
+
+// TestMeetRequirementsStartOf checks that the start of a container counts for it, in place of the start of all.
+func TestMeetRequirementsStartOf(t *testing.T) {
+	g := gomega.NewWithT(t)
+	p := watched("web")
+	p.Spec.Containers[0].LivenessProbe.FailureThreshold = 9
+	g.Expect(p).To(MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, time.Minute).WithStartOf("app", time.Second, 2*time.Second))
+	m := MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, 2*time.Second).WithStartOf("app", time.Second, time.Minute)
+	g.Expect(p).NotTo(m)
+	g.Expect(m.shell("web.yaml")).To(gomega.HaveSuffix(" --start 1s..2s,app=1s..1m"))
 }
