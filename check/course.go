@@ -20,6 +20,7 @@ type simulation struct {
 	*Admitted
 	container string
 	delays    fakeruntime.Delays
+	stops     map[string]time.Duration // how long other containers take from SIGTERM to their exit, at most; the others exit at once
 }
 
 func (s *simulation) spec() *v1.Container { return podutil.Find(s.Pod, s.container) }
@@ -41,6 +42,13 @@ func (s *simulation) run(rules []fakeruntime.Rule, until time.Duration, over fun
 	config := programs.Containers[s.container]
 	config.Program.Rules = slices.Concat(config.Program.Rules, rules)
 	programs.Containers[s.container] = config
+	for other, stop := range s.stops {
+		if config := programs.Containers[other]; other != s.container {
+			exits := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Exactly(stop), Exit: &fakeruntime.Exit{}}
+			config.Program.Rules = slices.Concat(config.Program.Rules, []fakeruntime.Rule{exits})
+			programs.Containers[other] = config
+		}
+	}
 	o := node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}
 	_ = s.Run(o, func(n *node.Node) { n.AddAdmitted(s.Pod, programs) }, until, over) // nothing interrupts it
 }

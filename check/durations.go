@@ -18,7 +18,7 @@ type Interval struct{ Min, Max time.Duration }
 
 // Durations say how long something takes in containers, such as a start. The zero value says nothing.
 type Durations struct {
-	Ordinary *Interval           // in each container that Of does not name, except sidecars; nil: not known
+	Ordinary *Interval           // in each container that Of does not name, except sidecars and init containers; nil: not known
 	Of       map[string]Interval // by the name of the container
 }
 
@@ -74,11 +74,11 @@ func parseInterval(text string) (Interval, error) {
 }
 
 // in returns what is known of a container, or nil.
-func (d Durations) in(container string, sidecar bool) *Interval {
+func (d Durations) in(container string, ordinary bool) *Interval {
 	if own, named := d.Of[container]; named {
 		return &own
 	}
-	if sidecar {
+	if !ordinary {
 		return nil
 	}
 	return d.Ordinary

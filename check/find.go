@@ -339,8 +339,16 @@ func shortGrace(r *result) []Finding {
 		return nil
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
-		"The preStop hook takes %s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		format(stopped.Round(tenth)), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+		"%s of the grace period: the program has only %s between SIGTERM and SIGKILL.", r.untilSIGTERM(), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+}
+
+// untilSIGTERM says what takes a part of the grace period before the stop signal. A restartable init container also waits for the exit of the others.
+func (r *result) untilSIGTERM() string {
+	took := format(time.Duration(r.deleted.SIGTERM).Round(tenth))
+	if len(r.stops) > 0 && r.container.workload.terms.sidecars[r.container.spec.Name] == restartable {
+		return fmt.Sprintf("The preStop hook and the exit of the other containers take %s", took)
+	}
+	return fmt.Sprintf("The preStop hook takes %s", took)
 }
 
 // killedInStop compares the known time from SIGTERM to the exit with the time until SIGKILL.
@@ -351,7 +359,7 @@ func killedInStop(r *result, stop *Interval) []Finding {
 	}
 	field, because := "", ""
 	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
-		field, because = "lifecycle.preStop", fmt.Sprintf(" The preStop hook takes %s of the grace period.", format(time.Duration(r.deleted.SIGTERM).Round(tenth)))
+		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
 	}
 	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
 		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop, FormatDown(Seconds(left)), because), Field: field,

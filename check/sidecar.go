@@ -21,6 +21,9 @@ var proxyImages = []string{
 	"linkerd/proxy", "oauth2-proxy",
 }
 
+// restartable is why an init container is a sidecar.
+const restartable = "restartable init container"
+
 // sidecars returns the containers of a pod that serve its ordinary containers, by name, with the reason: restartable init containers, and
 // proxies beside another container. A pod of which a proxy is the only container is about the proxy.
 func sidecars(pod *v1.PodSpec) map[string]string {
@@ -35,7 +38,7 @@ func sidecars(pod *v1.PodSpec) map[string]string {
 	}
 	for i := range pod.InitContainers {
 		if c := &pod.InitContainers[i]; podutil.IsRestartableInitContainer(c) {
-			found[c.Name] = "restartable init container"
+			found[c.Name] = restartable
 		}
 	}
 	return found

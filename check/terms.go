@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -55,6 +56,17 @@ func (t *Terms) Start(container string) *Interval { return t.start[container] }
 
 // Stop returns how long a container is known to take from SIGTERM to its exit, or nil.
 func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
+
+// longestStops returns the longest known time from SIGTERM to the exit of each container.
+func (t *Terms) longestStops() map[string]time.Duration {
+	longest := map[string]time.Duration{}
+	for name, stop := range t.stop {
+		if stop != nil {
+			longest[name] = stop.Max
+		}
+	}
+	return longest
+}
 
 // Of returns what a container must meet.
 func (t *Terms) Of(container string) (list Requirements) {
@@ -168,8 +180,8 @@ func (a *annotated) overrideRequirements(q Required, list Requirements, used boo
 func (a *annotated) durations(o *Options, key string, asked, own Durations) map[string]*Interval {
 	known := map[string]*Interval{}
 	for _, name := range a.containers {
-		sidecar := a.sidecars[name] != ""
-		said, says := asked.in(name, sidecar), own.in(name, sidecar)
+		ordinary := a.ordinary(name)
+		said, says := asked.in(name, ordinary), own.in(name, ordinary)
 		if known[name] = said; says == nil {
 			continue
 		}

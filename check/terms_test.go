@@ -119,6 +119,13 @@ func TestStop(t *testing.T) {
 			t.Errorf("--stop %s: app exits after %s with the finding %q, want %s and %q", test.stop, exit, got, test.exit, test.want)
 		}
 	}
+	// A sidecar gets SIGTERM after its hook of 20 s, and when app has exited.
+	for stop, want := range map[string]string{"envoy=1s": "20s", "app=2s": "20s", "app=1s..8s": "23s"} {
+		envoy := report(t, meshed(t), check.Options{Stop: durations(t, stop)}).Workloads[0].Containers[0]
+		if got := time.Duration(envoy.Deleted.SIGTERM).Round(time.Second).String(); got != want {
+			t.Errorf("--stop %s: envoy gets SIGTERM after %s, want %s", stop, got, want)
+		}
+	}
 	// A stop that is known to be short enough needs no more time.
 	r := report(t, pod("lifecycle: {preStop: {sleep: {seconds: 8}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}"), check.Options{Stop: durations(t, "1s")})
 	if list := r.Workloads[0].Containers[0].Findings; len(list) > 0 {
