@@ -217,6 +217,11 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	}
 	if err := options.UnknownContainers(files); err != nil && !o.allowEmpty {
 		return &exitError{exitUsage, err}
+	} else if err != nil { // the manifests can be the few that a change has
+		tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
+		if o.output == "github" {
+			_ = report.Annotate(cmd.OutOrStdout(), report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
+		}
 	}
 	var r *check.Report
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
