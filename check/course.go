@@ -42,9 +42,9 @@ func (s *simulation) run(rules []fakeruntime.Rule, until time.Duration, over fun
 	config := programs.Containers[s.container]
 	config.Program.Rules = slices.Concat(config.Program.Rules, rules)
 	programs.Containers[s.container] = config
-	for other, stop := range s.stops {
+	for _, other := range slices.Sorted(maps.Keys(s.stops)) {
 		if config := programs.Containers[other]; other != s.container {
-			exits := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Exactly(stop), Exit: &fakeruntime.Exit{}}
+			exits := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Exactly(s.stops[other]), Exit: &fakeruntime.Exit{}}
 			config.Program.Rules = slices.Concat(config.Program.Rules, []fakeruntime.Rule{exits})
 			programs.Containers[other] = config
 		}

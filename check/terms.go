@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -60,8 +61,8 @@ func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
 // longestStops returns the longest known time from SIGTERM to the exit of each container.
 func (t *Terms) longestStops() map[string]time.Duration {
 	longest := map[string]time.Duration{}
-	for name, stop := range t.stop {
-		if stop != nil {
+	for _, name := range slices.Sorted(maps.Keys(t.stop)) {
+		if stop := t.stop[name]; stop != nil {
 			longest[name] = stop.Max
 		}
 	}
