@@ -33,7 +33,11 @@ type Options struct {
 	Require Requirements
 	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a container, and what Require says about a row.
 	AllowAnnotations bool
-	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their annotations say.
+	Ignore           []Ignore // findings that do not count
+	// IgnoresOf, unless nil, is an earlier report: annotations ignore only findings that it ignores too.
+	IgnoresOf *Report
+	Baseline  *Report // an earlier report, whose findings are known; nil: none is
+	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their annotations say, and all findings count.
 	IgnoreAnnotations bool
 	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.
 	Modify func(file string, w *manifests.Workload)

@@ -33,6 +33,7 @@ func findBroken(broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
 		if because := broken[p]; because != "" {
 			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
+				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
 				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
 		}
 	}
@@ -76,22 +77,52 @@ func startKilled(r *result) []Finding {
 	p := r.Probe(probe)
 	field := string(probe) + "Probe.failureThreshold"
 	app := []string{r.app("start %s", start)}
+	always, fix := FormatDown(Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
 	switch {
 	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
-			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least))),
+			p.FailureThreshold, p.PeriodSeconds, start, always),
+			Summary: fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always, seconds(start.Max)), Fix: fix,
 			Field: field, Witness: r.container.rowName(Start)}}
 	case limit.Least < start.Max && r.share != nil:
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), start, FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)), Field: field, App: app}}
+			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), start, always, FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)),
+			Summary: fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take up to %s", Percent(1-*r.share), always, seconds(start.Max)),
+			Fix:     fix, Field: field, App: app, weight: 1 - *r.share}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
 		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least-start.Max))), Field: field, App: app}}
+			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least-start.Max))),
+			Summary: fmt.Sprintf("its longest start has a margin of only %s", FormatDown(Seconds(limit.Least-start.Max))), Fix: fix, Field: field, App: app}}
 	}
 	return nil
+}
+
+// allowStart says which change lets a start of some length come up with a margin of a period. The longest start that always comes up today is least.
+func (r *result) allowStart(longest, least time.Duration) string {
+	killer := r.killer()
+	if killer == trace.Liveness {
+		return startupProbeFor(longest)
+	}
+	p := r.Probe(killer)
+	period := time.Duration(p.PeriodSeconds) * time.Second
+	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+periodsFor(longest+period-least, period))
+}
+
+// startupProbeFor says how to add a startup probe that always allows starts of some length, with a margin of a period.
+func startupProbeFor(longest time.Duration) string {
+	const period = 5 * time.Second
+	return fmt.Sprintf("add a startup probe (every %ds, %d failures)", period/time.Second, 2+periodsFor(longest, period))
+}
+
+// periodsFor returns the least number of periods that are as long as a time.
+func periodsFor(d, period time.Duration) int32 { return int32(max(0, (d+period-1)/period)) }
+
+// change says how to change a field of a probe.
+func change(p trace.Probe, field string, from, to int32) string {
+	return fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to)
 }
 
 // usualFormula is the usual formula for the limit of a start.
@@ -116,8 +147,9 @@ func noStartupProbe(r *result) []Finding {
 		return nil
 	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
-		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s. If starts take longer, add a startup probe.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))), Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s.",
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))),
+		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(Seconds(limit.Least))), weight: -limit.Least.Seconds(), Fix: startupProbeFor(2*time.Minute - 10*time.Second), Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
@@ -141,9 +173,24 @@ func shortRestart(r *result) []Finding {
 		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s%s, and the first one always has %s.",
 			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
+			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(Seconds(v.Least)), FormatDown(Seconds(first.Least))),
+			Fix:     r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
 			Field: string(r.killer()) + "Probe", Witness: r.container.rowName(Restart)}}
 	}
 	return nil
+}
+
+// lengthenRestart says which change gives a restart the time that the first start has today. It returns an empty string if the startup probe does not limit it.
+func (r *result) lengthenRestart(restart Value, first time.Duration) string {
+	killer := r.killer()
+	switch {
+	case killer == trace.Liveness:
+		return startupProbeFor(first)
+	case bounds.StartCase(restart.Case) == bounds.AfterLivenessKill:
+		return ""
+	}
+	p := r.Probe(killer)
+	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+periodsFor(first-restart.Least, time.Duration(p.PeriodSeconds)*time.Second))
 }
 
 // muchShorter reports whether a limit is much shorter than another one.
@@ -165,21 +212,31 @@ func noTimeToRecover(r *result) []Finding {
 	if begins > unready.Greatest-tenth { // hardly ever
 		return nil
 	}
-	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
-		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: a failure can stop the container after %s, while the readiness probe may take up to %s to remove it from its Service. Give the liveness probe more time.",
-		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))), Field: "livenessProbe", App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
+	return []Finding{r.restartedFirst(begins, periodsFor(unready.Greatest-begins, time.Duration(liveness.PeriodSeconds)*time.Second), fmt.Sprintf(
+		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: an outage of %s, also of a database behind the endpoint, can restart the container, and the readiness probe takes up to %s to remove it from its Service.",
+		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))))}
+}
+
+// restartedFirst returns the finding about a liveness probe that needs some failures more.
+func (r *result) restartedFirst(after time.Duration, more int32, message string) Finding {
+	threshold := r.Probe(trace.Liveness).FailureThreshold
+	return Finding{ID: NoTimeToRecover, Severity: Note, Message: message,
+		Summary: fmt.Sprintf("an outage of %s can restart it before it leaves its Service", FormatDown(Seconds(after))),
+		Fix:     change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more)),
+		Field:   "livenessProbe", weight: -after.Seconds(), App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two
 // endpoints: a program that is down answers neither.
 func stoppedFirst(r *result) []Finding {
 	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
-	if liveness.Exec != nil || readiness.Exec != nil || liveness.PeriodSeconds*liveness.FailureThreshold > readiness.PeriodSeconds*(readiness.FailureThreshold-1) {
+	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
+	if liveness.Exec != nil || readiness.Exec != nil || slack < 0 {
 		return nil
 	}
-	return []Finding{{ID: NoTimeToRecover, Severity: Warning, Message: fmt.Sprintf(
-		"While the program is down, the liveness probe stops the container, after %s at the latest, before the readiness probe removes it from its Service: it needs %d failures, %ds apart. Give the liveness probe more time than the readiness probe.",
-		FormatUp(Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds), Field: "livenessProbe", App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
+	return []Finding{r.restartedFirst(r.UntilStopBegins(bounds.Refuse), (slack+liveness.PeriodSeconds)/liveness.PeriodSeconds, fmt.Sprintf(
+		"While the program is down, the liveness probe stops the container, after %s at the latest, before the readiness probe removes it from its Service: it needs %d failures, %ds apart.",
+		FormatUp(Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold, readiness.PeriodSeconds))}
 }
 
 // warm returns a time after the start of a healthy container at which all its probes run.
@@ -200,6 +257,7 @@ func tcpLiveness(r *result) []Finding {
 		return nil
 	}
 	return []Finding{{ID: TCPLiveness, Severity: Note, Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not listen, and connections that are lost: the time until SIGTERM is about these.",
+		Summary: "nothing restarts it when it hangs: its liveness probe only connects", Fix: "let the liveness probe ask over HTTP or gRPC, or run a command",
 		Field: "livenessProbe.tcpSocket", App: []string{r.app("stall 10m at %s", value.Format(r.warm()))}}}
 }
 
@@ -215,10 +273,20 @@ func execTimeout(r *result) []Finding {
 			severity = Note
 		}
 		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
-			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails. Set timeoutSeconds.",
-			p), Field: string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p), value.Format(r.warm()))}})
+			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for example, the probe fails.", p),
+			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p), Fix: longerTimeout(p, probe), Field: string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p), value.Format(r.warm()))}})
 	}
 	return list
+}
+
+// longerTimeout says how to give a command more than the default timeout, and a period that is longer than this.
+func longerTimeout(p trace.Probe, probe *v1.Probe) string {
+	const timeout = 5
+	text := change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+	if probe.PeriodSeconds <= timeout {
+		text += fmt.Sprintf(", periodSeconds %d -> %d", probe.PeriodSeconds, 2*timeout)
+	}
+	return text
 }
 
 // asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
@@ -250,7 +318,9 @@ func longTimeout(r *result) []Finding {
 		}
 		list = append(list, Finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
-			p, format(apart), format(period)), Field: string(p) + "Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
+			p, format(apart), format(period)),
+			Summary: fmt.Sprintf("while it hangs, its %s probe runs every %s, not every %s", p, format(apart), format(period)),
+			Fix:     change(p, "periodSeconds", probe.PeriodSeconds, periodsFor(apart, time.Second)), Field: string(p) + "Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
 	}
 	return list
 }
@@ -271,7 +341,21 @@ func slowReady(r *result) []Finding {
 	field, advice := r.slowest(atOnce.Least)
 	return []Finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
 		"A container that is up at once becomes ready only after %s to %s. %s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)), Field: field}}
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)),
+		Summary: fmt.Sprintf("it waits at least %s to become Ready, although it is up", FormatDown(Seconds(atOnce.Least))), Fix: r.sooner(field), Field: field}}
+}
+
+// sooner says how to change the field that delays Ready, or returns an empty string.
+func (r *result) sooner(field string) string {
+	for _, p := range trace.ProbeTypes {
+		switch field {
+		case string(p) + "Probe.initialDelaySeconds":
+			return change(p, "initialDelaySeconds", r.Probe(p).InitialDelaySeconds, 0)
+		case string(p) + "Probe.successThreshold":
+			return change(p, "successThreshold", r.Probe(p).SuccessThreshold, 1)
+		}
+	}
+	return ""
 }
 
 // slowest returns the field that contributes the most to the time until a container is ready that is up at once, and what would help.
@@ -304,25 +388,6 @@ func (r *result) slowest(least time.Duration) (field, advice string) {
 	return field, advice
 }
 
-// delayFromStart finds probes with a delay beside a startup probe. The kubelet counts the delay from the start of the container (doProbe in
-// pkg/kubelet/prober/worker.go), so the delay does not follow a long start.
-func delayFromStart(r *result) []Finding {
-	var list []Finding
-	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness} {
-		if r.Probe(trace.Startup) == nil || r.Probe(p) == nil || r.Probe(p).InitialDelaySeconds <= r.Probe(p).PeriodSeconds { // a shorter one matters little
-			continue
-		}
-		start := time.Duration(r.Probe(p).InitialDelaySeconds+1) * time.Second
-		if start > r.all(Start).Greatest { // never comes up
-			continue
-		}
-		list = append(list, Finding{ID: DelayFromStart, Severity: Note, Message: fmt.Sprintf(
-			"initialDelaySeconds counts from the start of the container, not from the success of the startup probe: after a start of %s, the delay of the %s probe is over already. The startup probe holds it back until then anyway.",
-			seconds(start), p), Field: string(p) + "Probe.initialDelaySeconds", App: []string{r.app("start %s", seconds(start))}})
-	}
-	return list
-}
-
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
 const graceIsShort = 5 * time.Second
 
@@ -339,7 +404,15 @@ func shortGrace(r *result) []Finding {
 		return nil
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
-		"%s of the grace period: the program has only %s between SIGTERM and SIGKILL.", r.untilSIGTERM(), FormatDown(Seconds(left))), Field: "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+		"%s of the grace period: the program has only %s between SIGTERM and SIGKILL.", r.untilSIGTERM(), FormatDown(Seconds(left))),
+		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(Seconds(left))),
+		Fix:     r.raiseGrace(stopped + 30*time.Second),
+		Field:   "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+}
+
+// raiseGrace says which grace period of the pod lasts some time.
+func (r *result) raiseGrace(d time.Duration) string {
+	return fmt.Sprintf("terminationGracePeriodSeconds %d -> %d", *r.simulation.Pod.Spec.TerminationGracePeriodSeconds, periodsFor(d, time.Second))
 }
 
 // untilSIGTERM says what takes a part of the grace period before the stop signal. A restartable init container also waits for the exit of the others.
@@ -363,7 +436,9 @@ func killedInStop(r *result, stop *Interval) []Finding {
 	}
 	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
 		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop, FormatDown(Seconds(left)), because), Field: field,
-		App: []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit", FormatDown(Seconds(left)), seconds(stop.Max)),
+		Fix:     r.raiseGrace(time.Duration(r.deleted.SIGTERM) + stop.Max + graceIsShort),
+		App:     []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet with ChangeContainerStatusOnKubeletRestart forgets the
@@ -380,7 +455,8 @@ func kubeletRestart(r *result) []Finding {
 	}
 	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the results of its probes%s.",
-		FormatUp(Seconds(outage)), r.profile.Version, needs), Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
+		FormatUp(Seconds(outage)), r.profile.Version, needs),
+		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s", FormatUp(Seconds(outage))), Fix: "take Kubernetes v1.35 or later", Field: "readinessProbe", App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
 }
 
 // killer is the probe that stops a container which does not come up.

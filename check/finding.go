@@ -38,47 +38,23 @@ const (
 	ExecTimeout     FindingID = "exec-timeout"
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
-	DelayFromStart  FindingID = "delay-from-start"
 	ShortGrace      FindingID = "short-grace"
 	KubeletRestart  FindingID = "kubelet-restart"
 	VersionsDiffer  FindingID = "versions-differ"
 )
-
-// Rule describes a kind of finding.
-type Rule struct {
-	ID   FindingID
-	Text string
-}
-
-// Rules returns the kinds of findings.
-func Rules() []Rule { return slices.Clone(rules) }
-
-var rules = []Rule{
-	{BrokenProbe, "A probe can never run, for example because its named port does not exist."},
-	{StartKilled, "Some of the starts that are known to happen are killed."},
-	{StartTight, "No start is killed, but the longest one has a margin of less than a period. Or few are killed, on some nodes."},
-	{NoStartupProbe, "There is no startup probe, and the liveness probe stops long starts."},
-	{ShortRestart, "A start after a kill or a crash has much less time than the first one."},
-	{NoTimeToRecover, "The liveness probe stops a container as soon as the readiness probe removes it from its Service."},
-	{TCPLiveness, "The liveness probe only connects, and does not notice a program that hangs."},
-	{ExecTimeout, "A command has the default timeout of 1 s."},
-	{LongTimeout, "Probe runs are skipped while the program hangs, because the timeout is not less than the period."},
-	{SlowReady, "A container that is up waits long to become ready."},
-	{DelayFromStart, "The delay of a probe is over when the startup probe succeeds."},
-	{ShortGrace, "The program has little time between SIGTERM and SIGKILL, or less than it is known to need."},
-	{KubeletRestart, "A restart of the kubelet makes a healthy container not ready."},
-	{VersionsDiffer, "The versions of Kubernetes behave differently."},
-}
 
 // Finding is something about the settings of a container that a run shows.
 type Finding struct {
 	ID       FindingID `json:"id"`
 	Severity Severity  `json:"severity"`
 	Message  string    `json:"message"`
-	Field    string    `json:"field"` // of the pod
-	File     string    `json:"file"`
-	Line     int       `json:"line"`
-	Column   int       `json:"column"`
+	// Summary says what happens to the container, as a clause that follows its name. Fix says what to change. Both can be empty.
+	Summary string `json:"summary,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+	Field   string `json:"field"` // of the pod
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
 	// App says what the program does in the run that shows the finding, as the flags --app of 'probesim run'. It is empty if
 	// the program is healthy.
 	App []string `json:"app,omitempty"`
@@ -91,6 +67,7 @@ type Finding struct {
 	// Versions are the two versions that differ, and Start is how long a start takes in their figures, if that is known.
 	Versions []string `json:"versions,omitempty"`
 	Start    string   `json:"start,omitempty"`
+	weight   float64  // of two findings of one kind, the one with the greater weight is more worth a change
 }
 
 // findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
@@ -130,7 +107,7 @@ func (c *Checker) findings(found *container) []Finding {
 
 // finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
-	startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, delayFromStart, shortGrace, kubeletRestart,
+	startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, shortGrace, kubeletRestart,
 }
 
 // leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.
@@ -175,6 +152,7 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
+	f.Summary = fmt.Sprintf("its figures differ between %s and %s", oldest.profile.Version, newest.profile.Version)
 	f.ID, f.Severity, f.Versions = VersionsDiffer, Note, []string{oldest.profile.Version, newest.profile.Version}
 	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.profile.Version, newest.profile.Version, strings.Join(differences, "; "))
 	return f, cmp.Or(version, oldest.profile.Version), len(differences) > 0
@@ -183,4 +161,25 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 // differ reports whether two values differ so much that it matters.
 func differ(a, b time.Duration) bool {
 	return (a-b).Abs() > 1500*time.Millisecond && (a-b).Abs() > min(a, b)/20
+}
+
+// keepOnce keeps one finding of a kind in the containers of a workload: that of the first container which has it.
+func keepOnce(containers []Container, id FindingID) {
+	found := false
+	for i := range containers {
+		c := &containers[i]
+		c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool {
+			again := f.ID == id && found
+			found = found || f.ID == id
+			return again
+		})
+	}
+}
+
+// Text is the message with the change that helps.
+func (f *Finding) Text() string {
+	if f.Fix == "" {
+		return f.Message
+	}
+	return f.Message + " Fix: " + f.Fix
 }

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,22 +48,22 @@ livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "liveness alone", want: "no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
 		{name: "a command with the default timeout", want: "exec-timeout:9 no-startup-probe:9", container: `livenessProbe: {exec: {command: [live]}, periodSeconds: 2}`},
 		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
-		{name: "one endpoint and one budget", want: "no-time-to-recover:9 no-startup-probe:9", container: `
+		{name: "one endpoint and one budget", want: "no-startup-probe:9 no-time-to-recover:9", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
-		{name: "one endpoint by name and by number", want: "no-time-to-recover:10 no-startup-probe:10", container: `
+		{name: "one endpoint by name and by number", want: "no-startup-probe:10 no-time-to-recover:10", container: `
 ports: [{name: http, containerPort: 80}]
 livenessProbe: {httpGet: {port: http}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 		{name: "a long timeout and a single failure", want: "no-startup-probe:9 tcp-liveness:9", container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1}`},
-		{name: "one endpoint, one budget and a hook", want: "no-time-to-recover:10 no-startup-probe:10", container: `
+		{name: "one endpoint, one budget and a hook", want: "no-startup-probe:10 no-time-to-recover:10", container: `
 lifecycle: {preStop: {sleep: {seconds: 5}}}
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 		{name: "one endpoint and a patient liveness probe", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 20}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 2}`},
-		{name: "two endpoints and a liveness probe that acts first", want: "no-time-to-recover:9 no-startup-probe:9", container: `
+		{name: "two endpoints and a liveness probe that acts first", want: "no-startup-probe:9 no-time-to-recover:9", container: `
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThreshold: 3}`},
 		{name: "two endpoints and one budget", want: "no-startup-probe:9", container: `
@@ -74,9 +75,6 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThr
 lifecycle: {preStop: {sleep: {seconds: 8}}}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "a delay of readiness", want: "slow-ready:9", container: `readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}`},
-		{name: "a delay beside a startup probe", want: "delay-from-start:10", container: `
-startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
-livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 20, periodSeconds: 5, failureThreshold: 10}`},
 		{name: "a delay that no start outlasts", container: `
 startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
 readinessProbe: {httpGet: {path: /ready, port: 80}, initialDelaySeconds: 2, periodSeconds: 5}
@@ -265,7 +263,68 @@ func TestStoppedFirst(t *testing.T) {
 	list := report(t, pod(`
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThreshold: 3}`), check.Options{}).Workloads[0].Containers[0].Findings
-	if len(list) == 0 || list[0].ID != check.NoTimeToRecover || !strings.Contains(list[0].Message, "after 7.04s at the latest") {
+	if len(list) != 2 || list[1].ID != check.NoTimeToRecover || !strings.Contains(list[1].Message, "after 7.04s at the latest") {
 		t.Errorf("the findings are %+v", list)
 	}
+}
+
+// TestFixes checks that each change of a field of a probe which a finding proposes ends the finding, and that each finding has a summary.
+func TestFixes(t *testing.T) {
+	edit := regexp.MustCompile(`(\w+Probe)\.(\w+) (\d+) -> (\d+)`)
+	starts := check.Durations{Ordinary: &check.Interval{Min: 3e9, Max: 29e9}}
+	for container, o := range map[string]check.Options{
+		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, failureThreshold: 5}":                                                                                                   {Start: starts},
+		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, failureThreshold: 11}":                                                                                                  {Start: starts},
+		"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 31}":                                                                                                  {Start: check.Durations{Ordinary: &check.Interval{Min: 3e9, Max: 29500e6}}, Nodes: typical},
+		"livenessProbe: {exec: {command: [live]}, periodSeconds: 2, failureThreshold: 40}":                                                                                             {},
+		"livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 40}":                                                                              {},
+		"readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2}":                                                                                             {},
+		"readinessProbe: {httpGet: {port: 80}, periodSeconds: 10, successThreshold: 5}":                                                                                                {},
+		"livenessProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 3}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 3}":                  {Nodes: typical},
+		"livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2}\nreadinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 20, failureThreshold: 5}":             {Nodes: typical},
+		"startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}":                     {Nodes: typical},
+		"startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: 40}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 20}\nlifecycle: {}": {Nodes: typical},
+	} {
+		list := report(t, pod(container), o).Workloads[0].Containers[0].Findings
+		if len(list) == 0 {
+			t.Errorf("%s has no finding", container)
+		}
+		for _, f := range list {
+			if f.Summary == "" {
+				t.Errorf("%s: %s has no summary", container, f.ID)
+			}
+			fixed := container
+			for _, m := range edit.FindAllStringSubmatch(f.Fix, -1) {
+				fixed = set(t, fixed, m[1], m[2], m[3], m[4])
+			}
+			if fixed == container { // the change adds a probe, or is for people
+				continue
+			}
+			for _, left := range report(t, pod(fixed), o).Workloads[0].Containers[0].Findings {
+				if left.ID == f.ID && left.Field == f.Field {
+					t.Errorf("%s: after the change %q, the finding says %q", container, f.Fix, left.Message)
+				}
+			}
+		}
+	}
+}
+
+// set changes a field of a probe in the text of a container. It must have a value, or no place in the text if the value is a default.
+func set(t *testing.T, container, probe, field, from, to string) string {
+	t.Helper()
+	lines := strings.Split(container, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, probe+":") {
+			continue
+		}
+		if !strings.Contains(line, field+": ") {
+			lines[i] = strings.TrimSuffix(line, "}") + ", " + field + ": " + to + "}"
+			continue
+		}
+		if !strings.Contains(line, field+": "+from) {
+			t.Errorf("%s is not %s in %s", field, from, line)
+		}
+		lines[i] = strings.Replace(line, field+": "+from, field+": "+to, 1)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -27,6 +27,7 @@ func (c *Checker) Report() *Report {
 	for _, w := range c.workloads {
 		r.Workloads = append(r.Workloads, c.workload(w))
 	}
+	r.Judge()
 	return r
 }
 
@@ -35,6 +36,7 @@ func (c *Checker) workload(w *workload) Workload {
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		out.Images[c.Name] = c.Image
 	}
+	out.describeProbes(w.Pod)
 	var problems []string
 	for _, found := range w.containers {
 		for _, r := range found.results {
@@ -46,6 +48,10 @@ func (c *Checker) workload(w *workload) Workload {
 	}
 	out.Problem = strings.Join(problems, "\n")
 	out.Overrides = w.terms.Overrides
+	keepOnce(out.Containers, NoTimeToRecover)
+	for i := range out.Containers {
+		c.sortOut(w, &out.Containers[i])
+	}
 	for _, q := range w.terms.Required {
 		out.Requirements = append(out.Requirements, c.verify(q, w))
 	}

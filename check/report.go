@@ -17,6 +17,7 @@ type Report struct {
 	Delays     string     `json:"delays"`          // name of the latencies of the nodes
 	Start      *Span      `json:"start,omitempty"` // how long the programs are known to take to start, if Options.Start says so without a name
 	Stop       *Span      `json:"stop,omitempty"`  // and from SIGTERM to their exit
+	Verdict    Verdict    `json:"verdict"`
 	Workloads  []Workload `json:"workloads"`
 }
 
@@ -50,6 +51,12 @@ type Workload struct {
 	Containers   []Container    `json:"containers"`        // containers with probes
 	Requirements []Verification `json:"requirements,omitempty"`
 	Overrides    []Override     `json:"overrides,omitempty"` // annotations that say something else than the command line
+	// WithoutProbes are the containers without probes, except init containers that end.
+	WithoutProbes []string `json:"withoutProbes,omitempty"`
+	// NoReadiness says that a pod of the workload is Ready although the program need not be up, because no container has a readiness probe, except perhaps
+	// sidecars. It is false if the pod ends, as in a Job.
+	NoReadiness bool `json:"noReadiness,omitempty"`
+	running     int  // containers, except init containers that end
 	// Images has the image of each container, by name, also of those without probes. It is not part of the JSON.
 	Images map[string]string `json:"-"`
 }
@@ -73,6 +80,8 @@ type Container struct {
 	// Restarts are the starts of a container that never comes up, within 20 minutes after the first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
+	Ignored  []Finding `json:"ignored,omitempty"` // findings that the manifest or Options.Ignore ignores
+	Known    []Finding `json:"known,omitempty"`   // findings that Options.Baseline has
 	spec     *v1.Container
 }
 

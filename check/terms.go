@@ -21,15 +21,17 @@ const (
 	RequireAnnotation = annotationPrefix + "require" // as Options.Require
 	StartAnnotation   = annotationPrefix + "start"   // as Options.Start
 	StopAnnotation    = annotationPrefix + "stop"    // as Options.Stop
+	IgnoreAnnotation  = annotationPrefix + "ignore"  // IDs of findings that do not count
 )
 
-var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation}
+var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation, IgnoreAnnotation}
 
 // Terms are what is known of a workload, and what it must meet: what the Options say, and what its annotations say.
 type Terms struct {
 	Required  []Required
 	Overrides []Override
 
+	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
 	start, stop map[string]*Interval
 }
@@ -128,12 +130,17 @@ func (a *annotated) read() {
 		var durations Durations
 		var names []string
 		var err error
-		if one.Key == RequireAnnotation {
+		switch one.Key {
+		case IgnoreAnnotation:
+			var ids []FindingID
+			ids, err = ParseIDs(one.Value)
+			a.ignored = append(a.ignored, ids...)
+		case RequireAnnotation:
 			require, err = ParseRequirements(one.Value)
 			for _, q := range require {
 				names = append(names, q.Container)
 			}
-		} else {
+		default:
 			durations, err = ParseDurations(one.Value)
 			names = durations.names()
 		}

@@ -89,6 +89,42 @@ func (w *Writer) Lead(sentence, rest string) {
 	}
 }
 
+// Item adds a text behind a head, with the margin of the head in its further lines, and an end at the right edge of the output. If the last line has
+// no room for the end, it becomes a line of its own. Without a text, the end stands beside the head.
+func (w *Writer) Item(head Cell, text, end string) {
+	o := w.Options
+	begin, text, end := printable.Text(head.Text), printable.Text(text), printable.Text(end)
+	margin, width := utf8.RuneCountInString(begin), o.width()-o.Indent
+	if text == "" {
+		begin, text, margin = "", begin, 0
+	}
+	lines := wrap(text, width-margin, 20)
+	last, size := lines[len(lines)-1], utf8.RuneCountInString(end)
+	below := ""
+	switch free := width - margin - utf8.RuneCountInString(last) - size; {
+	case end == "":
+	case free >= columnGap:
+		lines[len(lines)-1] = last + strings.Repeat(" ", free) + end
+	case size > width-margin && size <= width: // it needs a part of the margin
+		below = strings.Repeat(" ", o.Indent+width-size) + end + "\n"
+	default:
+		lines = append(lines, wrap(end, width-margin, 20)...)
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		switch {
+		case margin == 0:
+			line = o.paint(head.Style, line)
+		case i == 0:
+			line = o.paint(head.Style, begin) + line
+		default:
+			line = strings.Repeat(" ", margin) + line
+		}
+		b.WriteString(strings.TrimRight(strings.Repeat(" ", o.Indent)+line, " ") + "\n")
+	}
+	o.write(&w.Buffer, b.String()+below)
+}
+
 // Table adds a table.
 func (w *Writer) Table(t *Table) { t.Write(&w.Buffer, w.Options) }
 

@@ -3,10 +3,13 @@
 # and the output passed. Names of files can contain anything: they are elements of arrays, never parts of a command line.
 set -euo pipefail
 
-bin=$RUNNER_TEMP/probesim/bin/probesim
+bin=$RUNNER_TEMP/probesim/bin/$KEY/probesim
 reports=$RUNNER_TEMP/probesim/reports
 rm -rf "$reports"
 mkdir -p "$reports"
+for input in REQUIRE START KUBERNETES DELAYS FAIL_ON CHANGED_ONLY ALLOW_ANNOTATIONS; do # a workflow can have Windows line ends
+  printf -v "$input" %s "${!input//$'\r'/}"
+done
 
 # lines reads the lines of a text that are not empty into the array "list". A path that starts with a dash gets ./ before it.
 lines() {
@@ -35,12 +38,21 @@ changed() {
   GIT_LITERAL_PATHSPECS=1 git ls-files --others -z -- "$@"
 }
 
+# changed_manifests reads the names of the changed files that can be manifests into the array "list".
+changed_manifests() {
+  local file
+  list=()
+  [ "${#manifests[@]}" -gt 0 ] || return 0
+  changed "${manifests[@]}" >"$RUNNER_TEMP/probesim/changed"
+  while IFS= read -r -d '' file; do
+    case $file in
+    *.yaml | *.yml | *.json) list+=("${file/#-/./-}") ;;
+    esac
+  done <"$RUNNER_TEMP/probesim/changed"
+}
+
 select_changed() {
   local all=("${manifests[@]+"${manifests[@]}"}" "${scenarios[@]+"${scenarios[@]}"}") file
-  if ! git cat-file -e "$BASE^{commit}" 2>/dev/null && ! git fetch --quiet --no-tags --depth=1 origin "$BASE"; then
-    echo '::notice title=probesim::The base of the pull request cannot be fetched. All manifests are checked.'
-    return
-  fi
   # No change matches a misspelled name, so the check would always pass. A name of what the pull request deletes is no mistake.
   for file in "${all[@]}"; do
     if [ ! -e "$file" ] && [ -z "$(GIT_LITERAL_PATHSPECS=1 git diff --name-only --no-renames --diff-filter=D "$BASE" -- "$file")" ]; then
@@ -52,20 +64,63 @@ select_changed() {
   if [ ! -s "$RUNNER_TEMP/probesim/changed" ]; then
     scenarios=()
   fi
-  if [ "${#manifests[@]}" -gt 0 ]; then
-    changed "${manifests[@]}" >"$RUNNER_TEMP/probesim/changed"
-    manifests=()
-    while IFS= read -r -d '' file; do
-      case $file in
-      *.yaml | *.yml | *.json) manifests+=("${file/#-/./-}") ;;
-      esac
-    done <"$RUNNER_TEMP/probesim/changed"
-  fi
+  changed_manifests
+  manifests=("${list[@]+"${list[@]}"}")
 }
 
-if [ "$CHANGED_ONLY" = true ] && [ -n "$BASE" ]; then
-  select_changed
+if [ -n "$BASE" ] && ! git cat-file -e "$BASE^{commit}" 2>/dev/null && ! git fetch --quiet --no-tags --depth=1 origin "$BASE"; then
+  echo '::notice title=probesim::The base of the pull request cannot be fetched. All manifests are checked.'
+  BASE=
 fi
+before=()
+if [ -n "$BASE" ]; then
+  if [ "$CHANGED_ONLY" = true ]; then
+    select_changed
+  fi
+  changed_manifests
+  before=("${list[@]+"${list[@]}"}")
+fi
+
+# copy_base copies the changed manifests, as the base and the pull request have them, to the directories base and head.
+copy_base() {
+  local file
+  rm -rf "$work/base" "$work/head"
+  mkdir -p "$work/base" "$work/head"
+  for file in "${before[@]+"${before[@]}"}"; do
+    git cat-file -e "$BASE:./$file" 2>/dev/null || continue
+    mkdir -p "$work/base/$(dirname -- "$file")" "$work/head/$(dirname -- "$file")"
+    git show "$BASE:./$file" >"$work/base/$file"
+    cp -- "$file" "$work/head/$file"
+  done
+}
+
+# compare_base shows in the job summary what gets better and worse. It fails if a container loses a probe.
+compare_base() {
+  local code=0
+  find "$work/base" -type f | grep -q . || return 0
+  (cd "$work" && "$bin" compare base head "${flags[@]+"${flags[@]}"}" --delays="$DELAYS" --fail-on=lost -o markdown) >"$work/comparison" 2>"$work/stderr" || code=$?
+  [ -z "${GITHUB_STEP_SUMMARY-}" ] || cat "$work/comparison" >>"$GITHUB_STEP_SUMMARY"
+  case $code in
+  0) ;;
+  1) echo '::error title=probesim::The pull request takes a probe away from a container. The job summary says from which.'; return 1 ;;
+  *) echo '::notice title=probesim::The pull request could not be compared with its base.' ;;
+  esac
+}
+
+# trust_base writes flags into the array "trust", so that a pull request cannot switch off its own check: its defaults and its ignored findings are
+# those of its base.
+trust_base() {
+  trust=()
+  [ -n "$BASE" ] && [ "$ALLOW_ANNOTATIONS" != true ] || return 0
+  trust=(--config=none)
+  if git show "$BASE:./.probesim.yaml" >"$work/config.yaml" 2>/dev/null; then
+    trust=(--config="$work/config.yaml")
+  fi
+  local same=(--delays="$DELAYS")
+  [ -z "$START" ] || same+=(--start="$START")
+  (cd "$work" && "$bin" check base --allow-empty --config=none "${flags[@]+"${flags[@]}"}" "${same[@]}" --fail-on=none -o json) >"$work/base.json" 2>/dev/null || [ $? -eq 1 ] || echo '{}' >"$work/base.json"
+  trust+=(--ignores-of="$work/base.json")
+}
 
 # annotated runs probesim. What it says about wrong inputs becomes an annotation, unless it has written one.
 annotated() {
@@ -85,13 +140,18 @@ annotated() {
 flags=()
 [ -z "$KUBERNETES" ] || flags+=(--kubernetes="$KUBERNETES")
 passed=true
+work=$RUNNER_TEMP/probesim
+copy_base
 
 if [ "${#manifests[@]}" -gt 0 ]; then
+  trust_base
   check=(--delays="$DELAYS" --allow-empty --also="html=$reports/check.html" -o github)
   [ -z "$REQUIRE" ] || check+=(--require="$REQUIRE")
   [ -z "$START" ] || check+=(--start="$START")
+  [ "$ALLOW_ANNOTATIONS" != true ] || check+=(--allow-annotations)
   [ -z "$FAIL_ON" ] || check+=(--fail-on="$FAIL_ON")
-  annotated check "${flags[@]+"${flags[@]}"}" "${check[@]}" -- "${manifests[@]}" || passed=false
+  annotated check "${flags[@]+"${flags[@]}"}" "${check[@]}" "${trust[@]+"${trust[@]}"}" -- "${manifests[@]}" || passed=false
+  compare_base || passed=false
 fi
 
 if [ "${#scenarios[@]}" -gt 0 ]; then

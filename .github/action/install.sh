@@ -2,7 +2,8 @@
 # Installs the command: from the checkout of the action, or a release. The Go command verifies a release by its checksum.
 set -euo pipefail
 
-bin=$RUNNER_TEMP/probesim/bin
+VERSION=${VERSION//$'\r'/}
+bin=$RUNNER_TEMP/probesim/bin/$KEY # another version has another key
 if [ ! -x "$bin/probesim" ]; then
   mkdir -p "$bin"
   if [ -n "$VERSION" ]; then

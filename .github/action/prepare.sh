@@ -2,6 +2,8 @@
 # Determines the key under which the action caches its command: it depends on all that goes into the command.
 set -euo pipefail
 
+VERSION=${VERSION//$'\r'/}
+
 if [ -n "$VERSION" ]; then
   if ! [[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*$ ]]; then
     echo '::error title=probesim::The input version must be a release such as v1.2.3.'

@@ -3,7 +3,6 @@ package html
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"probesim.dev/check"
 	"probesim.dev/check/render"
@@ -16,6 +15,9 @@ import (
 type document struct {
 	pages.Head
 	Report   *check.Report
+	Unready  []string
+	Missed   []render.Fact
+	Changes  []render.Change
 	Start    string // how long a start is known to take, or empty
 	Sections []*section
 }
@@ -57,7 +59,7 @@ type requirement struct {
 }
 
 func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
-	d := &document{Report: r}
+	d := &document{Report: r, Unready: render.Unready(r), Missed: render.Missed(r), Changes: render.Changes(r)}
 	if s := r.Start; s != nil {
 		d.Start = check.Clock(s.Least)
 		if s.Least != s.Greatest {
@@ -89,7 +91,7 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 			return nil, err
 		}
 	}
-	d.Title = "Probe settings: " + verdict(r)
+	d.Title = "Probe settings: " + render.Counts(&r.Verdict)
 	return d, nil
 }
 
@@ -101,43 +103,6 @@ func (d *document) sectionOf(w *check.Workload, container string, other *section
 		}
 	}
 	return other
-}
-
-func verdict(r *check.Report) string {
-	counts := map[check.Severity]int{}
-	problems, required, met := 0, 0, 0
-	for _, w := range r.Workloads {
-		if w.Problem != "" {
-			problems++
-		}
-		for _, c := range w.Containers {
-			for _, f := range c.Findings {
-				counts[f.Severity]++
-			}
-		}
-		for _, v := range w.Requirements {
-			required++
-			if v.Met {
-				met++
-			}
-		}
-	}
-	var parts []string
-	for _, s := range severities {
-		if n := counts[s]; n > 0 {
-			parts = append(parts, counted(n, string(s)))
-		}
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "no findings")
-	}
-	if required > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d requirements met", met, required))
-	}
-	if problems > 0 {
-		parts = append(parts, counted(problems, "workload")+" not checked")
-	}
-	return strings.Join(parts, ", ")
 }
 
 var severities = []check.Severity{check.Error, check.Warning, check.Note}

@@ -57,7 +57,7 @@ func sample(text string) *check.Report {
 		},
 	}
 	other := check.Container{Name: "other", Limits: []check.Limit{{Row: check.Stall, Always: s(1), Never: s(2)}}}
-	return &check.Report{
+	r := &check.Report{
 		Kubernetes: []string{text, "v2"}, Delays: text, Start: &check.Span{Least: s(45), Greatest: s(70)},
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
@@ -67,8 +67,10 @@ func sample(text string) *check.Report {
 				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Containers: []string{text}, Missing: []string{"other"}, Reason: "container other has no readiness probe"},
 			},
 			Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text, File: text}},
-		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}}},
+		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}, NoReadiness: true}},
 	}
+	r.Judge()
+	return r
 }
 
 var tags, quoted = regexp.MustCompile(`<[a-zA-Z][^<>]*>`), regexp.MustCompile(`"[^"]*"`)
@@ -193,7 +195,7 @@ func TestAxis(t *testing.T) {
 func TestParts(t *testing.T) {
 	page := write(t, sample("name"))
 	for _, want := range []string{
-		"<h1>Probe settings: 1 error, 1 note, 1 of 3 requirements met, 1 workload not checked</h1>",
+		"<h1>Probe settings: 1 error, 1 note, 2 of 3 requirements not met, 1 workload not checked</h1>",
 		"<span>starts take 45s to 1m10s</span>",
 		"<summary>2 cases</summary>",
 		`<th scope="row">first start (name, v2)`,
@@ -208,6 +210,19 @@ func TestParts(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}
+	}
+	// The page begins with the verdict, and formulas and runs are closed.
+	begin, _, _ := strings.Cut(page, "<main>")
+	for _, want := range []string{
+		`<p class="verdict">1 workload has no readiness probe: its pods are Ready as soon as they run. none</p>`, `<span class="badge failed">start&gt;=55s</span> name (50.0s)`,
+		`<li><span class="badge sev-error">error</span> <b>name/name</b>: name <span class="where">name:9</span>`,
+	} {
+		if !strings.Contains(begin, want) {
+			t.Errorf("the page does not begin with %q", want)
+		}
+	}
+	if !strings.Contains(page, `<details class="formulas"><summary>Formulas</summary>`) || strings.Contains(page, "<details open") {
+		t.Error("the formulas are not closed")
 	}
 	if n := strings.Count(page, "Copy</button>"); n != 3 {
 		t.Errorf("%d commands to copy, want 3", n)

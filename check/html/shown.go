@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"probesim.dev/check"
@@ -75,4 +76,9 @@ func says(run *witness.Witness) string {
 		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does not end, so %s.", text, check.FormatDown(check.Seconds(run.Value)), outcome)
 	}
 	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome, check.FormatUp(check.Seconds(run.Value)))
+}
+
+// HasRuns reports whether the section has the timeline of a run.
+func (s *section) HasRuns() bool {
+	return slices.ContainsFunc(s.Shown, func(one shown) bool { return one.Body != "" })
 }

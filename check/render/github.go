@@ -2,14 +2,21 @@ package render
 
 import (
 	"io"
+	"strings"
 
 	"probesim.dev/check"
 	"probesim.dev/report"
 )
 
-// GitHub writes an annotation of GitHub Actions for each finding, for each requirement that is not met, and for each workload that
+// GitHub writes an annotation of GitHub Actions for the workloads without a readiness probe, for each finding, for each requirement that is not met, and for each workload that
 // could not be checked. The function path converts file names to paths relative to the root of the repository.
 func GitHub(w io.Writer, r *check.Report, path func(string) string) error {
+	if a, found := unready(r); found {
+		a.File = path(a.File)
+		if err := report.Annotate(w, a); err != nil {
+			return err
+		}
+	}
 	for i := range r.Workloads {
 		for _, a := range annotations(&r.Workloads[i]) {
 			a.File = path(a.File)
@@ -21,6 +28,16 @@ func GitHub(w io.Writer, r *check.Report, path func(string) string) error {
 	return nil
 }
 
+// unready returns an annotation that names all workloads without a readiness probe, at the first one: GitHub shows only few annotations.
+func unready(r *check.Report) (report.Annotation, bool) {
+	for i := range r.Workloads {
+		if w := &r.Workloads[i]; w.NoReadiness {
+			return report.Annotation{Level: report.NoticeLevel, File: w.File, Line: w.Line, Title: "no readiness probe", Message: strings.Join(Unready(r), "\n")}, true
+		}
+	}
+	return report.Annotation{}, false
+}
+
 var levels = map[check.Severity]report.Level{check.Error: report.ErrorLevel, check.Warning: report.WarningLevel, check.Note: report.NoticeLevel}
 
 func annotations(w *check.Workload) []report.Annotation {
@@ -28,7 +45,7 @@ func annotations(w *check.Workload) []report.Annotation {
 	title := w.Title()
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {
-			message := f.Message
+			message := f.Text()
 			if command := Command(&f); command != "" {
 				message += "\n" + command
 			}

@@ -9,10 +9,12 @@ import (
 	"probesim.dev/check"
 )
 
-// Markdown writes the report for a pull request or a job summary. It fits a comment of GitHub for some dozens of containers.
+// Markdown writes the report for a pull request or a job summary: the verdict, the containers with findings, and the others folded. It fits a
+// comment of GitHub for some dozens of containers.
 func Markdown(w io.Writer, r *check.Report) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "## Probe settings on Kubernetes %s, %s nodes\n", strings.Join(r.Kubernetes, ", "), r.Delays)
+	fmt.Fprintf(&b, "## %s\n\nKubernetes %s, %s nodes\n", Escape(Headline(r)), strings.Join(r.Kubernetes, ", "), r.Delays)
+	markdownVerdict(&b, r)
 	for i := range r.Workloads {
 		markdownWorkload(&b, r, &r.Workloads[i])
 	}
@@ -20,23 +22,27 @@ func Markdown(w io.Writer, r *check.Report) error {
 	return err
 }
 
+func markdownVerdict(b *bytes.Buffer, r *check.Report) {
+	for _, line := range Unready(r) {
+		fmt.Fprintf(b, "\n%s\n", Escape(line))
+	}
+	changes := Changes(r)
+	if len(r.Workloads) < 2 || len(changes) == 0 {
+		return
+	}
+	b.WriteString("\nWorth changing first:\n\n")
+	for i, c := range changes {
+		fmt.Fprintf(b, "%d. %s: %s (%s)", i+1, Escape(c.Containers), Escape(c.Summary), Escape(c.Where))
+		if c.Fix != "" {
+			fmt.Fprintf(b, ". Fix: %s", Escape(c.Fix))
+		}
+		b.WriteString("\n")
+	}
+}
+
 func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for i := range w.Containers {
-		c := &w.Containers[i]
-		fmt.Fprintf(b, "\n### %s, container %s\n\n", Escape(w.Title()), Escape(c.Name))
-		if line := NotAbout(r, w, c); line != "" {
-			fmt.Fprintf(b, "%s\n\n", Escape(line))
-		}
-		for _, p := range c.Probes {
-			fmt.Fprintf(b, "- %s: %s\n", p.Type, Escape(p.Text))
-		}
-		markdownRows(b, c)
-		for _, f := range c.Findings {
-			fmt.Fprintf(b, "\n**%s** (%s:%d): %s\n", f.Severity, Escape(f.File), f.Line, Escape(f.Message))
-			if command := Command(&f); command != "" {
-				fmt.Fprintf(b, "\n    %s\n", command)
-			}
-		}
+		markdownContainer(b, r, w, &w.Containers[i])
 	}
 	if w.Problem != "" {
 		fmt.Fprintf(b, "\n%s was not checked: %s\n", Escape(w.Title()), Escape(w.Problem))
@@ -57,6 +63,33 @@ func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 		if command := RequirementCommand(&v); command != "" {
 			fmt.Fprintf(b, "\n      %s\n\n", command)
 		}
+	}
+}
+
+// markdownContainer writes a container. One without findings is folded.
+func markdownContainer(b *bytes.Buffer, r *check.Report, w *check.Workload, c *check.Container) {
+	title := fmt.Sprintf("%s, container %s", Escape(w.Title()), Escape(c.Name))
+	folded := len(c.Findings) == 0
+	if folded {
+		fmt.Fprintf(b, "\n<details><summary>%s: no findings</summary>\n\n", title)
+	} else {
+		fmt.Fprintf(b, "\n### %s\n\n", title)
+	}
+	if line := NotAbout(r, w, c); line != "" {
+		fmt.Fprintf(b, "%s\n\n", Escape(line))
+	}
+	for _, p := range c.Probes {
+		fmt.Fprintf(b, "- %s: %s\n", p.Type, Escape(p.Text))
+	}
+	markdownRows(b, c)
+	for _, f := range c.Findings {
+		fmt.Fprintf(b, "\n**%s** %s (%s:%d): %s\n", f.Severity, f.ID, Escape(f.File), f.Line, Escape(f.Text()))
+		if command := Command(&f); command != "" {
+			fmt.Fprintf(b, "\n    %s\n", command)
+		}
+	}
+	if folded {
+		b.WriteString("\n</details>\n")
 	}
 }
 

@@ -34,6 +34,7 @@ type (
 	sarifRule struct {
 		ID   string    `json:"id"`
 		Text sarifText `json:"shortDescription"`
+		Help sarifText `json:"help"` // code scanning shows it beside a result
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -60,25 +61,33 @@ type (
 	}
 )
 
-// requirementRule is the rule of requirements that are not met.
-const requirementRule = "requirement"
+// requirementRule is the rule of requirements that are not met. readinessRule is that of workloads without a readiness probe.
+const (
+	requirementRule = "requirement"
+	readinessRule   = "readiness-missing"
+)
 
 // SARIF writes the findings, and the requirements that are not met, for code scanning. The function path converts file names to
 // paths relative to the root of the repository.
 func SARIF(w io.Writer, r *check.Report, version string, path func(string) string) error {
 	run := sarifRun{Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "probesim", Version: version, InformationURI: "https://probesim.dev", Rules: []sarifRule{}}}}
 	for _, rule := range check.Rules() {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(rule.ID), sarifText{rule.Text}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(rule.ID), sarifText{rule.Text}, sarifText{rule.Kubelet + " " + rule.Do}})
 	}
-	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{requirementRule, sarifText{"A requirement is not met."}})
+	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+		sarifRule{requirementRule, sarifText{"A requirement is not met."}, sarifText{"The value of the row misses what --require or the annotation probesim.dev/require says."}},
+		sarifRule{readinessRule, sarifText{"No container of the workload has a readiness probe."}, sarifText{"The pods are Ready as soon as they run, and get traffic before their program is up."}})
 	add := func(rule, level, message, file string, line, column int) {
 		where := sarifPhysical{sarifArtifact{uri(path(file))}, sarifRegion{max(line, 1), column}}
 		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}})
 	}
 	for _, workload := range r.Workloads {
+		if workload.NoReadiness {
+			add(readinessRule, "note", workload.Title()+" has no readiness probe: its pods are Ready as soon as they run.", workload.File, workload.Line, 0)
+		}
 		for _, c := range workload.Containers {
 			for _, f := range c.Findings {
-				add(string(f.ID), string(f.Severity), f.Message, f.File, f.Line, f.Column)
+				add(string(f.ID), string(f.Severity), f.Text(), f.File, f.Line, f.Column)
 			}
 		}
 		for _, v := range workload.Requirements {

@@ -11,71 +11,96 @@ import (
 	"probesim.dev/report"
 )
 
-// Text writes the report as tables.
-func Text(w io.Writer, r *check.Report, o report.Options) error {
-	t := &writer{report.Writer{Options: o}, r}
-	for i := range r.Workloads {
-		t.workload(&r.Workloads[i], i == 0)
+// TextOptions say how to write a report for a terminal.
+type TextOptions struct {
+	report.Options
+	Details bool // the tables of all containers, not only those that the verdict is about
+}
+
+// Text writes the report for a terminal: the verdict, and then tables.
+func Text(w io.Writer, r *check.Report, o TextOptions) error {
+	t := &writer{report.Writer{Options: o.Options}, r, o.Details}
+	if len(r.Workloads) > 0 {
+		t.verdict()
 	}
+	hidden := false
+	for i := range r.Workloads {
+		hidden = t.workload(&r.Workloads[i]) || hidden
+	}
+	t.more(hidden)
 	_, err := w.Write(t.Bytes())
 	return err
 }
 
 type writer struct {
 	report.Writer
-	r *check.Report
+	r       *check.Report
+	details bool
 }
 
-func (t *writer) workload(w *check.Workload, first bool) {
-	title := w.Title()
-	if len(w.Containers) == 0 {
-		t.gap(first)
-		t.Line(0, title, report.Bold)
-		t.Line(0, "No container has probes.", report.Dim)
-	}
+// shown reports whether the tables of a container are a part of the output: without details, those of the containers with findings if there is only one
+// workload.
+func (t *writer) shown(w *check.Workload, c *check.Container) bool {
+	found := func(c check.Container) bool { return len(c.Findings) > 0 }
+	return t.details || len(t.r.Workloads) == 1 && (found(*c) || !slices.ContainsFunc(w.Containers, found))
+}
+
+// workload writes the tables of a workload, and in a report of several its findings and requirements too. It reports whether tables are left out.
+func (t *writer) workload(w *check.Workload) (hidden bool) {
+	several := len(t.r.Workloads) > 1
 	for i := range w.Containers {
-		t.gap(first && i == 0)
-		t.container(title, w, &w.Containers[i])
-	}
-	if w.Problem != "" {
+		c := &w.Containers[i]
+		if !t.shown(w, c) {
+			hidden = true
+			continue
+		}
+		if !several && !t.details && len(c.Limits)+len(c.Times) == 0 { // the verdict says all
+			continue
+		}
 		t.Gap()
-		t.Line(0, "not checked: "+w.Problem, report.Bad)
+		switch {
+		case several:
+			t.Line(0, fmt.Sprintf("%s, container %s", w.Title(), c.Name), report.Bold)
+		case len(w.Containers) > 1:
+			t.Line(0, "container "+c.Name, report.Bold)
+		}
+		t.container(w, c)
+		if several && len(c.Findings) > 0 {
+			t.Gap()
+		}
+		for k := range c.Findings {
+			if several {
+				t.finding(fmt.Sprintf("%-7s  %s", c.Findings[k].Severity, c.Findings[k].ID), &c.Findings[k])
+			}
+		}
 	}
-	WriteOverrides(&t.Writer, w.Overrides)
-	if len(w.Requirements) > 0 {
-		t.Gap()
+	if !several || !t.details || len(w.Requirements) == 0 {
+		return hidden
+	}
+	t.Gap()
+	if len(w.Containers) == 0 {
+		t.Line(0, w.Title(), report.Bold)
 	}
 	for _, v := range w.Requirements {
 		WriteRequirement(&t.Writer, &v)
 	}
+	return hidden
 }
 
-func (t *writer) gap(first bool) {
-	if !first {
-		t.Gap()
-	}
-}
-
-func (t *writer) container(title string, w *check.Workload, c *check.Container) {
-	t.Line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
-	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(t.r.Kubernetes, ", "), t.r.Delays), report.Dim)
-	if line := NotAbout(t.r, w, c); line != "" {
+func (t *writer) container(w *check.Workload, c *check.Container) {
+	if line := NotAbout(t.r, w, c); line != "" && t.details { // otherwise, the verdict says so
 		t.Line(0, line, report.Dim)
 	}
-	for _, p := range c.Probes {
-		t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
+	if t.details {
+		for _, p := range c.Probes {
+			t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
+		}
+		t.Gap()
 	}
 	if table := limits(c); table != nil {
-		t.Gap()
 		t.Table(table)
 	}
 	t.facts(c)
-	if len(c.Findings) > 0 {
-		t.Gap()
-	}
-	for i := range c.Findings {
-		t.finding(&c.Findings[i])
-	}
 }
 
 func plain(text string) report.Cell { return report.Cell{Text: text} }
@@ -201,9 +226,13 @@ func firstStarts(times []check.Seconds, shown int) string {
 
 var severityStyle = map[check.Severity]report.Style{check.Error: report.Bad, check.Warning: report.Warn, check.Note: report.Dim}
 
-func (t *writer) finding(f *check.Finding) {
-	t.Line(0, fmt.Sprintf("%s  %s:%d", f.Severity, f.File, f.Line), severityStyle[f.Severity])
+// finding writes a finding below its head.
+func (t *writer) finding(head string, f *check.Finding) {
+	t.Item(report.Cell{Text: head, Style: severityStyle[f.Severity]}, "", fmt.Sprintf("%s:%d", f.File, f.Line))
 	t.Line(2, f.Message, report.Plain)
+	if f.Fix != "" {
+		t.Line(2, "Fix: "+f.Fix, report.Plain)
+	}
 	if command := Command(f); command != "" {
 		t.Line(2, command, report.Dim)
 	}

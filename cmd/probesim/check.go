@@ -42,40 +42,65 @@ type checkOptions struct {
 	failOn     string
 	also       []string
 	allowEmpty bool
+	details    bool
+	explain    string
+	config     string
+	baseline   string
+	ignoresOf  string
 	witness    string
 	rows       []string // for witness
 	parallel   int
 }
 
-var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif"}
+var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, someFiles("check requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error { return checkManifests(cmd, args, o) })
+	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, func(cmd *cobra.Command, args []string) error {
+		if o.explain != "" {
+			return cobra.NoArgs(cmd, args)
+		}
+		return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
+	}, func(cmd *cobra.Command, args []string) error {
+		if o.explain != "" {
+			return explainFinding(cmd.OutOrStdout(), o.explain)
+		}
+		ignores, err := o.configure(cmd)
+		if err != nil {
+			return err
+		}
+		return checkManifests(cmd, args, o, ignores)
+	})
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning or note.")
+	flags.StringVar(&o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no finding.")
 	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
 	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
 	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
-	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"error", "warning", "note"}})
+	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
+	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for these flags, and with findings to ignore; none for no file.")
+	flags.StringVar(&o.baseline, "baseline", "", "Count only findings that are not in this `file`, the JSON of an earlier check.")
+	flags.StringVar(&o.ignoresOf, "ignores-of", "", "Let annotations ignore only findings that they ignore in this `file`, the JSON of an earlier check.")
+	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
+	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
 	return cmd
 }
 
 const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
 directory, or - for stdin. You need no scenario.
 
-For each container with probes, check prints how long a start may take, which
-stalls the container survives, and how long the kubelet needs to act. The
-figures are arithmetic on the settings; docs/limits.md derives them. Each limit
-has two values: what stays below "always" goes well on every node and in every
-phase, and what exceeds "never" always fails. In between, the outcome depends on
-timing.
+The verdict comes first: how many findings there are, which workloads have no
+readiness probe, and what is most worth changing. A finding is a setting that is
+a problem. It has an ID, a place, a change that helps, and a command that shows
+the problem in a run.
 
-Below the table are findings: settings that are a problem, with the command that
-shows the problem in a run.
+Tables follow for the containers with findings of a single workload, and with
+--details for all containers: how long a start may take, which stalls the
+container survives, and how long the kubelet needs to act. The figures are
+arithmetic on the settings; docs/limits.md derives them. Each limit has two
+values: what stays below "always" goes well on every node and in every phase,
+and what exceeds "never" always fails. In between, the outcome depends on timing.
 
 --start, --stop and --require are about the containers that are not sidecars
 (docs/sidecars.md lists the proxies that count as such), or about one by its
@@ -98,17 +123,35 @@ Rows for --require:
   recover<=D  from hung to Ready again
 
 Output formats:
-  table      tables for a terminal (default)
+  table      the verdict and tables for a terminal (default)
   json       stable JSON, described in docs/check.md
   markdown   tables for a pull request
   html       a page with the limits as bars
   github     annotations for GitHub Actions, and tables in the job summary
   sarif      findings for code scanning
+  junit      a JUnit report for CI systems
 
 Exit codes:
   0    all requirements are met, and no finding is as bad as --fail-on
   1    a requirement is not met, or a finding is as bad as --fail-on
   2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+
+// findingIDs returns the IDs of all findings.
+func findingIDs() (list []string) {
+	for _, r := range check.Rules() {
+		list = append(list, string(r.ID))
+	}
+	return list
+}
+
+// explainFinding prints what a finding means.
+func explainFinding(w io.Writer, id string) error {
+	rule, err := check.FindRule(id)
+	if err != nil {
+		return fmt.Errorf("--explain: %w", err)
+	}
+	return render.Explain(w, rule, terminal.Options(w))
+}
 
 const checkExamples = `  # Check a manifest
   probesim check deployment.yaml
@@ -118,6 +161,9 @@ const checkExamples = `  # Check a manifest
 
   # Is the startup probe enough for a program that starts in 45 to 70 s?
   probesim check deployment.yaml --start 45s..70s
+
+  # What does a finding mean?
+  probesim check --explain no-startup-probe
 
   # Fail in CI unless the settings meet requirements
   probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
@@ -197,13 +243,24 @@ func parseAll[T any](flag string, values []string, parse func(string) (T, error)
 	return all, err
 }
 
-func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
+func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
 	options, err := o.parse(checkOutputs...)
 	if err != nil {
 		return err
 	}
-	if o.failOn != "" && !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, check.Severity(o.failOn)) {
-		return errors.New("--fail-on: must be error, warning or note")
+	if !slices.Contains([]string{"none", "error", "warning", "note"}, o.failOn) {
+		return errors.New("--fail-on: must be none, error, warning or note")
+	}
+	options.Ignore = ignores
+	if o.baseline != "" {
+		if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	if o.ignoresOf != "" {
+		if options.IgnoresOf, err = readReport("--ignores-of", o.ignoresOf); err != nil {
+			return &exitError{exitUsage, err}
+		}
 	}
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
 	if err != nil {
@@ -242,9 +299,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 			return err
 		}
 	}
-	err = writeCheck(cmd.OutOrStdout(), r, runs, o.output)
+	err = o.write(cmd.OutOrStdout(), r, runs, o.output)
 	for _, also := range o.also {
-		if fileErr := writeCheckFile(r, runs, also); err == nil && fileErr != nil {
+		if fileErr := o.writeFile(r, runs, also); err == nil && fileErr != nil {
 			err = writeError(fileErr)
 		}
 	}
@@ -254,7 +311,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
 	switch {
 	case r.Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}
-	case !r.Met(), o.failOn != "" && r.Worst().AtLeast(check.Severity(o.failOn)):
+	case !r.Met(), o.failOn != "none" && r.Worst().AtLeast(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
 	}
 	return nil
@@ -420,7 +477,7 @@ func listed(files []check.File) string {
 	return strings.Join(names, ", ")
 }
 
-func writeCheck(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
+func (o *checkOptions) write(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
 	switch format {
 	case "json":
 		return report.WriteJSON(w, r)
@@ -433,18 +490,24 @@ func writeCheck(w io.Writer, r *check.Report, runs []*witness.Witness, format st
 			return err
 		}
 		return render.GitHub(w, r, actions.Path)
+	case "junit":
+		failOn := check.Severity(o.failOn)
+		if o.failOn == "none" {
+			failOn = ""
+		}
+		return render.JUnit(w, r, failOn)
 	case "sarif":
 		return render.SARIF(w, r, version(), actions.Path)
 	}
-	return render.Text(w, r, terminal.Options(w))
+	return render.Text(w, r, render.TextOptions{Options: terminal.Options(w), Details: o.details})
 }
 
-// writeCheckFile writes the report to a file, from FORMAT=FILE.
-func writeCheckFile(r *check.Report, runs []*witness.Witness, also string) error {
+// writeFile writes the report to a file, from FORMAT=FILE.
+func (o *checkOptions) writeFile(r *check.Report, runs []*witness.Witness, also string) error {
 	format, name, _ := strings.Cut(also, "=")
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeCheck(f, r, runs, format), f.Close())
+	return errors.Join(o.write(f, r, runs, format), f.Close())
 }

@@ -40,7 +40,7 @@ spec:
 func TestCheckPage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(checked(t, 1, checkedPod, "--require", "stall>=1s, detect<=1s"))
-	b.want("h1", "1 of 2 requirements met")
+	b.want("h1", "1 of 2 requirements not met")
 	b.want("main", "has the default timeout of 1s")
 	b.want(".checks", "detect<=1s: ")
 	b.bars()

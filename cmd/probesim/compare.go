@@ -37,9 +37,9 @@ func newCompare() *cobra.Command {
 	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
 	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a row is `worse` or a probe is lost, or if a finding of this severity appears: error, warning or note.")
+	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost (worse), or if a finding of this severity appears: error, warning or note.")
 	addMemory(cmd, &o.memory)
-	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"worse", "error", "warning", "note"}})
+	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"lost", "worse", "error", "warning", "note"}})
 	return cmd
 }
 
@@ -111,8 +111,8 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 	if err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", "worse", "error", "warning", "note"}, o.failOn) {
-		return errors.New("--fail-on: must be worse, error, warning or note")
+	if !slices.Contains([]string{"", "lost", "worse", "error", "warning", "note"}, o.failOn) {
+		return errors.New("--fail-on: must be lost, worse, error, warning or note")
 	}
 	if o.seed != "" && o.scenario == "" {
 		return errors.New("--seed requires -f: the check of a manifest has no seeds")
@@ -148,7 +148,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) erro
 	switch {
 	case reports[0].Problems() || reports[1].Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}
-	case !reports[1].Met(), o.failOn == "worse" && r.Worse(), r.Appeared(check.Severity(o.failOn)):
+	case !reports[1].Met(), o.failOn == "lost" && r.Lost() > 0, o.failOn == "worse" && r.Worse(), r.Appeared(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package repotest
 
 import (
+	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +106,8 @@ func (j *job) value(text string) string {
 			return root
 		case "github.event.pull_request.base.sha":
 			return j.base
+		case "steps.prepare.outputs.key":
+			return j.outputs["key"]
 		case "steps.check.outputs.passed":
 			return j.outputs["passed"]
 		}
@@ -158,9 +162,10 @@ func (j *job) read(name string) string {
 
 // reuse takes the command that another job installed.
 func (j *job) reuse(other *job) {
-	err := os.MkdirAll(filepath.Join(j.temp, "probesim", "bin"), 0o777)
+	bin := filepath.Join("probesim", "bin", other.outputs["key"])
+	err := os.MkdirAll(filepath.Join(j.temp, bin), 0o777)
 	if err == nil {
-		err = os.Symlink(filepath.Join(other.temp, "probesim", "bin", "probesim"), filepath.Join(j.temp, "probesim", "bin", "probesim"))
+		err = os.Symlink(filepath.Join(other.temp, bin, "probesim"), filepath.Join(j.temp, bin, "probesim"))
 	}
 	if err != nil {
 		j.t.Fatal(err)
@@ -282,6 +287,8 @@ func TestAction(t *testing.T) {
 		t.Errorf("the step %q failed\n%s", step, misspelt.log)
 	}
 
+	testPullRequests(t, first)
+
 	for name, test := range map[string]struct {
 		inputs     map[string]string
 		step, want string
@@ -299,6 +306,77 @@ func TestAction(t *testing.T) {
 		}
 		if found, _ := filepath.Glob(filepath.Join(j.workspace, "*pwned*")); len(found) > 0 {
 			t.Errorf("%s: an input became a command", name)
+		}
+	}
+}
+
+// testPullRequests runs the action for pull requests that improve, worsen and switch off probes. The job that installed the command is the first one.
+func testPullRequests(t *testing.T, first *job) {
+	t.Helper()
+	manifest := func(head, probes string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + head + "}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: {containers: [{name: app, image: web" + probes + "}]}\n"
+	}
+	quick := ", livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}"
+	slow := ", livenessProbe: {httpGet: {port: 80}, periodSeconds: 10}"
+	wrong, ignores := ", livenessProbe: {httpGet: {port: htpp}}", ", annotations: {probesim.dev/ignore: broken-probe}"
+	loose := ", annotations: {probesim.dev/require: detect<=2m}"
+	for name, test := range map[string]struct {
+		before, after, inputs map[string]string
+		passed                bool
+		summary, log          string
+	}{
+		"a longer period": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
+			true, "better", ""},
+		"no probes any more": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", "")}, nil,
+			false, "the container loses its liveness probe", "takes a probe away from a container"},
+		"an annotation that ignores an error": {map[string]string{"deploy/a.yaml": manifest("", wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, nil,
+			false, "1 error", "can never run"},
+		"an annotation of the base": {map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong+", command: [x]")}, nil,
+			true, "1 ignored", ""},
+		"an annotation that is allowed": {map[string]string{"deploy/a.yaml": manifest("", wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, map[string]string{"allow-annotations": "true\r"},
+			true, "1 ignored", ""},
+		"a requirement that asks for less": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s"},
+			false, "counts for nothing", "an annotation differs from the command line"},
+		"a requirement that may ask for less": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s", "allow-annotations": "true"},
+			true, "replaces --require", ""},
+		"defaults that ignore an error": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", wrong), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"}, nil, false, "1 error", "can never run"},
+		"defaults of the base": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, true, "1 ignored", ""},
+		"Windows line ends": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)},
+			map[string]string{"manifests": "deploy\r\n", "fail-on": "error\r", "kubernetes": "v1.37\r", "require": "stall>=1s\r", "start": "1s\r", "delays": "typical\r"}, true, "better", ""},
+	} {
+		j := newJob(t, test.before)
+		j.commit(test.after)
+		j.reuse(first)
+		j.inputs = map[string]string{"manifests": "deploy"}
+		maps.Copy(j.inputs, test.inputs)
+		j.run()
+		if passed := j.outputs["passed"] == "true"; passed != test.passed || !strings.Contains(j.read("summary"), test.summary) || !strings.Contains(j.log, test.log) {
+			t.Errorf("%s: passed %v, want %v\n%s\nsummary:\n%s", name, passed, test.passed, j.log, j.read("summary"))
+		}
+		if strings.Contains(j.log, "could not be compared") || strings.Contains(j.log, "\r") {
+			t.Errorf("%s:\n%s", name, j.log)
+		}
+	}
+}
+
+// TestActionVersions checks that a second use of the action in a job does not take the command of the first one.
+func TestActionVersions(t *testing.T) {
+	j := newJob(t, map[string]string{"README": "r"})
+	j.base = ""
+	for _, version := range []string{"v1.2.3", "v1.2.4\r"} {
+		// A command that is cached under the key of its version.
+		clean := strings.TrimSpace(version)
+		bin := filepath.Join(j.temp, "probesim", "bin", "probesim-Linux-X64-"+clean)
+		script := "#!/bin/sh\necho \"this is " + clean + "\"\n"
+		if err := errors.Join(os.MkdirAll(bin, 0o777), os.WriteFile(filepath.Join(bin, "probesim"), []byte(script), 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		j.log, j.inputs = "", map[string]string{"version": version, "manifests": "."}
+		j.run()
+		if !strings.Contains(j.log, "this is "+clean) || strings.Count(j.log, "this is") != strings.Count(j.log, "this is "+clean) {
+			t.Errorf("version %q: %s", version, j.log)
 		}
 	}
 }

@@ -21,6 +21,7 @@ for (const shown of document.querySelectorAll('details.shown')) {
 function showRun() {
   const shown = location.hash && document.getElementById(location.hash.slice(1));
   if (!shown || !shown.matches('details.shown')) return;
+  shown.closest('details.formulas').open = true;
   shown.open = true;
   shown.scrollIntoView();
 }

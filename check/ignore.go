@@ -1,0 +1,95 @@
+package check
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Ignore is a list of findings that some files ignore.
+type Ignore struct {
+	Path string // a file, a directory, or a pattern of path.Match for one of them; all files if empty
+	IDs  []FindingID
+}
+
+// ParseIDs parses a list of findings with commas.
+func ParseIDs(text string) ([]FindingID, error) {
+	var list []FindingID
+	for _, part := range strings.Split(text, ",") {
+		rule, err := FindRule(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rule.ID)
+	}
+	return list, nil
+}
+
+// matches reports whether a file, or a directory that it is in, has the path.
+func (i *Ignore) matches(file string) bool {
+	if i.Path == "" {
+		return true
+	}
+	for file = path.Clean(file); ; file = path.Dir(file) {
+		if ok, _ := path.Match(path.Clean(i.Path), file); ok {
+			return true
+		}
+		if parent := path.Dir(file); parent == file {
+			return false
+		}
+	}
+}
+
+// sortOut moves the findings of a container that the workload or the options ignore, and those that the baseline has, out of its findings.
+func (c *Checker) sortOut(w *workload, out *Container) {
+	var ignored []FindingID
+	for i := range c.options.Ignore {
+		if rule := &c.options.Ignore[i]; rule.matches(w.file) {
+			ignored = append(ignored, rule.IDs...)
+		}
+	}
+	left := []Finding{}
+	for _, f := range out.Findings {
+		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.IgnoresOf == nil || c.options.IgnoresOf.ignores(w, out.Name, &f))
+		switch {
+		case own || slices.Contains(ignored, f.ID):
+			out.Ignored = append(out.Ignored, f)
+		case c.options.Baseline.has(w, out.Name, &f):
+			out.Known = append(out.Known, f)
+		default:
+			left = append(left, f)
+		}
+	}
+	out.Findings = left
+}
+
+// has reports whether a report has a finding of the same kind about the same field of a container, as severe or worse. The file of its workload can have another name.
+func (r *Report) has(w *workload, container string, f *Finding) bool {
+	same := func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity.AtLeast(f.Severity) }
+	return r != nil && r.some(w, container, func(c *Container) bool {
+		return slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same)
+	})
+}
+
+// ignores reports whether a report ignores a kind of finding of a container.
+func (r *Report) ignores(w *workload, container string, f *Finding) bool {
+	return r.some(w, container, func(c *Container) bool {
+		return slices.ContainsFunc(c.Ignored, func(o Finding) bool { return o.ID == f.ID })
+	})
+}
+
+// some reports whether a report has a container for which has returns true.
+func (r *Report) some(w *workload, container string, has func(*Container) bool) bool {
+	for i := range r.Workloads {
+		old := &r.Workloads[i]
+		if old.Kind != w.Kind || old.Namespace != w.Pod.Namespace || old.Name != w.Name {
+			continue
+		}
+		for k := range old.Containers {
+			if c := &old.Containers[k]; c.Name == container && has(c) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
+)
+
+// configFile has the defaults of check, if it is in the working directory.
+const configFile = ".probesim.yaml"
+
+// configured are the flags that a configuration can set: a value, or a list for a flag that takes several.
+var configured = []string{"start", "stop", "delays", "kubernetes", "require", "allow-annotations", "fail-on", "baseline"}
+
+// configure sets the flags that the command line leaves out from a configuration, and returns the findings that it ignores.
+func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
+	name := o.config
+	if name == "none" {
+		return nil, nil
+	}
+	if !cmd.Flags().Changed("config") {
+		if _, err := os.Stat(name); err != nil {
+			return nil, nil
+		}
+	}
+	data, err := readManifest(name)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("--config: %w", err)}
+	}
+	var errs strict.Collector
+	var ignores []check.Ignore
+	docs, _ := strict.Parse(filepath.ToSlash(name), data, &errs)
+	for _, doc := range docs {
+		ignores = append(ignores, o.applyConfig(cmd, doc)...)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
+	}
+	return ignores, nil
+}
+
+// applyConfig sets the flags of a document, and reports its errors.
+func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check.Ignore {
+	if doc.Kind != strict.Mapping {
+		doc.Errorf("must be an object with defaults, such as start: 40s..70s")
+		return nil
+	}
+	strict.CheckKeys(doc, append([]string{"ignore"}, configured...)...)
+	for _, name := range configured {
+		n, flag := doc.Field(name), cmd.Flags().Lookup(name)
+		if !n.Written() || flag == nil || flag.Changed {
+			continue
+		}
+		values := n.Items
+		if n.Kind == strict.Scalar {
+			values = []*strict.Node{n}
+		}
+		for _, value := range values {
+			if value.Kind != strict.Scalar {
+				value.Errorf("must be a text")
+			} else if err := cmd.Flags().Set(name, value.Value); err != nil {
+				value.Errorf("%v", err)
+			}
+		}
+	}
+	var ignores []check.Ignore
+	for _, n := range doc.Field("ignore").Items {
+		strict.CheckKeys(n, "path", "findings")
+		ids, err := check.ParseIDs(n.Field("findings").Value)
+		if err != nil {
+			n.Field("findings").Errorf("%v", err)
+		}
+		if _, err := filepath.Match(n.Field("path").Value, ""); err != nil {
+			n.Field("path").Errorf("is no pattern: %v", err)
+		}
+		ignores = append(ignores, check.Ignore{Path: n.Field("path").Value, IDs: ids})
+	}
+	return ignores
+}
+
+// maxReport is the maximum size of a report in bytes.
+const maxReport = 64 << 20
+
+// readReport reads an earlier report, the value of a flag.
+func readReport(flag, name string) (*check.Report, error) {
+	data, err := readFile(nil, name, maxReport, ", the maximum size of a report")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	var r check.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %s is not the JSON of probesim check: %s", flag, printable.Text(name), printable.Text(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	return &r, nil
+}
