@@ -11,7 +11,7 @@ func (p *probe) reconnects() bool { return p != nil && p.GRPC != nil }
 // lastConnection returns the time from the begin of a run during a misfortune, which is no stall, to the last connection that the program could have
 // answered in time. It is 0 for a run with one connection. The client gives up a connection that the program does not answer.
 func (p *probe) lastConnection(m Misfortune) (last Range) {
-	if !p.reconnects() || m == Hang && p.timeout <= prober.MinConnectTimeout {
+	if !p.reconnects() || m == Slow || m == Hang && p.timeout <= prober.MinConnectTimeout {
 		return last
 	}
 	var at Range   // of a connection

@@ -60,3 +60,13 @@ func (c *Container) RunsApart(of trace.Probe) time.Duration {
 	p := newProbe(c.Probe(of), &c.node)
 	return max(p.period, p.tookDuring(Hang).Greatest)
 }
+
+// Tolerates returns how long each answer to a probe may take without a failure: the timeout, whatever the thresholds are. It is Never for a TCP probe, since
+// the kernel of the node accepts its connection, and without the probe.
+func (c *Container) Tolerates(of trace.Probe) Range {
+	p := newProbe(c.Probe(of), &c.node)
+	if !p.fails(Slow) {
+		return never
+	}
+	return exactly(p.timeout)
+}

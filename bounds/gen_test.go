@@ -80,13 +80,19 @@ func (o sort) drawProbe(t *rapid.T, name string) *v1.Probe {
 	return p
 }
 
-// drawSubject draws a container with a probe of at least one type, and its nodes.
+// onlyLiveness is what a figure needs of a container that has at most a liveness probe.
+const onlyLiveness trace.Probe = "at most liveness"
+
+// drawSubject draws a container, which has a probe of at least one type unless a figure needs at most a liveness probe, and its nodes.
 func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
 	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")} // pulled always if there is no tag
 	for _, one := range []struct {
 		probe trace.Probe
 		field **v1.Probe
 	}{{trace.Startup, &c.StartupProbe}, {trace.Liveness, &c.LivenessProbe}, {trace.Readiness, &c.ReadinessProbe}} {
+		if needs == onlyLiveness && one.probe != trace.Liveness {
+			continue
+		}
 		if rapid.Bool().Draw(t, "has "+string(one.probe)) || one.probe == needs {
 			*one.field = o.drawProbe(t, string(one.probe))
 		}

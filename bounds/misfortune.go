@@ -9,6 +9,8 @@ const (
 	// Stall is a program that stands still, as in a garbage collection, and answers the requests that have arrived in the
 	// meantime when it goes on.
 	Stall Misfortune = "stall"
+	// Slow is a program that answers each request, but later than the timeout of the probe. It still accepts connections at once.
+	Slow Misfortune = "slow"
 	// Refuse is a program that refuses connections, or whose commands fail.
 	Refuse Misfortune = "down"
 )

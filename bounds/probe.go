@@ -82,8 +82,10 @@ func (p *probe) left(within time.Duration) time.Duration {
 	return left
 }
 
-// fails reports whether a misfortune makes the probe fail. The kernel of the node accepts connections for a program that stands still.
-func (p *probe) fails(m Misfortune) bool { return p != nil && (m != Stall || p.TCPSocket == nil) }
+// fails reports whether a misfortune makes the probe fail. The kernel of the node accepts connections for a program that stands still or is slow.
+func (p *probe) fails(m Misfortune) bool {
+	return p != nil && (p.TCPSocket == nil || m != Stall && m != Slow)
+}
 
 // tookDuring returns how long a run takes during a misfortune. A grpc probe connects again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0). An https probe
 // gives up a TLS handshake after 10 s (the transport of pkg/probe/http/http.go at v1.37.0).
@@ -91,7 +93,7 @@ func (p *probe) tookDuring(m Misfortune) Range {
 	if m == Refuse && !p.reconnects() {
 		return p.answer.most(p.timeout)
 	}
-	if p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS {
+	if p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS && m != Slow { // a slow program still shakes hands
 		return exactly(min(p.timeout, prober.TLSHandshakeTimeout))
 	}
 	return exactly(p.timeout)

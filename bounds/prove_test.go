@@ -13,6 +13,8 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -124,6 +126,61 @@ func untilReady(atOnce, young bool) figure {
 	return f
 }
 
+// tolerates is how long the answers to a probe may take. A run of a probe is a run of the figure; its answers take a drawn time.
+func tolerates(of trace.Probe) figure {
+	return figure{name: "tolerates, " + string(of), needs: of,
+		of: func(b *bounds.Container) bounds.Range { return b.Tolerates(of) },
+		draw: func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
+			up, probe := witness.Figure{AtOnce: true}, s.Bounds.Probe(of)
+			c, _ := up.Draw(s, p)
+			c.Event = time.Duration(probe.TimeoutSeconds)*time.Second + time.Duration(c.Seed%21-10)*time.Millisecond
+			rule := format.RuleText{}
+			rule.Answer(string(of), "ok in "+c.Event.String())
+			c.Rules = []format.RuleText{rule}
+			return c, probe.TCPSocket == nil
+		},
+		measure: func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+			h, err := s.Run(c, time.Hour, func(r *trace.Record) bool {
+				return r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == of
+			})
+			if err != nil {
+				return witness.Measured{}, err
+			}
+			// An answer that is in time shows that the limit is not below it, one that is late shows that it is not above.
+			limit := s.Bounds.Tolerates(of)
+			if ok := h[len(h)-1].Result == trace.Success; ok != (c.Event < limit.Least) {
+				return witness.Measured{Value: c.Event + map[bool]time.Duration{true: time.Hour, false: -time.Hour}[ok]}, nil
+			}
+			return witness.Measured{Value: limit.Least}, nil
+		},
+	}
+}
+
+// readyUnasked is the time from the start of a container without a startup and a readiness probe until it is ready.
+func readyUnasked() figure {
+	return figure{Figure: witness.Figure{AtOnce: true, Outcome: witness.Ready}, name: "ready unasked", needs: onlyLiveness,
+		of: (*bounds.Container).ReadyUnasked,
+		draw: func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
+			f := witness.Figure{AtOnce: true}
+			return f.Draw(s, p)
+		},
+		measure: func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+			started := virtual.Time(0)
+			h, err := s.Run(c, time.Hour, func(r *trace.Record) bool {
+				if r.Kind == trace.ContainerStarted && r.Container == s.Container {
+					started = r.T
+				}
+				return witness.Ready.Shows(s, r)
+			})
+			if err != nil {
+				return witness.Measured{}, err
+			}
+			at := h[len(h)-1].T
+			return witness.Measured{Value: at.Sub(started), Outcome: at.Offset()}, nil
+		},
+	}
+}
+
 // prover returns a prover of the figure of a container.
 func (f figure) prover(s *witness.Subject, seed int64) *prover {
 	p := &prover{f: f, s: s, want: f.of(s.Bounds), seed: seed}
@@ -144,10 +201,10 @@ func allFigures() []figure {
 	} {
 		list = append(list, start(c))
 	}
-	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Refuse} {
+	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Slow, bounds.Refuse} {
 		list = append(list, survives(m), staysReady(m), untilStopped(m), untilUnready(m))
 	}
-	return append(list, untilReady(true, false), untilReady(true, true), untilReady(false, false), untilReady(false, true))
+	return append(list, tolerates(trace.Liveness), tolerates(trace.Readiness), readyUnasked(), untilReady(true, false), untilReady(true, true), untilReady(false, false), untilReady(false, true))
 }
 
 // prover draws runs of one container.

@@ -361,3 +361,11 @@ func (r *readyTiming) later() (until Range) {
 	}
 	return until
 }
+
+// ReadyUnasked returns the time from the start of the first instance until the status in the API says that it is ready, if the container has neither a
+// startup nor a readiness probe: the first status that shows it running also shows it as ready (UpdatePodStatus in
+// pkg/kubelet/prober/prober_manager.go at v1.37.0). A status that is being written comes first.
+func (c *Container) ReadyUnasked() Range {
+	write := c.node.write()
+	return c.shown(true).plus(write, Range{0, write.Greatest})
+}

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/manifests"
@@ -59,7 +60,7 @@ type workload struct {
 	containers []*container // with probes
 }
 
-// container is a container with probes.
+// container is a container that runs as long as its pod. It need not have probes.
 type container struct {
 	workload *workload
 	spec     *v1.Container
@@ -67,7 +68,7 @@ type container struct {
 	results  []*result
 }
 
-// New returns a Checker for all containers with probes. The error lists all errors of the manifests. A workload that is valid but
+// New returns a Checker for all containers that run as long as their pods. The error lists all errors of the manifests. A workload that is valid but
 // cannot be simulated is a part of the Report.
 func New(files []File, o Options) (*Checker, error) {
 	if len(o.Profiles) == 0 {
@@ -119,7 +120,7 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 	add := func(list []v1.Container, field string) {
 		for i := range list {
 			spec := &list[i]
-			if spec.StartupProbe == nil && spec.LivenessProbe == nil && spec.ReadinessProbe == nil {
+			if field == "initContainers" && !podutil.IsRestartableInitContainer(spec) && !hasProbes(spec) { // it runs before the program
 				continue
 			}
 			found := &container{workload: added, spec: spec, path: fmt.Sprintf("spec.%s[%d]", field, i)}
@@ -135,6 +136,11 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 		}
 	}
 	return nil
+}
+
+// hasProbes reports whether a container has a probe.
+func hasProbes(c *v1.Container) bool {
+	return c.StartupProbe != nil || c.LivenessProbe != nil || c.ReadinessProbe != nil
 }
 
 // Workloads returns the number of workloads.

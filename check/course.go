@@ -1,8 +1,10 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +13,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/node"
 	"probesim.dev/prober"
+	"probesim.dev/scenarios/program"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -119,7 +122,7 @@ const deletedAfter = 31337 * time.Millisecond
 
 // deleted returns what happens to a healthy container after the deletion of its pod, if its program ignores the stop signal.
 func (s *simulation) deleted() Deletion {
-	var d Deletion
+	d := Deletion{Condition: strings.Join(s.stopWaitsFor(), " and ")}
 	var at virtual.Time
 	ignores := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, Exit: &fakeruntime.Exit{Never: true}}
 	until := time.Hour + 2*time.Duration(*s.Pod.Spec.TerminationGracePeriodSeconds)*time.Second
@@ -143,4 +146,44 @@ func (s *simulation) deleted() Deletion {
 		return false
 	})
 	return d
+}
+
+// stopWaitsFor says what the stop signal waits for that nobody knows: the end of a preStop hook, and of the containers that a sidecar serves, which get the
+// signal before (newTerminationOrdering in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
+func (s *simulation) stopWaitsFor() (list []string) {
+	spec := s.spec()
+	if hook := spec.Lifecycle; hook != nil && hook.PreStop != nil {
+		known := hook.PreStop.Sleep != nil
+		if exec := hook.PreStop.Exec; exec != nil {
+			_, known = program.SleepOf(exec.Command)
+		}
+		if !known {
+			list = append(list, "once its preStop hook has ended")
+		}
+	}
+	if !podutil.IsRestartableInitContainer(spec) {
+		return list
+	}
+	var names []string
+	before := true
+	for c := range podutil.Containers(&s.Pod.Spec) {
+		if served := !before && (!isInit(s.Pod, c.Name) || podutil.IsRestartableInitContainer(c)); served {
+			if _, known := s.stops[c.Name]; !known {
+				names = append(names, c.Name)
+			}
+		}
+		before = before && c.Name != s.container
+	}
+	if len(names) == 0 {
+		return list
+	}
+	has := "has"
+	if len(names) > 1 {
+		has = "have"
+	}
+	return append(list, fmt.Sprintf("once %s %s exited", strings.Join(names, ", "), has))
+}
+
+func isInit(pod *v1.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == container })
 }

@@ -7,10 +7,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/bounds"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/prober"
 	"probesim.dev/scenarios/program"
 	"probesim.dev/trace"
 )
@@ -18,11 +21,17 @@ import (
 // Broken says which probe of a container can never run, and why, if one of the rows has no meaning then. It returns an empty string otherwise.
 func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
-	for _, f := range findBroken(s.brokenProbes()) {
-		p := trace.Probe(strings.TrimSuffix(f.Field, "Probe"))
-		if slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
-			return f.Message
+	broken := s.brokenProbes()
+	for _, p := range trace.ProbeTypes {
+		if broken[p] == "" || !slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
+			continue
 		}
+		for _, f := range findBroken(broken) {
+			if f.Field == string(p)+"Probe" {
+				return f.Message
+			}
+		}
+		return fmt.Sprintf("The %s probe does not ask the container: %s.", p, broken[p])
 	}
 	return ""
 }
@@ -31,6 +40,9 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 // are those without them.
 func findBroken(broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
+		if strings.HasPrefix(broken[p], asksHost) {
+			continue // otherHost says more
+		}
 		if because := broken[p]; because != "" {
 			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
 				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
@@ -40,10 +52,64 @@ func findBroken(broken map[trace.Probe]string) (list []Finding) {
 	return list
 }
 
-// brokenProbes returns the probes that can never run, and why.
+// asksHost begins the reason of a probe that does not ask its container.
+const asksHost = "it asks "
+
+// asksElsewhere says whom a probe asks, if that is not its container.
+func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
+	switch host := program.HostOf(p); {
+	case host == "", program.IsNode(host) && pod.HostNetwork:
+		return ""
+	case program.IsNode(host):
+		return asksHost + host + ", which is the node and not the pod"
+	default:
+		return asksHost + host + ", which is another machine"
+	}
+}
+
+// otherHost finds probes that do not ask their container. The kubelet makes the request on the node, so localhost is the node. The figures are those without them.
+func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
+	for _, p := range trace.ProbeTypes {
+		probe := prober.ProbeOf(c, p)
+		if probe == nil || asksElsewhere(probe, pod) == "" {
+			continue
+		}
+		field := string(p) + "Probe.httpGet.host"
+		if probe.TCPSocket != nil {
+			field = string(p) + "Probe.tcpSocket.host"
+		}
+		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field, Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, program.HostOf(probe)),
+			Message: fmt.Sprintf("The %s probe asks %s: the kubelet runs it on the node, so that is the node and not the pod. Nothing listens there unless another program does: %s.",
+				p, program.HostOf(probe), refusedAlways[p])}
+		if !program.IsNode(program.HostOf(probe)) {
+			f.Summary = fmt.Sprintf("its %s probe asks %s, another machine", p, program.HostOf(probe))
+			f.Severity, f.Message = Warning, fmt.Sprintf("The %s probe asks %s, another machine: its answers say nothing about this container, and %s.", p, program.HostOf(probe), outage[p])
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// refusedAlways says what a probe does that is always refused, and outage what it does while another machine is down.
+var (
+	refusedAlways = map[trace.Probe]string{
+		trace.Startup: "the container is killed in each start", trace.Liveness: "the container is killed again and again", trace.Readiness: "the container never becomes ready",
+	}
+	outage = map[trace.Probe]string{
+		trace.Startup: "no container starts while that is down", trace.Liveness: "the container is killed while that is down", trace.Readiness: "the container is not ready while that is down",
+	}
+)
+
+// brokenProbes returns the probes that can never run or do not ask the container, and why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
 	broken, failed := map[trace.Probe]string{}, s.neverSucceeds()
 	for _, p := range trace.ProbeTypes {
+		if probe := prober.ProbeOf(s.spec(), p); probe != nil {
+			if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
+				broken[p] = elsewhere
+				continue
+			}
+		}
 		rec := failed[p]
 		if rec == nil {
 			continue
@@ -141,15 +207,129 @@ func wrongFormula(p *v1.Probe, limit bounds.Range) string {
 // startIsShort is the time in which many programs do not start.
 const startIsShort = 30 * time.Second
 
+// noStartupProbe finds containers whose starts the liveness probe can stop. If it is known how long a start takes, startKilled knows better.
 func noStartupProbe(r *result) []Finding {
 	limit := r.all(Start)
-	if r.container.start() != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least >= startIsShort {
+	if r.container.start() != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 || limit.Least == bounds.Never {
 		return nil
 	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops one of over %s.",
 		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))),
-		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(Seconds(limit.Least))), weight: -limit.Least.Seconds(), Fix: startupProbeFor(2*time.Minute - 10*time.Second), Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(Seconds(limit.Least))), weight: -limit.Least.Seconds(), Fix: startupProbeFor(max(2*time.Minute-10*time.Second, limit.Least)), Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+}
+
+// noReadinessProbe finds containers whose pods get traffic before the known start has ended. The verdict names the other pods without a readiness probe. The
+// pods of a Job serve nothing, and a sidecar has no probe of its own to have.
+func noReadinessProbe(r *result) []Finding {
+	w := r.container.workload
+	asked := slices.ContainsFunc(w.Pod.Spec.Containers, func(c v1.Container) bool { return c.ReadinessProbe != nil && w.terms.sidecars[c.Name] == "" })
+	if asked || w.terms.sidecars[r.container.spec.Name] != "" || r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
+		return nil
+	}
+	early := r.all(Early)
+	if early.Greatest <= 0 {
+		return nil
+	}
+	start := r.container.start()
+	return []Finding{{ID: NoReadiness, Severity: Warning, App: []string{r.app("start %s", start)},
+		Message: fmt.Sprintf("There is no readiness probe: the pod gets traffic %s before the program is up, for a start of %s.", between(early), start),
+		Summary: fmt.Sprintf("without a readiness probe, it gets traffic %s before it is up", between(early)), Fix: "add a readiness probe"}}
+}
+
+// otherEndpoint finds startup probes that ask another port, or in another way, than the probe that follows: the liveness probe, or else the readiness probe. The time
+// of a start is then that of the startup probe alone.
+func otherEndpoint(r *result) []Finding {
+	startup, next, follows := r.Probe(trace.Startup), r.Probe(trace.Liveness), trace.Liveness
+	if next == nil {
+		next, follows = r.Probe(trace.Readiness), trace.Readiness
+	}
+	if startup == nil || next == nil || startup.Exec != nil || next.Exec != nil || sameFamily(r.container.spec, startup, next) {
+		return nil
+	}
+	what := map[trace.Probe]string{
+		trace.Liveness:  "the liveness probe counts from then on, and can stop a program that is not up there yet",
+		trace.Readiness: "the container is ready only later",
+	}[follows]
+	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
+		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", asks(startup), follows, asks(next)), Fix: "let both probes ask the same",
+		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
+			asks(startup), follows, asks(next), what)}}
+}
+
+// asks says what a probe asks over the network.
+func asks(p *v1.Probe) string {
+	switch {
+	case p.HTTPGet != nil:
+		return "http :" + p.HTTPGet.Port.String() + p.HTTPGet.Path
+	case p.GRPC != nil:
+		return fmt.Sprintf("grpc :%d", p.GRPC.Port)
+	}
+	return "tcp :" + p.TCPSocket.Port.String()
+}
+
+// sameFamily reports whether two probes over the network ask one port in one way: of HTTP, both paths are about health, or neither is. To connect is less than to ask.
+func sameFamily(c *v1.Container, a, b *v1.Probe) bool {
+	if portOf(c, a) != portOf(c, b) {
+		return false
+	}
+	switch {
+	case a.HTTPGet != nil && b.HTTPGet != nil:
+		return aboutHealth(a.HTTPGet.Path) == aboutHealth(b.HTTPGet.Path)
+	case a.TCPSocket != nil: // it succeeds as soon as the program listens
+		return b.TCPSocket != nil
+	case a.GRPC != nil:
+		return b.HTTPGet == nil
+	}
+	return b.TCPSocket != nil
+}
+
+func portOf(c *v1.Container, p *v1.Probe) int32 {
+	port := intstr.FromInt32(0)
+	switch {
+	case p.HTTPGet != nil:
+		port = p.HTTPGet.Port
+	case p.TCPSocket != nil:
+		port = p.TCPSocket.Port
+	case p.GRPC != nil:
+		port = intstr.FromInt32(p.GRPC.Port)
+	}
+	for _, named := range c.Ports {
+		if port.Type == intstr.String && named.Name == port.StrVal {
+			return named.ContainerPort
+		}
+	}
+	return port.IntVal
+}
+
+// aboutHealth reports whether a path is one that programs have for probes, such as /healthz, /livez or /actuator/health.
+func aboutHealth(path string) bool {
+	path = strings.ToLower(path)
+	return strings.HasSuffix(path, "/up") || slices.ContainsFunc([]string{"health", "live", "ready", "readiness", "startup", "started", "status", "ping", "alive"}, func(word string) bool { return strings.Contains(path, word) })
+}
+
+// readinessGate finds pods that are not Ready although their containers are. It belongs to the first container of the pod.
+func readinessGate(r *result) []Finding {
+	spec := &r.container.workload.Pod.Spec
+	if len(spec.ReadinessGates) == 0 || r.container.spec.Name != spec.Containers[0].Name {
+		return nil
+	}
+	var names []string
+	for _, g := range spec.ReadinessGates {
+		names = append(names, string(g.ConditionType))
+	}
+	return []Finding{{ID: ReadinessGate, Severity: Note, Field: "spec.readinessGates", Summary: "it is Ready only once somebody sets " + strings.Join(names, " and "), Message: fmt.Sprintf(
+		"The pod is Ready only once its containers are and somebody has set %s to True: no probe does. The time until Ready leaves this out.",
+		strings.Join(names, " and "))}}
+}
+
+// between formats the range of a time for people.
+func between(a bounds.Range) string {
+	least, greatest := FormatDown(Seconds(a.Least)), FormatUp(Seconds(a.Greatest))
+	if least == greatest {
+		return greatest
+	}
+	return least + " to " + greatest
 }
 
 // shortRestart finds restarts that have much less time than the first start. A container in back-off has crashed again and again, which is a
@@ -163,7 +343,7 @@ func shortRestart(r *result) []Finding {
 		severity, when := Warning, ""
 		switch which := bounds.StartCase(v.Case); {
 		case which == bounds.AfterCrash && !muchShorter(r.LeastAfterOneCrash(), first.Least):
-			if len(noStartupProbe(r)) > 0 { // the lack of a startup probe is the finding
+			if len(noStartupProbe(r)) > 0 && first.Least < startIsShort { // the lack of a startup probe is the finding
 				continue
 			}
 			severity, when = Note, " if the container has crashed before"
@@ -279,7 +459,7 @@ func execTimeout(r *result) []Finding {
 	return list
 }
 
-// longerTimeout says how to give a command more than the default timeout, and a period that is longer than this.
+// longerTimeout says how to give a probe more than the default timeout, and a period that is longer than this.
 func longerTimeout(p trace.Probe, probe *v1.Probe) string {
 	const timeout = 5
 	text := change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
@@ -287,6 +467,71 @@ func longerTimeout(p trace.Probe, probe *v1.Probe) string {
 		text += fmt.Sprintf(", periodSeconds %d -> %d", probe.PeriodSeconds, 2*timeout)
 	}
 	return text
+}
+
+// answerTimeout finds probes over the network with the default timeout. It is one finding for all of a container.
+func answerTimeout(r *result) []Finding {
+	var kinds []trace.Probe
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup} {
+		probe := r.Probe(p)
+		if probe == nil || probe.HTTPGet == nil && probe.GRPC == nil || r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+			continue
+		}
+		if p == trace.Liveness && probe.FailureThreshold == 1 { // oneFailure says more
+			continue
+		}
+		kinds = append(kinds, p)
+	}
+	if len(kinds) == 0 || kinds[0] == trace.Startup { // it has many failures
+		return nil
+	}
+	first := r.Probe(kinds[0])
+	happens := map[trace.Probe]string{trace.Liveness: "restart the container", trace.Readiness: "take the pod out of its Service"}[kinds[0]]
+	says := fmt.Sprintf("%d answers in a row that take longer %s", first.FailureThreshold, happens)
+	if first.FailureThreshold == 1 {
+		says = "one answer that takes longer " + strings.NewReplacer("restart ", "restarts ", "take ", "takes ").Replace(happens)
+	}
+	summary := fmt.Sprintf("%d %s in a row of over 1s can %s", first.FailureThreshold, printable.Plural(int(first.FailureThreshold), "answer"), strings.NewReplacer("the container", "it", "the pod", "it").Replace(happens))
+	return []Finding{{ID: AnswerTimeout, Severity: Note, Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), says),
+		Summary: summary, Fix: longerAnswer(kinds[0], first),
+		Field: string(kinds[0]) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
+}
+
+// longerAnswer says how to give answers more than the default timeout, if possible within the period.
+func longerAnswer(p trace.Probe, probe *v1.Probe) string {
+	timeout := min(3, probe.PeriodSeconds-1)
+	if timeout < 2 {
+		return longerTimeout(p, probe)
+	}
+	return change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+}
+
+// listed names probes as the subject of a sentence.
+func listed(kinds []trace.Probe) string {
+	var names []string
+	for _, p := range kinds {
+		names = append(names, string(p))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0] + " probe has"
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last] + " probes have"
+}
+
+// oneFailure finds liveness probes that restart a container because of a single failure.
+func oneFailure(r *result) []Finding {
+	p := r.Probe(trace.Liveness)
+	if p == nil || p.FailureThreshold > 1 {
+		return nil
+	}
+	failure, app := fmt.Sprintf("a single answer of over %ds is enough", p.TimeoutSeconds), r.app("%s ok in %s at %s", r.asked(trace.Liveness), seconds(time.Duration(p.TimeoutSeconds)*time.Second+500*time.Millisecond), value.Format(r.warm()))
+	if p.TCPSocket != nil {
+		failure, app = "a single lost connection is enough", r.app("down %s at %s", seconds(time.Duration(p.PeriodSeconds+1)*time.Second), value.Format(r.warm()))
+	}
+	return []Finding{{ID: OneFailure, Severity: Warning, Message: fmt.Sprintf("One failure of the liveness probe restarts the container: %s.", failure),
+		Summary: "one failure of its liveness probe restarts it: " + failure, Fix: change(trace.Liveness, "failureThreshold", 1, 3),
+		Field: "livenessProbe.failureThreshold", App: []string{app}}}
 }
 
 // asked returns the target of an event about what a probe asks: its endpoint if another probe asks it too, or else the probe.
@@ -403,8 +648,11 @@ func shortGrace(r *result) []Finding {
 	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
 		return nil
 	}
-	return []Finding{{ID: ShortGrace, Severity: Warning, Message: fmt.Sprintf(
-		"%s of the grace period: the program has only %s between SIGTERM and SIGKILL.", r.untilSIGTERM(), FormatDown(Seconds(left))),
+	message := fmt.Sprintf("%s of the grace period: the program has only %s between SIGTERM and SIGKILL.", r.untilSIGTERM(), FormatDown(Seconds(left)))
+	if grace := time.Duration(*r.simulation.Pod.Spec.TerminationGracePeriodSeconds) * time.Second; stopped >= grace {
+		message = fmt.Sprintf("The preStop hook uses the whole grace period of %s: the program has only the %s between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace), FormatDown(Seconds(left)))
+	}
+	return []Finding{{ID: ShortGrace, Severity: Warning, Message: message,
 		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(Seconds(left))),
 		Fix:     r.raiseGrace(stopped + 30*time.Second),
 		Field:   "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)), r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}

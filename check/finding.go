@@ -29,13 +29,19 @@ type FindingID string
 // The kinds of findings. Rules describes them.
 const (
 	BrokenProbe     FindingID = "broken-probe"
+	ProbeHost       FindingID = "probe-host"
 	StartKilled     FindingID = "start-killed"
 	StartTight      FindingID = "start-tight"
 	NoStartupProbe  FindingID = "no-startup-probe"
+	NoReadiness     FindingID = "no-readiness-probe"
+	OtherEndpoint   FindingID = "other-endpoint"
+	ReadinessGate   FindingID = "readiness-gate"
 	ShortRestart    FindingID = "short-restart"
 	NoTimeToRecover FindingID = "no-time-to-recover"
 	TCPLiveness     FindingID = "tcp-liveness"
 	ExecTimeout     FindingID = "exec-timeout"
+	AnswerTimeout   FindingID = "answer-timeout"
+	OneFailure      FindingID = "one-failure"
 	LongTimeout     FindingID = "long-timeout"
 	SlowReady       FindingID = "slow-ready"
 	ShortGrace      FindingID = "short-grace"
@@ -107,7 +113,7 @@ func (c *Checker) findings(found *container) []Finding {
 
 // finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
-	startKilled, noStartupProbe, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, longTimeout, slowReady, shortGrace, kubeletRestart,
+	startKilled, noStartupProbe, noReadinessProbe, readinessGate, otherEndpoint, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace, kubeletRestart,
 }
 
 // leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.
@@ -123,8 +129,10 @@ func (c *container) leastShare() *result {
 
 // place returns a finding with its version and its position.
 func (c *container) place(f Finding, version string) Finding {
-	pos := c.at(f.Field)
-	f.Field = strings.TrimSuffix(c.path+"."+f.Field, ".")
+	if !strings.HasPrefix(f.Field, "spec.") { // of the pod
+		f.Field = strings.TrimSuffix(c.path+"."+f.Field, ".")
+	}
+	pos := c.workload.At(f.Field)
 	f.File, f.Line, f.Column, f.Kubernetes = c.workload.file, pos.Line, pos.Column, version
 	return f
 }

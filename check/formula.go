@@ -24,6 +24,15 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
 	case Silence:
 		return sum(id, all.Least, "", periods(b.Probe(trace.Liveness)))
+	case ServingSilence:
+		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Hang).Least == all.Least {
+			return sum(id, all.Least, "", periods(p))
+		}
+		return sum(id, all.Least, "", periods(b.Probe(trace.Readiness)))
+	case Answer, ServingAnswer:
+		return fmt.Sprintf("%s = timeoutSeconds", FormatDown(Seconds(all.Least)))
+	case Early:
+		return fmt.Sprintf("%s: the longest start, less the time until the status in the API shows that the container runs", FormatTime(Seconds(all.Greatest)))
 	case Serving:
 		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Stall).Least == all.Least {
 			return sum(id, all.Least, "for the last answer in time, of the liveness probe", periods(p))
@@ -36,6 +45,11 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first", FormatTime(Seconds(all.Greatest)))
 		}
 		return sum(id, all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
+	case HungUnready:
+		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Hang).Least < all.Greatest {
+			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first", FormatTime(Seconds(all.Greatest)))
+		}
+		return sum(id, all.Greatest, "for the last run, its timeout and the status", periodsAfter(b.Probe(trace.Readiness)))
 	case Detect:
 		return sum(id, all.Greatest, "for the last run, the wait for a relist and the stop", periodsAfter(b.Probe(trace.Liveness)))
 	}

@@ -41,10 +41,10 @@ func (r *result) measure() error {
 		return err
 	}
 	r.broken, r.rows = r.brokenProbes(), map[RowID][]Value{}
-	r.findings = findBroken(r.broken)
+	r.findings = append(findBroken(r.broken), otherHost(r.spec(), &r.simulation.Pod.Spec)...)
 	r.drop()
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return r.Probe(p) != nil })
-	if r.cannotStart = !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs
+	if r.cannotStart = hasProbes(r.container.spec) && !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs
 		return nil
 	}
 	start := time.Duration(0)
@@ -55,6 +55,9 @@ func (r *result) measure() error {
 		if _, because := r.brokenFor(row.id); because == "" {
 			r.rows[row.id] = Values(r.Container, row.id, start)
 		}
+	}
+	if start := r.container.start(); start != nil {
+		r.rows[Early] = early(r.Container, *start)
 	}
 	if start := r.container.start(); start != nil && len(r.rows[Start]) > 0 {
 		r.share = new(r.StartShare(start.Min, start.Max))

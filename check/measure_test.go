@@ -19,7 +19,7 @@ func TestReadyAgain(t *testing.T) {
 		{21 * time.Second, "55.1s", "never"},
 		{26 * time.Second, "never", "never"},
 	} {
-		r := report(t, manifest, check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: test.start, Max: test.start}}})
+		r := checked(t, manifest, check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: test.start, Max: test.start}}})
 		for _, x := range r.Workloads[0].Containers[0].Times {
 			if best, worst := check.FormatTime(x.Best), check.FormatTime(x.Worst); x.Row == check.Recover && (best != test.best || worst != test.worst) {
 				t.Errorf("with a start of %v, a container that hangs is ready again after %s to %s, want %s to %s", test.start, best, worst, test.best, test.worst)

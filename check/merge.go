@@ -32,7 +32,10 @@ func (c *Checker) Report() *Report {
 }
 
 func (c *Checker) workload(w *workload) Workload {
-	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}, Images: map[string]string{}}
+	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}, Images: map[string]string{}, NotSimulated: slices.Clone(w.NotSimulated)}
+	if w.Pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(out.NotSimulated, "activeDeadlineSeconds") { // see Admitted
+		out.NotSimulated = append(out.NotSimulated, "activeDeadlineSeconds")
+	}
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		out.Images[c.Name] = c.Image
 	}
@@ -59,7 +62,7 @@ func (c *Checker) workload(w *workload) Workload {
 }
 
 func (c *Checker) container(found *container) Container {
-	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Limits: []Limit{}, Times: []Time{}}
+	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
 			out.Probes = append(out.Probes, Probe{string(kind), describe(p), found.at(string(kind) + "Probe").Line})
@@ -76,20 +79,25 @@ func (c *Checker) container(found *container) Container {
 			cases = append(cases, Range{v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest)})
 		}
 		text := row.text
-		if p := found.spec.LivenessProbe; p != nil && p.TCPSocket != nil { // which passes while the program hangs
-			text = strings.Replace(text, "hung", "connections lost", 1)
+		if found.connects(row.probes) { // which passes while the program hangs
+			text = strings.NewReplacer("hung", "connections lost", "late or no answers", "lost connections").Replace(text)
+		}
+		if row.id == Ready && len(found.workload.Pod.Spec.ReadinessGates) > 0 {
+			text += ", but for its readiness gates"
 		}
 		if start := found.start(); row.id == Recover && start != nil {
 			text += fmt.Sprintf(" (start of %s)", value.Format(start.Max))
 		}
 		if row.limit {
-			out.Limits = append(out.Limits, Limit{
-				Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Witness: found.rowName(row.id), Cases: cases,
-			})
+			l := Limit{Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
+			if row.id.Shown() {
+				l.Witness = found.rowName(row.id)
+			}
+			out.Limits = append(out.Limits, l)
 			continue
 		}
 		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
-		if row.id != Recover {
+		if row.id.Shown() {
 			t.Witness = found.rowName(row.id)
 		}
 		if all.Mean > 0 {
@@ -101,6 +109,15 @@ func (c *Checker) container(found *container) Container {
 	c.courses(found, &out)
 	out.Findings = c.findings(found)
 	return out
+}
+
+// connects reports whether the only probe that decides about a row is a TCP probe, which passes while the program hangs.
+func (c *container) connects(probes []trace.Probe) bool {
+	if len(probes) != 1 {
+		return false
+	}
+	p := prober.ProbeOf(c.spec, probes[0])
+	return p != nil && p.TCPSocket != nil
 }
 
 // formula says how the value of a row that decides comes about, in the version that has it.
@@ -185,7 +202,7 @@ func (c *Checker) verify(q Required, w *workload) Verification {
 			break
 		}
 	}
-	if !v.Met {
+	if !v.Met && (q.Row.Shown() || q.Row == Recover) {
 		v.Witness, v.Delays = decides.rowName(q.Row), c.options.Delays
 	}
 	return v
@@ -222,7 +239,11 @@ func (q Required) unverifiable(w *workload) (missing []string, reason string) {
 // noValues says why the container has no values of a row for which it has a probe, or returns an empty string.
 func (c *container) noValues(id RowID) string {
 	for _, r := range c.results {
-		if p, because := r.brokenFor(id); because != "" {
+		p, because := r.brokenFor(id)
+		if strings.HasPrefix(because, asksHost) {
+			return fmt.Sprintf("the %sProbe of container %s does not ask the container: %s", p, c.spec.Name, because)
+		}
+		if because != "" {
 			return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
 		}
 		if r.err != nil {

@@ -48,7 +48,7 @@ type Workload struct {
 	File         string         `json:"file"`
 	Line         int            `json:"line"`
 	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
-	Containers   []Container    `json:"containers"`        // containers with probes
+	Containers   []Container    `json:"containers"`        // containers that run as long as the pod
 	Requirements []Verification `json:"requirements,omitempty"`
 	Overrides    []Override     `json:"overrides,omitempty"` // annotations that say something else than the command line
 	// WithoutProbes are the containers without probes, except init containers that end.
@@ -57,11 +57,13 @@ type Workload struct {
 	// sidecars. It is false if the pod ends, as in a Job.
 	NoReadiness bool `json:"noReadiness,omitempty"`
 	running     int  // containers, except init containers that end
+	// NotSimulated names what can decide what happens to the pods and has no part in the figures, such as progressDeadlineSeconds.
+	NotSimulated []string `json:"notSimulated,omitempty"`
 	// Images has the image of each container, by name, also of those without probes. It is not part of the JSON.
 	Images map[string]string `json:"-"`
 }
 
-// Container is the result for a container with probes.
+// Container is the result for a container. It need not have probes.
 type Container struct {
 	Name   string  `json:"name"`
 	Line   int     `json:"line"`
@@ -84,6 +86,9 @@ type Container struct {
 	Known    []Finding `json:"known,omitempty"`   // findings that Options.Baseline has
 	spec     *v1.Container
 }
+
+// HasProbes reports whether the container has a probe. It is true for one that no manifest has.
+func (c *Container) HasProbes() bool { return c.spec == nil || hasProbes(c.spec) }
 
 // Probe describes a probe.
 type Probe struct {
@@ -133,6 +138,8 @@ type Deletion struct {
 	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
 	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It is nil if the time is not known.
 	Exit *Span `json:"exit,omitempty"`
+	// Condition is what else the stop signal waits for, such as "once app has exited". It then comes at SIGTERM at the earliest. It is empty otherwise.
+	Condition string `json:"condition,omitempty"`
 }
 
 // Kill is when a probe stops a container that never comes up, from the start of the container.

@@ -113,7 +113,7 @@ func parseRequirement(text string) (Requirement, error) {
 		operator, limit = text[at:at+2], limit[1:]
 	}
 	for _, r := range rows {
-		if string(r.id) != name {
+		if string(r.id) != name || r.means == "" {
 			continue
 		}
 		want := map[bool]string{true: ">=", false: "<="}[r.limit]
@@ -131,7 +131,9 @@ func parseRequirement(text string) (Requirement, error) {
 	}
 	var names []string
 	for _, r := range rows {
-		names = append(names, string(r.id))
+		if r.means != "" {
+			names = append(names, string(r.id))
+		}
 	}
 	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
 }

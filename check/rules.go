@@ -40,6 +40,12 @@ var rules = []Rule{
 		Do:      "Correct the name, or add it to the ports of the container. The figures of the report leave the probe out.",
 	},
 	{
+		ID: ProbeHost, Severity: "error; warning for another machine",
+		Text:    "A probe with host asks the node or another machine, and not its container.",
+		Kubelet: "The kubelet runs HTTP and TCP probes on the node. So localhost and 127.0.0.1 are the node, where nothing listens on the port unless another program does, and the probe is refused. Only with hostNetwork the node is the pod. Another host is another machine: its answers say nothing about the container, and its outage counts against the container.",
+		Do:      "Remove host. The kubelet then asks the IP of the pod. The figures of the report leave the probe out.",
+	},
+	{
 		ID: StartKilled, Severity: "error",
 		Text:    "Some of the starts that --start names are killed.",
 		Kubelet: "The kubelet counts failures of the startup probe, or of the liveness probe without one, from the first run after the start of the container. This run falls anywhere in a period. So the limit is about a period shorter than initialDelaySeconds + periodSeconds x failureThreshold, and a start between the two ends of the row start is a coin flip. A killed start begins again, and the back-off between restarts grows to 5 minutes.",
@@ -64,6 +70,18 @@ var rules = []Rule{
 		Do:      "Raise terminationGracePeriodSeconds by what the hook takes, or shorten the hook. Say how long the program takes to exit with --stop: the answer is exact then.",
 	},
 	{
+		ID: OneFailure, Severity: "warning",
+		Text:    "A single failure of the liveness probe restarts the container.",
+		Kubelet: "failureThreshold counts failures in a row. With 1, one answer that is later than timeoutSeconds is enough, for example in a garbage collection, or while the node is busy.",
+		Do:      "Set failureThreshold to 3, the default. A shorter period makes up for the time.",
+	},
+	{
+		ID: NoReadiness, Severity: "warning; only with --start",
+		Text:    "Without a readiness probe, the pod gets traffic before the program is up.",
+		Kubelet: "A container without a readiness probe is ready as soon as it runs, or as soon as its startup probe has succeeded. A Service sends requests to the pod from then on. Without a startup probe this is before the program is up, in each rollout and after each restart.",
+		Do:      "Add a readiness probe that asks whether the program can serve. The verdict names the workloads without one in any case. Jobs and sidecars need none.",
+	},
+	{
 		ID: ShortRestart, Severity: "warning; note for rare cases",
 		Text:    "A start after a kill or a crash has much less time than the first one.",
 		Kubelet: "The probe goes on at the same ticks. A failure shortly before the next start, while the container waits for it, can count for the next instance too: its start begins with failures that are counted already.",
@@ -77,7 +95,7 @@ var rules = []Rule{
 	},
 	{
 		ID: NoStartupProbe, Severity: "note",
-		Text:    "There is no startup probe, and the liveness probe can stop a start of less than 30 s.",
+		Text:    "There is no startup probe, so the liveness probe can stop a start. The report says from which length on.",
 		Kubelet: "Without a startup probe, the liveness probe runs from initialDelaySeconds on. A program that is not up yet refuses it, and after failureThreshold failures the kubelet stops the container.",
 		Do:      "Say how long a start takes with --start: the answer is exact then. If it can take longer than the limit, add a startup probe, and leave the liveness probe as it is.",
 	},
@@ -86,6 +104,18 @@ var rules = []Rule{
 		Text:    "The liveness probe can restart the container before the readiness probe takes it out of its Service.",
 		Kubelet: "The two probes count their failures independently. If both ask the same endpoint, they fail together, also for a database behind it that is away. Then an outage restarts the container, and often all containers of the workload at once, where leaving the Service would have been enough.",
 		Do:      "Give the liveness probe more failures than the readiness probe, or an endpoint that depends on nothing else.",
+	},
+	{
+		ID: OtherEndpoint, Severity: "note",
+		Text:    "The startup probe asks something else than the probe that follows it, so its success does not say that this one succeeds.",
+		Kubelet: "Once the startup probe has succeeded, the liveness probe counts its failures. A port that accepts connections, or a page that is served early, can come before the endpoint of the liveness probe, and the failures in between can restart the container.",
+		Do:      "Let the startup probe ask what the liveness probe asks.",
+	},
+	{
+		ID: ReadinessGate, Severity: "note",
+		Text:    "The pod is Ready only once somebody sets the condition of a readiness gate.",
+		Kubelet: "The kubelet makes a pod Ready if its containers are ready and each condition of spec.readinessGates is True. A controller sets them, such as the one of a load balancer. No probe does.",
+		Do:      "Make sure that the controller runs. A Deployment waits for it in each rollout. The time until Ready leaves it out.",
 	},
 	{
 		ID: TCPLiveness, Severity: "note",
@@ -98,6 +128,12 @@ var rules = []Rule{
 		Text:    "A container that is up at once waits 15 s or longer to become Ready.",
 		Kubelet: "initialDelaySeconds holds a probe back, also if the program is up. successThreshold adds periods, and a postStart hook holds back all probes of the pod. Each pod of a rollout waits that long.",
 		Do:      "Drop the delay of the readiness probe: its failures during a start do no harm. Let a startup probe wait for the program.",
+	},
+	{
+		ID: AnswerTimeout, Severity: "note",
+		Text:    "HTTP or gRPC probes have the default timeout of 1 s.",
+		Kubelet: "An answer that is later than timeoutSeconds is a failure, also if the program works. failureThreshold slow answers in a row restart the container, or take its pod out of the Service, which is when load makes answers slow.",
+		Do:      "Set timeoutSeconds to what a slow answer of a program that works may take. 'probesim check --require answer>=2s' keeps it so.",
 	},
 	{
 		ID: KubeletRestart, Severity: "note",

@@ -36,7 +36,7 @@ func (c *Checker) eachTarget(visit func(*container, row, []Value)) {
 	for _, w := range c.workloads {
 		for _, of := range w.containers {
 			for _, r := range rows {
-				if values := of.values(r.id); r.id != Recover && len(values) > 0 {
+				if values := of.values(r.id); r.id.Shown() && len(values) > 0 {
 					visit(of, r, values)
 				}
 			}

@@ -61,7 +61,7 @@ func TestStartIsOfOrdinaryContainers(t *testing.T) {
 		{"envoy=5s", "5s 100%", "none", nil},
 		{"70s, app=20s", "none", "20s 100%", nil},
 	} {
-		r := report(t, meshed(t), check.Options{Nodes: typical, Start: durations(t, test.start)})
+		r := checked(t, meshed(t), check.Options{Nodes: typical, Start: durations(t, test.start)})
 		var killed []string
 		said := map[string]string{}
 		for _, c := range r.Workloads[0].Containers {
@@ -77,7 +77,7 @@ func TestStartIsOfOrdinaryContainers(t *testing.T) {
 			t.Errorf("--start %s: the starts are %v, and killed are those of %v, want %+v", test.start, said, killed, test)
 		}
 	}
-	c := report(t, meshed(t), check.Options{Start: durations(t, "40s..70s")}).Workloads[0].Containers
+	c := checked(t, meshed(t), check.Options{Start: durations(t, "40s..70s")}).Workloads[0].Containers
 	var data []byte
 	for _, one := range c {
 		text, _ := json.Marshal(one)
@@ -101,7 +101,7 @@ func TestStop(t *testing.T) {
 		{"3s..40s", "18s..45s", "The program takes 3s..40s to exit after SIGTERM, and gets SIGKILL after 30.0s. The preStop hook takes 15.0s of the grace period."},
 		{"envoy=1s", "<nil>", ""},
 	} {
-		r := report(t, meshed(t), check.Options{Stop: durations(t, test.stop)})
+		r := checked(t, meshed(t), check.Options{Stop: durations(t, test.stop)})
 		app := r.Workloads[0].Containers[1]
 		exit, got := "<nil>", ""
 		if e := app.Deleted.Exit; e != nil {
@@ -121,14 +121,14 @@ func TestStop(t *testing.T) {
 	}
 	// A sidecar gets SIGTERM after its hook of 20 s, and when app has exited.
 	for stop, want := range map[string]string{"envoy=1s": "20s", "app=2s": "20s", "app=1s..8s": "23s"} {
-		envoy := report(t, meshed(t), check.Options{Stop: durations(t, stop)}).Workloads[0].Containers[0]
+		envoy := checked(t, meshed(t), check.Options{Stop: durations(t, stop)}).Workloads[0].Containers[0]
 		if got := time.Duration(envoy.Deleted.SIGTERM).Round(time.Second).String(); got != want {
 			t.Errorf("--stop %s: envoy gets SIGTERM after %s, want %s", stop, got, want)
 		}
 	}
 	// A stop that is known to be short enough needs no more time.
-	r := report(t, pod("lifecycle: {preStop: {sleep: {seconds: 8}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}"), check.Options{Stop: durations(t, "1s")})
-	if list := r.Workloads[0].Containers[0].Findings; len(list) > 0 {
+	r := checked(t, pod("lifecycle: {preStop: {sleep: {seconds: 8}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}"), check.Options{Stop: durations(t, "1s")})
+	if list := special(r.Workloads[0].Containers[0].Findings); len(list) > 0 {
 		t.Errorf("the findings are %+v", list)
 	}
 }
@@ -146,14 +146,14 @@ func TestRequirementsAreOfAllOrdinaryContainers(t *testing.T) {
 		{"envoy/detect<=1m", "", "envoy/detect<=1m [envoy] container envoy has no liveness probe"},
 		{"migrate/ready<=5s", "", "migrate/ready<=5s [migrate] container migrate has no readiness or startup probe"},
 	} {
-		r := report(t, meshed(t, test.other), check.Options{Require: requirements(t, test.require)})
+		r := checked(t, meshed(t, test.other), check.Options{Require: requirements(t, test.require)})
 		if got := verified(r); got != test.want {
 			t.Errorf("--require %s: %s, want %s", test.require, got, test.want)
 		}
 	}
 	istio := strings.NewReplacer("name: helper", "name: istio-proxy", "helper:1}", "istio/proxyv2:1.24.0, livenessProbe: {httpGet: {port: 15021}}}").Replace(helper)
 	onlyProxy := strings.Replace(meshed(t, istio), "        livenessProbe:\n          httpGet: {path: /actuator/health/liveness, port: management}\n          periodSeconds: 10\n          timeoutSeconds: 2\n          failureThreshold: 3\n", "", 1)
-	r := report(t, onlyProxy, check.Options{Require: requirements(t, "detect<=45s")})
+	r := checked(t, onlyProxy, check.Options{Require: requirements(t, "detect<=45s")})
 	if got, want := verified(r), "detect<=45s [app] container app has no liveness probe"; got != want || r.Met() {
 		t.Errorf("a probe of the proxy alone: %s, want %s", got, want)
 	}
@@ -202,7 +202,7 @@ func TestAnnotations(t *testing.T) {
 	} {
 		manifest := strings.Replace(meshed(t, helper), "  name: orders\n", "  name: orders\n  annotations: {probesim.dev/require: '"+test.annotation+"'}\n", 1)
 		o := check.Options{Require: requirements(t, test.asked), AllowAnnotations: test.allow}
-		w := report(t, manifest, o).Workloads[0]
+		w := checked(t, manifest, o).Workloads[0]
 		var list []string
 		for _, v := range w.Requirements {
 			list = append(list, fmt.Sprint(v.Requirement, v.Containers))
@@ -214,7 +214,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("%s under --require %s: the overrides are %q, want %q", test.annotation, test.asked, got, test.overrides)
 		}
 		o.IgnoreAnnotations = true
-		if w := report(t, manifest, o).Workloads[0]; len(w.Overrides) > 0 || len(w.Requirements) != len(o.Require) {
+		if w := checked(t, manifest, o).Workloads[0]; len(w.Overrides) > 0 || len(w.Requirements) != len(o.Require) {
 			t.Errorf("%s counts although annotations are ignored", test.annotation)
 		}
 	}
@@ -252,7 +252,7 @@ func TestStartAnnotation(t *testing.T) {
 			manifest := strings.Replace(meshed(t), "    metadata:\n", "    metadata:\n      annotations: {probesim.dev/"+key+": "+test.annotation+"}\n", 1)
 			o := check.Options{AllowAnnotations: test.allow}
 			*of(&o) = durations(t, test.asked)
-			w := report(t, manifest, o).Workloads[0]
+			w := checked(t, manifest, o).Workloads[0]
 			got := map[string]*check.Span{"start": w.Containers[1].Start, "stop": w.Containers[1].Stop}[key]
 			if fmt.Sprint(got) != test.want || !slices.Equal(overrides(w), test.overrides) {
 				t.Errorf("%s %s under %q: %s and %q, want %s and %q", key, test.annotation, test.asked, got, overrides(w), test.want, test.overrides)

@@ -80,13 +80,24 @@ func (r *Report) Judge() {
 			}
 		}
 		for k := range w.Containers {
-			v.add(name, &w.Containers[k], len(w.Containers) > 1)
+			v.add(name, &w.Containers[k], several(w))
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.ID.rank(), b.ID.rank()), cmp.Compare(b.Finding.weight, a.Finding.weight), cmp.Compare(len(b.Containers), len(a.Containers)))
 	})
 	r.Verdict = v
+}
+
+// several reports whether several containers of a workload have probes or findings.
+func several(w *Workload) bool {
+	n := 0
+	for _, c := range w.Containers {
+		if c.HasProbes() || len(c.Findings) > 0 {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // add counts the findings of a container.

@@ -161,6 +161,9 @@ func (in *instance) follow(from requester) *Answer {
 // ok is the answer of a program without rules.
 var ok = Answer{Word: Answers}
 
+// refused is the answer of a port on which nothing listens.
+var refused = Answer{Word: Refuses}
+
 func (r *activeRule) applies(from requester, t virtual.Time) bool {
 	chance := r.rule.Chance
 	return chance == nil || r.own.with(drawChance).with(int64(from)).with(int64(t)).happens(*chance)

@@ -3,6 +3,8 @@ package fakeruntime
 import (
 	"net/http"
 	"time"
+
+	"probesim.dev/trace"
 )
 
 // Range is a range of integers, both ends included. The zero value contains every integer.
@@ -41,6 +43,8 @@ type Program struct {
 	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in addition to the delay of
 	// commands. They count for answers without a Latency.
 	PostStartSleep, PreStopSleep time.Duration
+	// AskNode lists the probes that ask the node, because of their host. Without a rule that answers them, nothing listens there and the node refuses them.
+	AskNode []trace.Probe
 }
 
 // Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window

@@ -132,6 +132,9 @@ func (r *Runtime) answerTo(op *Op) (*Answer, window) {
 		return in.follow(op.request.from), window{}
 	}
 	answer, w, rule := in.answer(op.request.from, r.now)
+	if rule == 0 && slices.Contains(op.container.config.program.AskNode, op.Call.Probe) {
+		answer = &refused
+	}
 	if r.recordRules {
 		r.recordRule(op.container, rule, op.Call.Probe, op.Call.Hook)
 	}

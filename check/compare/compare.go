@@ -104,9 +104,10 @@ func (r *Row) Guaranteed() (before, after *check.Seconds) {
 // namespace and name, and containers by name. See match and renames for the others.
 func Compare(before, after *check.Report) *Report {
 	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
-	pairs := match(before.Workloads, after.Workloads)
-	for i := range after.Workloads {
-		r.Workloads = append(r.Workloads, workload(pairs.was[i], &after.Workloads[i]))
+	was, is := withProbes(before.Workloads), withProbes(after.Workloads)
+	pairs := match(was, is)
+	for i := range is {
+		r.Workloads = append(r.Workloads, workload(pairs.was[i], &is[i]))
 		r.Workloads[i].Paired = pairs.why[i]
 	}
 	for _, w := range pairs.leftBefore() {
@@ -115,6 +116,15 @@ func Compare(before, after *check.Report) *Report {
 		r.Workloads = append(r.Workloads, removed)
 	}
 	return r
+}
+
+// withProbes returns workloads with those of their containers that have probes.
+func withProbes(list []check.Workload) []check.Workload {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Containers = slices.DeleteFunc(slices.Clone(list[i].Containers), func(c check.Container) bool { return !c.HasProbes() })
+	}
+	return list
 }
 
 func sameWorkload(a, b *check.Workload) bool {

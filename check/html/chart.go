@@ -85,7 +85,11 @@ func newChart(w *check.Workload, c *check.Container) *chart {
 		p.Times = append(p.Times, x)
 	}
 	if d := c.Deleted; d != nil {
-		x := row{Text: "deleted → SIGTERM, SIGKILL", Cells: [3]string{check.FormatUp(d.SIGTERM), "", check.FormatUp(d.SIGKILL)}}
+		text := "deleted → SIGTERM, SIGKILL"
+		if d.Condition != "" {
+			text += " (SIGTERM " + d.Condition + ")"
+		}
+		x := row{Text: text, Cells: [3]string{check.FormatUp(d.SIGTERM), "", check.FormatUp(d.SIGKILL)}}
 		x.Bars = a.bars(bar{"span", float64(d.SIGTERM), float64(d.SIGKILL)})
 		p.Times = append(p.Times, x)
 	}

@@ -93,10 +93,16 @@ func junitCases(w *check.Workload, failOn check.Severity) []junitCase {
 	for _, v := range w.Overrides {
 		says = append(says, printable.Text(v.String()))
 	}
+	if len(w.NotSimulated) > 0 {
+		says = append(says, "Not simulated: "+printable.Text(strings.Join(w.NotSimulated, ", ")))
+	}
 	own.Output = junitLines(says)
 	list := []junitCase{own}
 	for i := range w.Containers {
 		c := &w.Containers[i]
+		if !c.HasProbes() && len(c.Findings) == 0 {
+			continue
+		}
 		one := junitCase{Name: title + ", container " + printable.Text(c.Name), Line: c.Line}
 		var fails, others []string
 		for k := range c.Findings {

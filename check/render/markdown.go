@@ -42,7 +42,12 @@ func markdownVerdict(b *bytes.Buffer, r *check.Report) {
 
 func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for i := range w.Containers {
-		markdownContainer(b, r, w, &w.Containers[i])
+		if c := &w.Containers[i]; c.HasProbes() || len(c.Findings) > 0 {
+			markdownContainer(b, r, w, c)
+		}
+	}
+	if len(w.NotSimulated) > 0 {
+		fmt.Fprintf(b, "\nNot simulated: %s.\n", Escape(strings.Join(w.NotSimulated, ", ")))
 	}
 	if w.Problem != "" {
 		fmt.Fprintf(b, "\n%s was not checked: %s\n", Escape(w.Title()), Escape(w.Problem))

@@ -54,7 +54,7 @@ func (t *writer) workload(w *check.Workload) (hidden bool) {
 			hidden = true
 			continue
 		}
-		if !several && !t.details && len(c.Limits)+len(c.Times) == 0 { // the verdict says all
+		if !several && !t.details && len(c.Limits)+len(c.Times) == 0 && c.Deleted == nil { // the verdict says all
 			continue
 		}
 		t.Gap()
@@ -91,7 +91,7 @@ func (t *writer) container(w *check.Workload, c *check.Container) {
 	if line := NotAbout(t.r, w, c); line != "" && t.details { // otherwise, the verdict says so
 		t.Line(0, line, report.Dim)
 	}
-	if t.details {
+	if t.details && len(c.Probes) > 0 {
 		for _, p := range c.Probes {
 			t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
 		}
@@ -149,13 +149,32 @@ func limits(c *check.Container) *report.Table {
 // facts writes what has no range.
 func (t *writer) facts(c *check.Container) {
 	table := &report.Table{Left: 2}
-	if c.Deleted != nil {
-		table.Row(label("deleted -> SIGTERM, SIGKILL"), plain(check.FormatUp(c.Deleted.SIGTERM)+", "+check.FormatUp(c.Deleted.SIGKILL)))
+	if d := c.Deleted; d != nil && d.Condition == "" {
+		table.Row(label("deleted -> SIGTERM, SIGKILL"), plain(check.FormatUp(d.SIGTERM)+", "+check.FormatUp(d.SIGKILL)))
+	} else if d != nil {
+		table.Row(label("deleted -> SIGTERM"), plain(stopped(d)))
+		table.Row(label("deleted -> SIGKILL"), plain(check.FormatUp(d.SIGKILL)))
 	}
 	for _, f := range Facts(c) {
 		table.Row(label(f.Name), plain(f.Text))
 	}
 	t.Table(table)
+}
+
+// stopped says from when on the stop signal comes, and what it waits for.
+func stopped(d *check.Deletion) string {
+	from := "from " + check.FormatUp(d.SIGTERM) + ", "
+	if text := from + d.Condition; utf8.RuneCountInString(text) <= factWidth {
+		return text
+	}
+	hook, others := strings.Contains(d.Condition, "hook"), strings.Contains(d.Condition, "exited")
+	switch {
+	case hook && others:
+		return from + "after its hook and apps"
+	case hook:
+		return from + "once its hook ends"
+	}
+	return from + "once the apps exit"
 }
 
 // Fact is something about a container that has no range.

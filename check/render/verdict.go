@@ -89,6 +89,9 @@ func unreadyWorkload(w *check.Workload, noProbes bool) string {
 	if noProbes {
 		what = "probes"
 	}
+	if slices.ContainsFunc(w.Containers, func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") }) {
+		when = "its startup probe succeeds"
+	}
 	if hasReadySidecar(w) {
 		who, when = "Except sidecars, no container has", "its sidecars are"
 	}
@@ -98,8 +101,12 @@ func unreadyWorkload(w *check.Workload, noProbes bool) string {
 // hasReadySidecar reports whether a sidecar has a readiness probe.
 func hasReadySidecar(w *check.Workload) bool {
 	return slices.ContainsFunc(w.Containers, func(c check.Container) bool {
-		return c.Sidecar != "" && slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == "readiness" })
+		return c.Sidecar != "" && hasProbe(&c, "readiness")
 	})
+}
+
+func hasProbe(c *check.Container, kind string) bool {
+	return slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == kind })
 }
 
 // few lists some names, and says how many more there are.
@@ -143,6 +150,9 @@ func (t *writer) verdict() {
 	for _, w := range t.r.Workloads {
 		t.overrides(&w)
 	}
+	for _, f := range notSimulated(t.r) {
+		t.Line(0, "not simulated: "+f.Name+" ("+f.Text+")", report.Dim)
+	}
 	changes := Changes(t.r)
 	if len(changes) > 0 {
 		t.Gap()
@@ -175,6 +185,25 @@ func passedOver(r *check.Report) (names []string) {
 		}
 	}
 	return names
+}
+
+// notSimulated returns what decides about pods and is not simulated, each with the workloads that have it.
+func notSimulated(r *check.Report) (list []Fact) {
+	names := map[string][]string{}
+	for _, w := range r.Workloads {
+		if len(w.NotSimulated) == 0 {
+			continue
+		}
+		what := strings.Join(w.NotSimulated, ", ")
+		if names[what] == nil {
+			list = append(list, Fact{Name: what})
+		}
+		names[what] = append(names[what], w.Name)
+	}
+	for i := range list {
+		list[i].Text = few(names[list[i].Name], 3)
+	}
+	return list
 }
 
 // overrides says which annotations differ from the command line, and which of the two counts.
@@ -262,6 +291,9 @@ func (t *writer) one(w *check.Workload) {
 	if w.Problem != "" {
 		t.Line(0, "not checked: "+w.Problem, report.Bad)
 	}
+	if len(w.NotSimulated) > 0 {
+		t.Line(0, "not simulated: "+strings.Join(w.NotSimulated, ", "), report.Dim)
+	}
 	for _, g := range t.r.Verdict.Findings {
 		head := fmt.Sprintf("%-7s  %s", g.Severity, g.ID)
 		if len(w.Containers) > 1 {
@@ -279,7 +311,7 @@ func (t *writer) one(w *check.Workload) {
 	t.overrides(w)
 	var fine []string
 	for _, c := range w.Containers {
-		if len(c.Findings) == 0 && !t.shown(w, &c) {
+		if len(c.Findings) == 0 && c.HasProbes() && !t.shown(w, &c) {
 			fine = append(fine, c.Name)
 		}
 	}

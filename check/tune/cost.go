@@ -24,13 +24,6 @@ func (c Cost) String() string {
 	return text + " (" + check.FormatDifference(c.Before, c.After) + ")"
 }
 
-// Alternative is a setting that adds a startup probe and leaves the liveness probe as it is.
-type Alternative struct {
-	Requirement string   `json:"requirement"` // with which tune returns this setting
-	Changes     []Change `json:"changes"`
-	Costs       []Cost   `json:"costs,omitempty"`
-}
-
 // noise is the greatest difference that is no cost.
 const noise = check.Seconds(100 * time.Millisecond)
 
@@ -47,25 +40,6 @@ func (s *subject) costs(x setting) (list []Cost) {
 		}
 	}
 	return list
-}
-
-// alternative looks for a startup probe that meets the requirements in place of a liveness probe that detects hangs later.
-func (s *search) alternative(c *Container, asked check.Requirements) *Alternative {
-	at := slices.IndexFunc(c.Costs, func(x Cost) bool { return x.Row == check.Detect && !x.Before.IsNever() })
-	if at < 0 || s.old.has(startup) || c.now.has(startup) {
-		return nil
-	}
-	detect := check.Requirement{Container: named(asked), Row: check.Detect, Duration: (time.Duration(c.Costs[at].Before) + time.Second - 1).Truncate(time.Second)}
-	require := slices.DeleteFunc(slices.Clone(asked), func(q check.Requirement) bool { return q.Row == check.Detect })
-	one := s.search(s.implied(append(require, detect)...))
-	if len(one.bases()) == 1 {
-		return nil
-	}
-	r := one.find()
-	if !r.met() || !r.has(startup) || r.setting[liveness] != s.old[liveness] {
-		return nil
-	}
-	return &Alternative{Requirement: detect.String(), Changes: changed(s.old, r.setting), Costs: s.costs(r.setting)}
 }
 
 // named returns the container that a requirement names, or nothing if none does.
@@ -91,7 +65,7 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 		asked[at], check.FormatDown(value), check.Requirement{Container: named(asked), Row: check.Restart, Duration: asked[at].Duration})
 }
 
-// Notes says for people what the changes cost, what would cost less, and what the requirements leave out.
+// Notes says for people what the changes cost, and what the requirements leave out.
 func (c *Container) Notes() []string {
 	var list []string
 	if len(c.Costs) > 0 {
@@ -99,17 +73,6 @@ func (c *Container) Notes() []string {
 	}
 	if c.Note != "" {
 		list = append(list, c.Note)
-	}
-	if a := c.Alternative; a != nil {
-		var fields []string
-		for _, x := range a.Changes {
-			fields = append(fields, fmt.Sprintf("%s %d", x.place, x.After))
-		}
-		text := fmt.Sprintf("A startup probe also meets the requirements, and the liveness probe stays as it is: %s.", strings.Join(fields, ", "))
-		if len(a.Costs) > 0 {
-			text += " Worse then: " + joined(a.Costs) + "."
-		}
-		list = append(list, text+" For these settings, require "+a.Requirement+" too.")
 	}
 	return list
 }

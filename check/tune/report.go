@@ -61,9 +61,7 @@ type Container struct {
 	Wider *Wider `json:"wider,omitempty"`
 	// Costs are the rows that the changes make worse.
 	Costs []Cost `json:"costs,omitempty"`
-	// Alternative costs less, if the changes make the liveness probe slower for the sake of the start.
-	Alternative *Alternative `json:"alternative,omitempty"`
-	Note        string       `json:"note,omitempty"` // on what the requirements leave out
+	Note  string `json:"note,omitempty"` // on what the requirements leave out
 	// Contradictions say why no setting meets the requirements.
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
 	Frontiers      []Frontier      `json:"frontiers,omitempty"`

@@ -17,8 +17,10 @@ type search struct {
 	require check.Requirements // to meet
 	limits  check.Requirements // of them, each sort
 	times   check.Requirements
-	longest int32 // the longest time that a requirement names, in seconds
-	retry   int32 // the one for a start after a crash while starting, or 0
+	longest int32   // the longest time that a requirement names, in seconds
+	retry   int32   // the one for a start after a crash while starting, or 0
+	floor   setting // the least values of the fields
+	grace   int32   // of a kill by the liveness probe; 0: as it is
 }
 
 func (s *subject) search(require check.Requirements) *search {
@@ -30,7 +32,36 @@ func (s *subject) search(require check.Requirements) *search {
 		}
 	}
 	one.limits, one.times = sorted(require)
+	one.floor = s.leastFor(require)
 	return one
+}
+
+// leastFor returns the least values that fields can have with some requirements. How long an answer may take only depends on the timeout.
+func (s *subject) leastFor(require check.Requirements) (floor setting) {
+	for k := range kinds {
+		floor[k] = least
+		own := [kinds]trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}[k]
+		for _, q := range require {
+			about := q.Row == check.Answer && k != readiness || q.Row == check.ServingAnswer && k == readiness
+			if p := s.versions[0].Probe(own); about && (p == nil || p.TCPSocket == nil) {
+				floor[k][timeout] = max(floor[k][timeout], int32(math.Ceil(q.Duration.Seconds())))
+			}
+		}
+	}
+	return floor
+}
+
+// above returns a setting with fields that are at least as great as they must be.
+func (s *search) above(x setting) setting {
+	for k := range kinds {
+		if x.has(k) {
+			x[k][timeout] = max(x[k][timeout], s.floor[k][timeout])
+		}
+	}
+	if s.grace > 0 {
+		x[liveness][grace] = s.grace
+	}
+	return x
 }
 
 // sorted divides requirements into those on limits and those on times.
@@ -49,9 +80,9 @@ func sorted(list check.Requirements) (limits, times check.Requirements) {
 func (s *subject) implied(asked ...check.Requirement) check.Requirements {
 	all := slices.Clone(asked)
 	for _, q := range asked {
-		stall := check.Requirement{Container: q.Container, Row: check.Stall, Duration: q.Duration}
-		if q.Row == check.Serving && s.old.has(liveness) && !slices.Contains(all, stall) {
-			all = append(all, stall)
+		follows, some := map[check.RowID]check.RowID{check.Serving: check.Stall, check.ServingSilence: check.Silence}[q.Row]
+		if r := (check.Requirement{Container: q.Container, Row: follows, Duration: q.Duration}); some && s.old.has(liveness) && !slices.Contains(all, r) {
+			all = append(all, r)
 		}
 	}
 	return all
@@ -66,7 +97,7 @@ type result struct {
 
 func (r result) met() bool { return r.limits && r.late == 0 }
 
-// find returns the setting with the smallest change that meets the requirements, or else the one that keeps the limits and comes the closest to the times.
+// find returns the setting with the smallest change that meets the requirements, if possible with a new startup probe and the liveness probe as it is, or else the one that keeps the limits and comes the closest to the times.
 func (s *search) find() result {
 	best := s.result(s.old)
 	if best.met() {
@@ -78,6 +109,34 @@ func (s *search) find() result {
 			r.setting = s.smallest(base)
 		}
 		if i == 0 || r.limits && (!best.limits || r.late < best.late) || r.met() && s.candidate(r.setting).less(s.candidate(best.setting).cost) {
+			best = r
+		}
+		if r.met() && !s.old.has(startup) && r.has(startup) && r.setting[liveness] == s.above(s.old)[liveness] {
+			return r // people add a startup probe for long starts, and the liveness probe stays as quick as it is
+		}
+	}
+	return best
+}
+
+// graces are the grace periods, in seconds, that a liveness probe can get: a program that hangs need not have the time of one that is drained.
+var graces = []int32{60, 30, 10, 5}
+
+// findWithGrace is find. If no setting meets a requirement on the time to recover, it gives the liveness probe a grace period of its own: the longest of those
+// with which the fewest fields change.
+func (s *search) findWithGrace(now int64) result {
+	best := s.find()
+	if best.met() || !s.old.has(liveness) || !slices.ContainsFunc(s.require, func(q check.Requirement) bool { return q.Row == check.Recover }) {
+		return best
+	}
+	if own := s.old[liveness][grace]; own > 0 {
+		now = int64(own)
+	}
+	for _, g := range graces {
+		one := *s
+		if one.grace = g; int64(g) >= now {
+			continue
+		}
+		if r := one.find(); r.met() && (!best.met() || len(r.changes(s.old)) < len(best.changes(s.old))) {
 			best = r
 		}
 	}
@@ -98,14 +157,14 @@ const addedTimeout = 60
 // bases returns the settings to begin with: the old one, and the old one with a startup probe if that can help.
 func (s *search) bases() []setting {
 	starts := slices.ContainsFunc(s.require, func(q check.Requirement) bool {
-		return slices.Contains(q.Row.Probes(), trace.Startup) && q.Row.IsLimit()
+		return q.Row == check.Start || q.Row == check.Restart || q.Row == check.Retry
 	})
 	if s.old.has(startup) || !s.old.has(liveness) || !starts {
-		return []setting{s.old}
+		return []setting{s.above(s.old)}
 	}
 	added := s.old
 	added[startup] = [fields]int32{period: s.old.addedPeriod(), timeout: min(s.old[liveness][timeout], addedTimeout), threshold: 1}
-	return []setting{s.old, added}
+	return []setting{s.above(s.old), s.above(added)}
 }
 
 // places returns the fields on which the required rows depend.
@@ -129,7 +188,7 @@ func (s *search) fastest(base setting) (best result) {
 	for i, last := range [][]field{{threshold, timeout}, {timeout, threshold}} {
 		x := base
 		for _, p := range places {
-			x.set(p, least[p.field])
+			x.set(p, s.floor.at(p))
 		}
 		needed := slices.DeleteFunc([]place{
 			{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, last[0]}, {readiness, last[1]},

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
 )
@@ -30,13 +31,14 @@ const (
 	period
 	timeout
 	threshold
+	grace // of a kill by the probe; 0: that of the pod
 	fields
 )
 
-var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"}
+var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold", "terminationGracePeriodSeconds"}
 
 // least is the smallest value that Kubernetes accepts.
-var least = [fields]int32{0, 1, 1, 1}
+var least = [fields]int32{0, 1, 1, 1, 0}
 
 // place is a field of a probe.
 type place struct {
@@ -62,7 +64,10 @@ func (s setting) with(p place, to int32) setting {
 func settingOf(c *v1.Container) (s setting) {
 	for k, p := range [kinds]*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
 		if p != nil {
-			s[k] = [fields]int32{p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold}
+			s[k] = [fields]int32{p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold, 0}
+			if g := p.TerminationGracePeriodSeconds; g != nil {
+				s[k][grace] = int32(min(*g, bounds.LongestGracePeriod))
+			}
 		}
 	}
 	return s
@@ -81,6 +86,9 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 		p.TerminationGracePeriodSeconds = nil
 	}
 	p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold = s[k][delay], s[k][period], s[k][timeout], s[k][threshold]
+	if g := s[k][grace]; g > 0 && (own == nil || own.TerminationGracePeriodSeconds == nil || *own.TerminationGracePeriodSeconds != int64(g)) {
+		p.TerminationGracePeriodSeconds = new(int64(g))
+	}
 	return &p
 }
 
@@ -163,7 +171,7 @@ func relevant(s setting, row check.RowID) []place {
 		}
 	case check.Stall, check.Silence, check.Detect:
 		list = runs(liveness)
-	case check.Serving, check.Unready:
+	case check.Serving, check.ServingSilence, check.Unready, check.HungUnready:
 		list = runs(readiness)
 	case check.Ready:
 		list = comesUp

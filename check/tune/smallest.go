@@ -91,7 +91,7 @@ const maxFields = 5
 // nearest returns the value of a field between its old one and the one in x, with which the requirements hold, that is the closest to the old one: a step
 // closer, they do not. A new probe is best with few failures, little delay and its period in x.
 func (s *search) nearest(x setting, p place) int32 {
-	old, step := s.old.at(p), int32(1)
+	old, step := s.above(s.old).at(p), int32(1)
 	if !s.old.has(p.kind) {
 		if old = least[p.field]; p.field == period {
 			return x.at(p)

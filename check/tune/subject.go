@@ -92,3 +92,6 @@ func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
 	}
 	return check.Seconds(row.End(row.Worst(found).Range))
 }
+
+// podGrace returns the grace period of the pod, in seconds.
+func (s *subject) podGrace() int64 { return *s.versions[0].Pod().Spec.TerminationGracePeriodSeconds }

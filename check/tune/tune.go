@@ -113,7 +113,7 @@ func (x *task) tune(c *Container, o *check.Options) error {
 	}
 	s := of.search(of.implied(x.require...))
 	defer func() { c.Settings = of.settings }()
-	found := s.find()
+	found := s.findWithGrace(of.podGrace())
 	if !found.met() {
 		c.Contradictions = s.contradictions(x.require)
 		return nil
@@ -126,7 +126,7 @@ func (x *task) tune(c *Container, o *check.Options) error {
 		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}
 	c.Wider, c.Costs = s.wider(c), s.costs(c.now)
-	c.Alternative, c.Note = s.alternative(c, x.require), s.note(c.now, x.require)
+	c.Note = s.note(c.now, x.require)
 	s.frontiers(c)
 	return nil
 }
@@ -136,7 +136,7 @@ func changed(old, now setting) []Change {
 	list := []Change{}
 	for _, p := range now.changes(old) {
 		change := Change{Field: p.String(), After: now.at(p), place: p}
-		if old.has(p.kind) {
+		if old.has(p.kind) && (p.field != grace || old.at(p) > 0) {
 			change.Before = new(old.at(p))
 		}
 		list = append(list, change)

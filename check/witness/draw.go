@@ -37,7 +37,12 @@ func (s *Subject) drawNode(p *Phases) Case {
 func (s *Subject) answers(r format.RuleText, m bounds.Misfortune) format.RuleText {
 	for _, p := range s.probes() {
 		word := string(m)
-		if m == bounds.Refuse && s.Bounds.Probe(p).Exec != nil {
+		switch probe := s.Bounds.Probe(p); {
+		case m == bounds.Slow && probe.TCPSocket != nil: // the kernel of the node accepts the connection
+			continue
+		case m == bounds.Slow:
+			word = "ok in " + (2 * bounds.LongestTime * time.Second).String()
+		case m == bounds.Refuse && probe.Exec != nil:
 			word = "fail"
 		}
 		r.Answer(string(p), word)

@@ -37,7 +37,11 @@ func figureOf(row check.RowID, which string) Figure {
 	case check.Stall:
 		return Figure{Misfortune: bounds.Stall, Outcome: Stopped, Limit: true}
 	case check.Silence:
-		return Figure{Misfortune: bounds.Hang, Outcome: Stopped, Limit: true}
+		return Figure{Misfortune: silence(which), Outcome: Stopped, Limit: true}
+	case check.ServingSilence:
+		return Figure{Misfortune: silence(which), Outcome: Unready, Limit: true}
+	case check.HungUnready:
+		return Figure{Misfortune: bounds.Hang, Outcome: Unready}
 	case check.Serving:
 		return Figure{Misfortune: bounds.Stall, Outcome: Unready, Limit: true}
 	case check.Unready:
@@ -48,6 +52,14 @@ func figureOf(row check.RowID, which string) Figure {
 		return Figure{AtOnce: strings.HasPrefix(which, check.UpAtOnce), Young: strings.HasSuffix(which, check.OnYoungKubelet), Outcome: Ready}
 	}
 	return Figure{Start: bounds.StartCase(which), Outcome: Stopped, Limit: true}
+}
+
+// silence returns the misfortune of a case of a program that does not answer in time.
+func silence(which string) bounds.Misfortune {
+	if which == check.LateAnswers {
+		return bounds.Slow
+	}
+	return bounds.Hang
 }
 
 // Draw draws a case. It reports false if the container has none with these phases.

@@ -26,7 +26,7 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := strings.Join(c.Targets(), " "); names != "app/start app/restart app/retry app/stall app/silence app/serving app/ready app/unready app/detect" {
+	if names := strings.Join(c.Targets(), " "); names != "app/start app/restart app/retry app/stall app/silence app/serving app/serving-silence app/ready app/unready app/hung-unready app/detect" {
 		t.Fatalf("the rows are %s", names)
 	}
 	for _, name := range c.Targets() {

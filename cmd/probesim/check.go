@@ -111,16 +111,21 @@ say the same. They may ask for more than the flags; for less only with
 --allow-annotations.
 
 Rows for --require:
-  start>=D    a start may take D
-  restart>=D  a start after a kill, or after a crash of a program that was up
-  retry>=D    a start after a crash in a start
-  stall>=D    a stall of D is survived
-  silence>=D  as stall, but requests are lost
-  serving>=D  stays Ready in a stall of D
-  ready<=D    from up to Ready
-  unready<=D  from broken to not Ready
-  detect<=D   from hung to SIGTERM
-  recover<=D  from hung to Ready again
+  start>=D            a start may take D
+  restart>=D          a start after a kill, or after a crash of a program that
+                      was up
+  retry>=D            a start after a crash in a start
+  stall>=D            a stall of D is survived
+  silence>=D          as stall, but requests are lost or answers are late
+  answer>=D           each answer may take D without a restart
+  serving>=D          stays Ready in a stall of D
+  serving-silence>=D  as serving, but requests are lost or answers are late
+  serving-answer>=D   stays Ready if each answer takes D
+  ready<=D            from up to Ready
+  unready<=D          from broken to not Ready
+  hung-unready<=D     from hung to not Ready
+  detect<=D           from hung to SIGTERM
+  recover<=D          from hung to Ready again
 
 Output formats:
   table      the verdict and tables for a terminal (default)

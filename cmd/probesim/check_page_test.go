@@ -68,7 +68,7 @@ func (b *browser) bars() {
 	}
 	b.eval(`(() => {
 		const ticks = [...document.querySelectorAll('svg.axis .tick')].map((e) => e.textContent);
-		return [...document.querySelectorAll('.limits > tbody:first-of-type > tr:not(.cases)')].map((tr) => {
+		return [...document.querySelectorAll('.limits > tbody:first-of-type > tr:not(.cases)')].filter((tr) => tr.querySelector('.k-always')).map((tr) => {
 			const box = tr.querySelector('.k-always').getBoundingClientRect();
 			const second = tr.querySelectorAll('.grid')[1].getBoundingClientRect();
 			return {Name: tr.querySelector('th').textContent, Always: parseFloat(tr.cells[2].textContent), Zero: box.left, Right: box.right, Tick: second.left, Seconds: parseFloat(ticks[1])};

@@ -20,12 +20,18 @@ import (
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
-	var o checkOptions
+	var o tuneOptions
 	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) })
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
+	cmd.Flags().BoolVar(&o.details, "details", false, "Also show the check before and after the changes.")
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
 	return cmd
+}
+
+type tuneOptions struct {
+	checkOptions
+	details bool // show the comparison
 }
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
@@ -36,17 +42,18 @@ requirement names it.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
-with the handler of the liveness probe. It changes as few fields as possible,
-each of them as little as possible: one step closer to the old value, a
-requirement does not hold.
+with the handler of the liveness probe, and terminationGracePeriodSeconds to the
+liveness probe for a short time to recover. It changes as few fields as
+possible, each of them as little as possible: one step closer to the old value,
+a requirement does not hold.
 
 The settings hold on every node of --delays, in every phase, and in every
 version of --kubernetes, as check finds. If no setting meets the requirements,
 tune says which of them contradict each other.
 
 Output formats:
-  table  the changes, the margins, what gets worse, and the check before and
-         after (default)
+  table  the changes, the margins and what gets worse (default); with
+         --details also the check before and after
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/tune.md
@@ -70,7 +77,7 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
   # Change the manifest
   probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
-func tuneManifests(cmd *cobra.Command, paths []string, o checkOptions) error {
+func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	options, err := o.parse(tuneOutputs...)
 	if err != nil {
 		return err
@@ -116,7 +123,7 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, parallel i
 	return t.Report(), nil
 }
 
-func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options, o checkOptions) error {
+func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options, o tuneOptions) error {
 	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
@@ -130,16 +137,16 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 	}
 	if o.output == "html" {
 		var comparison strings.Builder
-		if err := compareTuned(cmd, &comparison, files, r, options, o); err != nil {
+		if err := compareTuned(cmd, &comparison, files, r, options, o.checkOptions); err != nil {
 			return err
 		}
 		return html.Write(w, r, comparison.String())
 	}
-	if err := tune.Text(w, r, terminal.Options(w)); err != nil || !r.Changed() {
+	if err := tune.Text(w, r, terminal.Options(w)); err != nil || !r.Changed() || !o.details {
 		return err
 	}
 	fmt.Fprintln(w)
-	return compareTuned(cmd, w, files, r, options, o)
+	return compareTuned(cmd, w, files, r, options, o.checkOptions)
 }
 
 // compareTuned writes the check before and after the changes, if there are any.

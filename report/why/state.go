@@ -128,9 +128,22 @@ func (m *moment) podLine(name string) string {
 	case status.Ready:
 		return text + ", Ready since " + m.at(flips[len(flips)-1].T)
 	case len(flips) > 0:
-		return text + ", not Ready since " + m.at(flips[len(flips)-1].T)
+		return text + ", not Ready since " + m.at(flips[len(flips)-1].T) + m.closedGates(status)
 	}
-	return text + ", not Ready yet"
+	return text + ", not Ready yet" + m.closedGates(status)
+}
+
+// closedGates names the readiness gates of a pod that is not Ready although its containers are: somebody must set their conditions.
+func (m *moment) closedGates(status *trace.PodStatus) string {
+	pod := m.pods[m.pod]
+	if !status.ContainersReady || pod == nil || len(pod.Spec.ReadinessGates) == 0 {
+		return ""
+	}
+	var names []string
+	for _, g := range pod.Spec.ReadinessGates {
+		names = append(names, string(g.ConditionType))
+	}
+	return ": its containers are ready, and somebody must set the condition of its " + printable.Plural(len(names), "readiness gate") + " " + printable.Text(strings.Join(names, ", "))
 }
 
 // apiStatus returns the status of the pod in the API server, or nil.

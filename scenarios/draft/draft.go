@@ -71,6 +71,9 @@ func Write(o Options) (text []byte, warnings []string, err error) {
 	}
 	for _, w := range m.Workloads {
 		warnings = append(warnings, w.Notes...)
+		if len(w.NotSimulated) > 0 {
+			warnings = append(warnings, "not simulated for "+w.Kind+" "+w.Name+": "+strings.Join(w.NotSimulated, ", "))
+		}
 	}
 	return d.text(seen), warnings, nil
 }

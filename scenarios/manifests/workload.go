@@ -27,6 +27,8 @@ type Workload struct {
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
+	// NotSimulated names what can decide what happens to the pods and is not simulated, such as progressDeadlineSeconds.
+	NotSimulated []string
 	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
 	Template string
 
@@ -84,7 +86,7 @@ func Read(name string, data []byte) (*File, error) {
 		pod := w.NewPod()
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.Node.Pos, Kind: w.Kind.Kind, Name: w.Name, Replicas: w.Replicas, Pod: pod,
-			Notes: PortNotes(pod, &PodErrors{Manifest: w}), Template: w.Kind.Template, root: w.Root(), node: w.Node})
+			Notes: PortNotes(pod, &PodErrors{Manifest: w}), NotSimulated: NotSimulated(w, pod), Template: w.Kind.Template, root: w.Root(), node: w.Node})
 	}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
@@ -100,6 +102,7 @@ func Read(name string, data []byte) (*File, error) {
 			m.Others = append(m.Others, kind)
 		}
 	}
+	m.disruptionBudgets(f.others)
 	return m, errs.Err()
 }
 

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"cmp"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -10,6 +11,7 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/program"
+	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
@@ -48,6 +50,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 	}
 	for _, container := range w.allContainers() {
 		w.addSleeps(container)
+		w.addNodeProbes(container)
 	}
 	for i := range w.Pod.Spec.InitContainers {
 		if init := &w.Pod.Spec.InitContainers[i]; !podutil.IsRestartableInitContainer(init) {
@@ -82,6 +85,26 @@ func (w *workload) addSleeps(c *v1.Container) {
 	config := w.Containers[c.Name]
 	config.Program.PostStartSleep, config.Program.PreStopSleep = postStart, preStop
 	w.Containers[c.Name] = config
+}
+
+// addNodeProbes adds the probes of a container that ask the node. A pod in the network of the node is none of these cases: its programs listen there.
+func (w *workload) addNodeProbes(c *v1.Container) {
+	if w.Pod.Spec.HostNetwork {
+		return
+	}
+	config := w.Containers[c.Name]
+	for _, p := range program.ProbesOf(c) {
+		if host := program.HostOf(p.Probe); program.IsNode(host) {
+			config.Program.AskNode = append(config.Program.AskNode, trace.Probe(p.Key))
+			if program.Listens(config.Program.Rules, p.Key) {
+				continue
+			}
+			w.Notes = append(w.Notes, fmt.Sprintf("the %s probe of %s asks %s, which is the node and not the pod: nothing listens there unless a rule answers the probe", p.Key, c.Name, strict.Quote(host)))
+		}
+	}
+	if len(config.Program.AskNode) > 0 {
+		w.Containers[c.Name] = config
+	}
 }
 
 // checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -111,6 +112,9 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	w.Delays = p.Delays.Compile()
 	c.checkContainers(w, n.Field("containers"))
 	c.checkRedirects(w, n.Field("containers"))
+	if list := manifests.NotSimulated(m, w.Pod); len(list) > 0 {
+		w.Notes = append(w.Notes, "not simulated for "+m.Kind.Kind+" "+m.Name+": "+strings.Join(list, ", "))
+	}
 	w.Notes = append(w.Notes, manifests.PortNotes(w.Pod, &w.errs)...)
 	for _, container := range w.allContainers() {
 		w.Notes = append(w.Notes, program.HookNotes(container, w.Containers[container.Name].Program.Rules)...)

@@ -16,12 +16,11 @@ func sample(text string) *tune.Report {
 	return &tune.Report{Kubernetes: []string{text}, Delays: text, Workloads: []tune.Workload{
 		{Kind: text, Name: text, File: text, Line: 3, Requirements: []string{text}, Containers: []tune.Container{{
 			Name: text, Met: true,
-			Changes:     []tune.Change{{Field: text, After: 19}},
-			Margins:     []tune.Margin{{Requirement: "stall>=15s", Value: s(20.99), Margin: s(5.99)}},
-			Wider:       &tune.Wider{Field: text, Value: 20, Requirement: text, Margin: s(5)},
-			Costs:       []tune.Cost{{Row: check.RowID(text), Before: s(20), After: s(30)}},
-			Note:        text,
-			Alternative: &tune.Alternative{Requirement: text},
+			Changes: []tune.Change{{Field: text, After: 19}},
+			Margins: []tune.Margin{{Requirement: "stall>=15s", Value: s(20.99), Margin: s(5.99)}},
+			Wider:   &tune.Wider{Field: text, Value: 20, Requirement: text, Margin: s(5)},
+			Costs:   []tune.Cost{{Row: check.RowID(text), Before: s(20), After: s(30)}},
+			Note:    text,
 			Frontiers: []tune.Frontier{{Probe: "liveness", Limit: check.Stall, Time: check.Detect, Settings: []tune.FrontierPoint{
 				{Period: 5, Timeout: 1, Threshold: 4, PerMinute: 12, Limit: s(16), Time: s(21), Met: true, Chosen: true},
 				{Period: 10, Timeout: 1, Threshold: 3, PerMinute: 6, Limit: s(21), Time: s(31)},
