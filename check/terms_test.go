@@ -125,6 +125,9 @@ func TestStop(t *testing.T) {
 		if got := time.Duration(envoy.Deleted.SIGTERM).Round(time.Second).String(); got != want {
 			t.Errorf("--stop %s: envoy gets SIGTERM after %s, want %s", stop, got, want)
 		}
+		if unknown := stop == "envoy=1s"; unknown != (envoy.Deleted.Condition == "once app has exited") || unknown != (envoy.Deleted.Condition != "") {
+			t.Errorf("--stop %s: envoy gets SIGTERM %q", stop, envoy.Deleted.Condition)
+		}
 	}
 	// A stop that is known to be short enough needs no more time.
 	r := checked(t, pod("lifecycle: {preStop: {sleep: {seconds: 8}}}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 2}"), check.Options{Stop: durations(t, "1s")})

@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"probesim.dev/check"
 	"probesim.dev/check/render"
@@ -30,6 +31,7 @@ type section struct {
 	Container    *check.Container // nil if the workload has no container with probes
 	Counts       []count
 	Chart        *chart // nil if the container has neither limits nor times
+	NotSimulated string // what decides about the pods of the workload and is not simulated
 	NotAbout     string // what is not about the container, which is a sidecar
 	Facts        []render.Fact
 	Findings     []finding
@@ -75,7 +77,7 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 			d.Sections = append(d.Sections, &section{Title: title(r, w), Workload: w})
 		}
 		last := d.Sections[len(d.Sections)-1]
-		last.Problem, last.Overrides = w.Problem, w.Overrides
+		last.Problem, last.Overrides, last.NotSimulated = w.Problem, w.Overrides, strings.Join(w.NotSimulated, ", ")
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
 			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v), render.RequirementCommand(v)})

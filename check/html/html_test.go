@@ -66,7 +66,7 @@ func sample(text string) *check.Report {
 				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Containers: []string{text}, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
 				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Containers: []string{text}, Missing: []string{"other"}, Reason: "container other has no readiness probe"},
 			},
-			Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text, File: text}},
+			NotSimulated: []string{text}, Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text, File: text}},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}, NoReadiness: true}},
 	}
 	r.Judge()

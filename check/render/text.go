@@ -95,7 +95,9 @@ func (t *writer) container(w *check.Workload, c *check.Container) {
 		for _, p := range c.Probes {
 			t.Line(2, fmt.Sprintf("%-9s  %s", p.Type, p.Text), report.Plain)
 		}
-		t.Gap()
+		if len(c.Limits)+len(c.Times) > 0 || c.Deleted != nil {
+			t.Gap()
+		}
 	}
 	if table := limits(c); table != nil {
 		t.Table(table)
