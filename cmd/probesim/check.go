@@ -257,15 +257,11 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		return errors.New("--fail-on: must be none, error, warning or note")
 	}
 	options.Ignore = ignores
-	if o.baseline != "" {
-		if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {
-			return &exitError{exitUsage, err}
-		}
+	if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {
+		return &exitError{exitUsage, err}
 	}
-	if o.ignoresOf != "" {
-		if options.IgnoresOf, err = readReport("--ignores-of", o.ignoresOf); err != nil {
-			return &exitError{exitUsage, err}
-		}
+	if options.IgnoresOf, err = readReport("--ignores-of", o.ignoresOf); err != nil {
+		return &exitError{exitUsage, err}
 	}
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
 	if err != nil {
@@ -277,13 +273,8 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err := o.checkTargets(files); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if err := options.UnknownContainers(files); err != nil && !o.allowEmpty {
-		return &exitError{exitUsage, err}
-	} else if err != nil { // the manifests can be the few that a change has
-		tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
-		if o.output == "github" {
-			_ = report.Annotate(cmd.OutOrStdout(), report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
-		}
+	if err := o.unknownContainers(cmd, options.UnknownContainers(files)); err != nil {
+		return err
 	}
 	var r *check.Report
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
@@ -313,11 +304,31 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err != nil {
 		return err
 	}
+	return o.verdict(r)
+}
+
+// verdict returns the error of the exit code: a workload that could not be checked, a requirement that is not met, or a finding as bad as --fail-on.
+func (o *checkOptions) verdict(r *check.Report) error {
 	switch {
 	case r.Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}
 	case !r.Met(), o.failOn != "none" && r.Worst().AtLeast(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// unknownContainers returns the error about a name that no container has, or warns of it: with --allow-empty, the manifests can be the few that a change has.
+func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !o.allowEmpty:
+		return &exitError{exitUsage, err}
+	}
+	tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
+	if o.output == "github" {
+		_ = report.Annotate(cmd.OutOrStdout(), report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
 	}
 	return nil
 }

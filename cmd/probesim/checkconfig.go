@@ -89,8 +89,11 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 // maxReport is the maximum size of a report in bytes.
 const maxReport = 64 << 20
 
-// readReport reads an earlier report, the value of a flag.
+// readReport reads an earlier report, the value of a flag. Without a value, it returns nil.
 func readReport(flag, name string) (*check.Report, error) {
+	if name == "" {
+		return nil, nil
+	}
 	data, err := readFile(nil, name, maxReport, ", the maximum size of a report")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
