@@ -97,7 +97,8 @@ type result struct {
 
 func (r result) met() bool { return r.limits && r.late == 0 }
 
-// find returns the setting with the smallest change that meets the requirements, if possible with a new startup probe and the liveness probe as it is, or else the one that keeps the limits and comes the closest to the times.
+// find returns the setting with the smallest change that meets the requirements. It prefers a new startup probe, which leaves the liveness probe as it is. If
+// no setting meets them all, it returns the one that keeps the limits and comes closest to the times.
 func (s *search) find() result {
 	best := s.result(s.old)
 	if best.met() {
