@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/incident"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/measure"
+	"probesim.dev/measure/render"
+)
+
+// measureOptions are the flags of measure.
+type measureOptions struct {
+	output     string
+	kubernetes []string
+	delays     string
+	prometheus []string
+}
+
+var measureOutputs = []string{"table", "json", "annotations", "config"}
+
+func newMeasure() *cobra.Command {
+	var o measureOptions
+	cmd := newCommand("measure FILE...", "Measure how long the programs of a cluster take to start and to stop", measureHelp, measureExamples,
+		someFiles("measure requires a file with pods, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
+	cmd.ValidArgsFunction = nil // files of any name
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "table", measureOutputs)
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36.3 or v1.34.. (default all)")
+	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`, as for check.")
+	flags.StringArrayVar(&o.prometheus, "prometheus", nil, "A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
+	return cmd
+}
+
+const measureHelp = `Measure how long the programs of a cluster take to start and to stop, from pods and
+their events. FILE is a file, or - for stdin, in any format that incident reads;
+JSON of kubectl has the most. Several versions of a pod (kubectl get -w) tell more
+starts.
+
+The cluster does not tell how long a start took. The kubelet sees a program through
+its probes: a start ended between the last run that must have failed and the first
+one that succeeded, and the times have whole seconds. So measure prints a range for
+each container that contains all starts, how exactly it is known, and what its
+probes always allow. It counts the restarts, and tells how long programs lived and
+how long they took to stop.
+
+With --prometheus, measure also reads the metrics of the kubelet about probes and
+those of kube-state-metrics about pods. It asks nothing of a network.
+docs/measure.md has the queries.
+
+Output formats:
+  table        a table, and what is not known (default)
+  json         stable JSON, described in docs/measure.md
+  annotations  annotations of workloads for probesim check
+  config       a .probesim.yaml for probesim check
+
+Exit codes:
+  0    a start or a stop is measured
+  1    nothing is measured
+  2    invalid usage, a file that cannot be read, or no pods` + usualExits
+
+const measureExamples = `  # How long do the programs of a namespace take to start?
+  kubectl get pods,events -n shop -o json | probesim measure -
+
+  # Check the manifests with these starts
+  kubectl get pods -n shop -o json | probesim measure - -o config > .probesim.yaml
+  probesim check deploy/
+
+  # Add what Prometheus knows
+  probesim measure pods.json --prometheus probes.json`
+
+func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
+	if err := checkOutput(o.output, measureOutputs); err != nil {
+		return err
+	}
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	for _, name := range o.prometheus {
+		if err := readMetrics(cmd.InOrStdin(), name, &options.Metrics); err != nil {
+			return &exitError{exitUsage, err}
+		}
+	}
+	recordings, err := (&incidentOptions{}).read(cmd, args)
+	if err != nil {
+		return err
+	}
+	rec := incident.Read(recordings)
+	for _, p := range rec.Problems {
+		if p.Lost {
+			warn(cmd.ErrOrStderr(), p.String())
+		}
+	}
+	r := measure.Of(rec, options)
+	if len(r.Workloads) == 0 {
+		return &exitError{exitUsage, errors.New("there are no pods with a spec in the files\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE -o json")}
+	}
+	if err := o.write(cmd.OutOrStdout(), r); err != nil {
+		return writeError(err)
+	}
+	if !r.Measured() {
+		return &exitError{exitFailed, errors.New("nothing is measured: -o json says why for each container")}
+	}
+	return nil
+}
+
+func (o *measureOptions) options() (measure.Options, error) {
+	nodes := checkOptions{output: "table", kubernetes: o.kubernetes, delays: o.delays, parallel: 1}
+	parsed, err := nodes.parse("table")
+	if len(o.kubernetes) == 0 { // all
+		parsed.Profiles = nil
+	}
+	return measure.Options{Profiles: parsed.Profiles, Delays: parsed.Nodes}, err
+}
+
+// readMetrics reads a file of metrics.
+func readMetrics(stdin io.Reader, name string, m *measure.Metrics) error {
+	data, err := readFile(stdin, name, incident.MaxFile, ": ask for one namespace and a shorter time")
+	if err == nil {
+		err = m.Read(data)
+	}
+	if err != nil {
+		return fmt.Errorf("--prometheus: %s:%w", printable.Text(name), err)
+	}
+	if m.Empty() {
+		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries", printable.Text(name))
+	}
+	return nil
+}
+
+func (o *measureOptions) write(w io.Writer, r *measure.Report) error {
+	switch o.output {
+	case "json":
+		data, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(printable.JSON(nil, data), '\n'))
+		return err
+	case "annotations":
+		return render.Annotations(w, r)
+	case "config":
+		return render.Config(w, r)
+	}
+	return render.Text(w, r, terminal.Options(w))
+}

@@ -1,0 +1,297 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/incident"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/kube/profile"
+	"probesim.dev/trace"
+)
+
+// Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes without delays.
+type Options struct {
+	Profiles []profile.Profile  // of the kubelets; empty: all releases
+	Delays   fakeruntime.Delays // the latencies of the nodes
+	Metrics  Metrics
+
+	end time.Time // of the recording
+}
+
+func (o *Options) profiles() []profile.Profile {
+	list := o.Profiles
+	for _, name := range profile.Names() {
+		if p, known := profile.Named(name); known && len(o.Profiles) == 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Report is what a recording says about its workloads.
+type Report struct {
+	Workloads []*Workload `json:"workloads"`
+}
+
+// Measured reports whether a start or a stop of a container is known.
+func (r *Report) Measured() bool {
+	return slices.ContainsFunc(r.Workloads, func(w *Workload) bool {
+		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
+	})
+}
+
+// Revision identifies the pods that a workload has made from one pod template.
+type Revision struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Hash      string `json:"revision,omitempty"` // of the template, which is in the labels of the pods
+}
+
+// Workload is the pods of one revision of a workload.
+type Workload struct {
+	Revision
+	Pods       int          `json:"pods"`
+	Containers []*Container `json:"containers"`
+
+	newest time.Time // creation of its newest pod
+}
+
+// Container is what the pods of a workload say about one of their containers.
+type Container struct {
+	Name   string  `json:"name"`
+	Starts []Start `json:"starts"`
+	// Start contains all starts; nil if none is known. Median is the one in the middle.
+	Start  *Range `json:"start,omitempty"`
+	Median *Range `json:"median,omitempty"`
+	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as wide, such as readinessProbe.periodSeconds: 4.
+	Ignorance Seconds `json:"ignorance,omitempty"`
+	Halve     string  `json:"halve,omitempty"`
+	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it. Margin is what the slowest start leaves of it at least.
+	Limit  Seconds `json:"limit,omitempty"`
+	Margin Seconds `json:"margin,omitempty"`
+
+	Probes []*Probe `json:"probes,omitempty"` // what metrics say
+
+	Restarts int     `json:"restarts"`
+	Kills    int     `json:"kills"` // by its probes, as events tell
+	Lives    []Life  `json:"lives"`
+	Stop     *Range  `json:"stop,omitempty"` // from the Killing event, without a preStop hook that sleeps, to the exit
+	Stops    int     `json:"stops,omitempty"`
+	Killed   int     `json:"killed,omitempty"` // stops that lasted for the whole grace period
+	Unknown  []Count `json:"unknown"`          // why starts, or their least time, are not known
+}
+
+// Count is a number of starts, and what is so for them.
+type Count struct {
+	Starts int    `json:"starts"`
+	Says   string `json:"says"`
+}
+
+// Start is one start of a container.
+type Start struct {
+	Pod      string    `json:"pod"` // namespace/name
+	Began    time.Time `json:"began"`
+	Instance int       `json:"instance"` // the restart count of the instance, or -1
+	Took     Range     `json:"took"`
+}
+
+// Life is the ends of instances with one reason and exit code.
+type Life struct {
+	Reason   string `json:"reason,omitempty"`
+	ExitCode int32  `json:"exitCode"`
+	Count    int    `json:"count"`
+	Lasted   *Range `json:"lasted,omitempty"`
+}
+
+// Of measures the workloads of a recording.
+func Of(rec *incident.Recording, o Options) *Report {
+	o.end = rec.End
+	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}}
+	pods := map[*Workload]map[string]*incident.Pod{}
+	for _, p := range o.Metrics.addTo(slices.Clone(rec.Pods)) {
+		if p.Object == nil || len(p.Facts) == 0 {
+			continue
+		}
+		w := m.workload(p)
+		if pods[w] == nil {
+			pods[w] = map[string]*incident.Pod{}
+		}
+		pods[w][p.Key()] = p
+		m.samples = append(m.samples, m.ofPod(p, w)...)
+	}
+	m.leaveOutKubeletRestarts()
+	for _, s := range m.samples {
+		m.count(s)
+	}
+	for _, w := range m.report.Workloads {
+		o.Metrics.ofProbes(w, pods[w])
+		for _, c := range w.Containers {
+			c.summarize()
+		}
+	}
+	slices.SortStableFunc(m.report.Workloads, func(a, b *Workload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), a.newest.Compare(b.newest), cmp.Compare(a.Hash, b.Hash))
+	})
+	return m.report
+}
+
+// measurement is a report that comes about.
+type measurement struct {
+	options   Options
+	report    *Report
+	workloads map[Revision]*Workload
+	samples   []*sample
+}
+
+// sample is a start that a pod shows, or one of which it does not show enough.
+type sample struct {
+	pod       *incident.Pod
+	container *Container
+	probes    *v1.Container
+	at, ready incident.Moment
+	instance  int
+	took      bounds.Range
+	unknown   string // why nothing is known; empty: took is
+	fromAbove string // why took has no least time
+}
+
+// workload returns the workload of a pod. The name of a ReplicaSet ends with the hash of the pod template if a Deployment owns it
+// (pkg/controller/deployment/sync.go at v1.37.0).
+func (m *measurement) workload(p *incident.Pod) *Workload {
+	is := Revision{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
+	if owner := metav1.GetControllerOf(p.Object); owner != nil {
+		is.Kind, is.Name, is.Hash = owner.Kind, owner.Name, p.Object.Labels["controller-revision-hash"]
+		hash := p.Object.Labels["pod-template-hash"]
+		if name, of := strings.CutSuffix(owner.Name, "-"+hash); of && owner.Kind == "ReplicaSet" && hash != "" {
+			is.Kind, is.Name, is.Hash = "Deployment", name, hash
+		}
+	}
+	w := m.workloads[is]
+	if w == nil {
+		w = &Workload{Revision: is}
+		m.workloads[is], m.report.Workloads = w, append(m.report.Workloads, w)
+	}
+	w.Pods++
+	if at := p.Object.CreationTimestamp.Time; at.After(w.newest) {
+		w.newest = at
+	}
+	return w
+}
+
+func (w *Workload) container(name string) *Container {
+	for _, c := range w.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	c := &Container{Name: name, Starts: []Start{}, Lives: []Life{}, Unknown: []Count{}}
+	w.Containers = append(w.Containers, c)
+	return c
+}
+
+// ofPod returns the starts that a pod shows.
+func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
+	pod := readPod(p)
+	for c := range podutil.Containers(&p.Object.Spec) {
+		if init := slices.ContainsFunc(p.Object.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name }); init && !podutil.IsRestartableInitContainer(c) {
+			continue // it is never Ready
+		}
+		out := w.container(c.Name)
+		pod.ends(out, c)
+		for i := range pod.starts[c.Name] {
+			s := &sample{pod: p, container: out, probes: c}
+			pod.measure(s, i, &m.options)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although they started at different times: a kubelet that starts can forget
+// that they were Ready (KEP-4781).
+func (m *measurement) leaveOutKubeletRestarts() {
+	const together, apart = 10 * time.Second, time.Minute
+	ofNode := map[string][]*sample{}
+	for _, s := range m.samples {
+		if node := s.pod.Node; node != "" && s.unknown == "" {
+			ofNode[node] = append(ofNode[node], s)
+		}
+	}
+	for _, list := range ofNode {
+		slices.SortStableFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) })
+		for i, a := range list {
+			for _, b := range list[i+1:] {
+				if b.ready.At.Sub(a.ready.At) > together {
+					break
+				}
+				if a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart {
+					a.unknown, b.unknown = kubeletRestarted, kubeletRestarted
+				}
+			}
+		}
+	}
+}
+
+// count adds a start to the container of its workload.
+func (m *measurement) count(s *sample) {
+	c := s.container
+	for _, says := range []string{s.unknown, s.fromAbove} {
+		if says == "" {
+			continue
+		}
+		i := slices.IndexFunc(c.Unknown, func(u Count) bool { return u.Says == says })
+		if i < 0 {
+			i, c.Unknown = len(c.Unknown), append(c.Unknown, Count{Says: says})
+		}
+		c.Unknown[i].Starts++
+	}
+	if s.unknown != "" {
+		return
+	}
+	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *rangeOf(s.took)})
+	if width := s.took.Greatest - s.took.Least; Seconds(width) > c.Ignorance && s.fromAbove == "" {
+		c.Ignorance, c.Halve = Seconds(width), halve(s.probes, width)
+	}
+}
+
+// halve returns the setting with which the range of a start is half as wide, or nothing.
+func halve(c *v1.Container, width time.Duration) string {
+	of, probe := trace.Startup, c.StartupProbe
+	if probe == nil {
+		of, probe = trace.Readiness, c.ReadinessProbe
+	}
+	period := withDefaults(probe).PeriodSeconds
+	less := max(period-int32((width/2+time.Second-1)/time.Second), 1)
+	if less == period {
+		return ""
+	}
+	return string(of) + "Probe.periodSeconds: " + itoa(less)
+}
+
+// summarize computes what follows from all starts and lives.
+func (c *Container) summarize() {
+	slices.SortStableFunc(c.Unknown, func(a, b Count) int { return cmp.Compare(b.Starts, a.Starts) })
+	slices.SortStableFunc(c.Lives, func(a, b Life) int { return cmp.Compare(b.Count, a.Count) })
+	if len(c.Starts) == 0 {
+		c.Limit = 0
+		return
+	}
+	slices.SortStableFunc(c.Starts, func(a, b Start) int { return cmp.Compare(a.Took.Least+a.Took.Greatest, b.Took.Least+b.Took.Greatest) })
+	all := c.Starts[0].Took
+	for _, s := range c.Starts {
+		all = Range{min(all.Least, s.Took.Least), max(all.Greatest, s.Took.Greatest)}
+	}
+	c.Start, c.Median = &all, &c.Starts[len(c.Starts)/2].Took
+	if c.Limit > 0 {
+		c.Margin = c.Limit - all.Greatest
+	}
+}

@@ -1,0 +1,233 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/bounds"
+	"probesim.dev/incident"
+	"probesim.dev/kube/podutil"
+)
+
+// Why a start, or its least time, is not known.
+const (
+	noProbe          = "no startup or readiness probe, so Ready does not wait for the program"
+	neverReady       = "never Ready"
+	noTimes          = "the input has no times of starts"
+	laterReady       = "Ready later than its probes allow a start, so it has been not Ready since"
+	otherRestarted   = "another container of the pod started again before the pod was Ready"
+	tooYoung         = "Ready just before the end of the input, perhaps by the result of the instance before"
+	kubeletRestarted = "Ready at one time with other pods of the node, so the kubelet has restarted since"
+	otherProbes      = "only the greatest time is known, since other containers of the pod have probes"
+	otherLate        = "only the greatest time is known, since another container of the pod started late"
+	gated            = "only the greatest time is known, since the pod has readiness gates"
+)
+
+// start is the start of an instance.
+type start struct {
+	at       incident.Moment
+	instance int
+	end      *incident.Fact
+}
+
+// pod is what the facts about a pod say about its starts, of all versions of the pod.
+type pod struct {
+	*incident.Pod
+	starts map[string][]start // of a container, in the order of time
+	ready  []incident.Moment  // since when it was Ready, in the order of time
+	kills  map[string][]incident.Moment
+}
+
+func readPod(p *incident.Pod) *pod {
+	r := &pod{Pod: p, starts: map[string][]start{}, kills: map[string][]incident.Moment{}}
+	for _, f := range p.Facts {
+		switch f.Kind {
+		case incident.Running:
+			r.add(f.Container, start{f.When, f.Count, nil})
+		case incident.Terminated:
+			number := f.Count
+			if f.Previous && number > 0 {
+				number--
+			}
+			r.add(f.Container, start{f.When, number, f})
+		case incident.Condition:
+			if f.Reason == "Ready" && f.Value == "True" && f.When.Known() && !slices.Contains(r.ready, f.When) {
+				r.ready = append(r.ready, f.When)
+			}
+		case incident.Event:
+			for _, point := range f.Points {
+				if f.Reason == "Killing" && point.At.Known() && !f.Aged {
+					r.kills[f.Container] = append(r.kills[f.Container], point.At)
+				}
+			}
+		}
+	}
+	for _, list := range r.starts {
+		slices.SortStableFunc(list, func(a, b start) int {
+			return cmp.Or(a.at.At.Compare(b.at.At), cmp.Compare(a.instance, b.instance))
+		})
+	}
+	slices.SortFunc(r.ready, func(a, b incident.Moment) int { return a.At.Compare(b.At) })
+	return r
+}
+
+// add adds a start, or what another version of the pod says about it.
+func (p *pod) add(container string, s start) {
+	list := p.starts[container]
+	i := slices.IndexFunc(list, func(o start) bool {
+		return o.at == s.at && (o.instance == s.instance || min(o.instance, s.instance) < 0)
+	})
+	switch {
+	case !s.at.Known() && s.end == nil:
+	case i < 0:
+		p.starts[container] = append(list, s)
+	case s.end != nil:
+		list[i].end = s.end
+	}
+}
+
+// measure computes how long a start took.
+func (p *pod) measure(s *sample, i int, o *Options) {
+	list := p.starts[s.container.Name]
+	s.at, s.instance = list[i].at, list[i].instance
+	k, err := o.clockOf(p.Object, s.container.Name)
+	switch {
+	case err != nil:
+		s.unknown = err.Error()
+		return
+	case s.probes.StartupProbe == nil && s.probes.ReadinessProbe == nil:
+		s.unknown = noProbe
+		return
+	case !s.at.Known():
+		s.unknown = noTimes
+		return
+	}
+	if k.limit != bounds.Never {
+		s.container.Limit = Seconds(k.limit)
+	}
+	r := slices.IndexFunc(p.ready, func(m incident.Moment) bool {
+		return m.End().After(s.at.At) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
+	})
+	if r < 0 {
+		s.unknown = neverReady
+		return
+	}
+	s.ready = p.ready[r]
+	s.fromAbove = p.others(s, o)
+	s.took = k.took(s.at, s.ready, s.fromAbove == "")
+	switch {
+	case p.restarted(s):
+		s.unknown, s.fromAbove = otherRestarted, ""
+	case s.took.Least > k.never:
+		s.unknown, s.fromAbove = laterReady, ""
+	case s.instance != 0 && s.ready.At.Sub(s.at.End()) <= k.look && !o.end.After(s.ready.End().Add(k.look)):
+		s.unknown, s.fromAbove = tooYoung, ""
+	}
+}
+
+// others says what else than the container can have made the pod Ready later, or nothing.
+func (p *pod) others(s *sample, o *Options) string {
+	if len(p.Object.Spec.ReadinessGates) > 0 {
+		return gated
+	}
+	for c := range podutil.Containers(&p.Object.Spec) {
+		own := p.starts[c.Name]
+		switch {
+		case c.Name == s.container.Name:
+		case c.StartupProbe != nil || c.ReadinessProbe != nil:
+			return otherProbes
+		case len(own) > 0:
+			k, err := o.clockOf(p.Object, c.Name)
+			last := own[len(own)-1].at
+			if err != nil || !last.Known() || s.ready.At.Sub(last.End()) < k.unasked {
+				return otherLate
+			}
+		}
+	}
+	return ""
+}
+
+// restarted reports whether another container started again between the start and Ready.
+func (p *pod) restarted(s *sample) bool {
+	for name, list := range p.starts {
+		for _, o := range list {
+			if name != s.container.Name && o.instance > 0 && o.at.At.After(s.at.At) && !o.at.At.After(s.ready.End()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ends adds the ends of the instances of a container.
+func (p *pod) ends(c *Container, spec *v1.Container) {
+	restarts := 0
+	for _, f := range p.Facts {
+		if f.Kind == incident.Restarts && f.Container == c.Name {
+			restarts = max(restarts, f.Count)
+		}
+	}
+	c.Restarts += restarts
+	for _, f := range p.Facts {
+		if by := incident.ParseKilling(f.Message); f.Kind == incident.Event && f.Reason == "Killing" && f.Container == c.Name && (by == incident.ByLiveness || by == incident.ByStartup) {
+			c.Kills += f.Count
+		}
+	}
+	for _, s := range p.starts[c.Name] {
+		if s.end == nil || !s.end.ExitKnown {
+			continue
+		}
+		i := slices.IndexFunc(c.Lives, func(l Life) bool { return l.Reason == s.end.Reason && l.ExitCode == s.end.ExitCode })
+		if i < 0 {
+			i, c.Lives = len(c.Lives), append(c.Lives, Life{Reason: s.end.Reason, ExitCode: s.end.ExitCode})
+		}
+		life := &c.Lives[i]
+		life.Count++
+		if s.at.Known() && s.end.Last.Known() {
+			life.Lasted = life.Lasted.Join(rangeOf(between(s.at, s.end.Last)))
+		}
+		p.stop(c, spec, s)
+	}
+}
+
+// stop adds the time from the Killing event of an instance to its end. The kubelet sends the event before the preStop hook (killContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (p *pod) stop(c *Container, spec *v1.Container, s start) {
+	end := s.end.Last
+	if !end.Known() || s.end.Aged {
+		return
+	}
+	for _, kill := range slices.Backward(p.kills[c.Name]) {
+		if kill.End().Before(s.at.At) || kill.At.After(end.End()) {
+			continue
+		}
+		took := between(kill, end)
+		grace := 30 * time.Second
+		if g := p.Object.Spec.TerminationGracePeriodSeconds; g != nil {
+			grace = time.Duration(*g) * time.Second
+		}
+		if s.end.ExitCode == 137 && took.Greatest >= grace {
+			c.Killed++
+			return
+		}
+		if spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			var sleep time.Duration
+			if took.Least = 0; spec.Lifecycle.PreStop.Sleep != nil {
+				sleep = time.Duration(spec.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+				took.Least = between(kill, end).Least - sleep
+			}
+			took = bounds.Range{Least: max(took.Least, 0), Greatest: max(took.Greatest-sleep, 0)}
+		}
+		c.Stop = c.Stop.Join(rangeOf(took))
+		c.Stops++
+		return
+	}
+}
+
+// between returns the time between two moments.
+func between(from, to incident.Moment) bounds.Range {
+	return bounds.Range{Least: max(to.At.Sub(from.End()), 0), Greatest: max(to.End().Sub(from.At), 0)}
+}

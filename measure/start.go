@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/bounds"
+	"probesim.dev/incident"
+	"probesim.dev/kube/podutil"
+	"probesim.dev/trace"
+)
+
+// clock is what the kubelet adds to a start before a pod is Ready: the time from the moment at which the program is up.
+type clock struct {
+	atOnce time.Duration // at most, from the start, if the program is up then
+	later  time.Duration // at most, from the moment at which the program is up, if it comes up after the first run of the probe that waits for it
+	// unasked is the longest time from the start until the pod is Ready if no probe waits for the program.
+	unasked time.Duration
+	// look is the longest time until the probes have looked at a new instance.
+	look time.Duration
+	// A first start of up to limit is not stopped, and one of over never always is; bounds.Never: no probe stops it.
+	limit, never time.Duration
+}
+
+// clockOf returns the clock of a container, over all versions and nodes that the options leave open.
+func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
+	k := clock{limit: bounds.Never}
+	c := podutil.Find(pod, container)
+	for _, of := range []*v1.Probe{c.StartupProbe, c.ReadinessProbe} {
+		if of != nil {
+			p := withDefaults(of)
+			k.look = max(k.look, time.Duration(p.PeriodSeconds+p.TimeoutSeconds+1)*time.Second)
+		}
+	}
+	for _, p := range o.profiles() {
+		b, err := bounds.Of(bounds.Settings{Pod: plain(pod), Container: container, Profile: p, Delays: o.Delays})
+		if err != nil {
+			return clock{}, err
+		}
+		k.atOnce = max(k.atOnce, b.UntilReady(true).Greatest, b.UntilReadyOnYoungKubelet(true).Greatest)
+		k.later = max(k.later, b.UntilReady(false).Greatest, b.UntilReadyOnYoungKubelet(false).Greatest)
+		k.unasked = max(k.unasked, b.ReadyUnasked().Greatest)
+		for _, which := range b.StartCases() {
+			may := b.Start(which)
+			if k.never = max(k.never, may.Greatest); which == bounds.FirstInstance {
+				k.limit = min(k.limit, may.Least)
+			}
+		}
+	}
+	if k.never == 0 {
+		k.never = bounds.Never
+	}
+	return k, nil
+}
+
+// plain returns a pod with what decides when its containers become ready: their probes. Live pods have fields that need a whole cluster.
+func plain(pod *v1.Pod) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Spec: v1.PodSpec{
+		RestartPolicy: pod.Spec.RestartPolicy, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds}}
+	copied := func(list []v1.Container) (out []v1.Container) {
+		for i := range list {
+			c := v1.Container{Name: list[i].Name, Image: "image", RestartPolicy: list[i].RestartPolicy}
+			for _, of := range trace.ProbeTypes {
+				if probe := incident.ProbeOf(&list[i], of); probe != nil {
+					incident.SetProbe(&c, of, withDefaults(probe))
+				}
+			}
+			out = append(out, c)
+		}
+		return out
+	}
+	p.Spec.InitContainers, p.Spec.Containers = copied(pod.Spec.InitContainers), copied(pod.Spec.Containers)
+	return p
+}
+
+// withDefaults returns a probe with the defaults of the API server, which a manifest and a text can leave out (SetDefaults_Probe in
+// pkg/apis/core/v1/defaults.go at v1.37.0). Its port is a number.
+func withDefaults(probe *v1.Probe) *v1.Probe {
+	p := probe.DeepCopy()
+	for _, d := range []struct {
+		field *int32
+		value int32
+	}{{&p.TimeoutSeconds, 1}, {&p.PeriodSeconds, 10}, {&p.SuccessThreshold, 1}, {&p.FailureThreshold, 3}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if p.HTTPGet != nil {
+		p.HTTPGet.Port = intstr.FromInt32(8080)
+	}
+	if p.TCPSocket != nil {
+		p.TCPSocket.Port = intstr.FromInt32(8080)
+	}
+	return p
+}
+
+// took returns how long a start took that a pod shows as Ready, from both times in whole seconds. least is false if something else than the container can have
+// made the pod Ready later.
+func (k clock) took(at, ready incident.Moment, least bool) bounds.Range {
+	since := between(at, ready)
+	took := bounds.Range{Greatest: since.Greatest}
+	if least && since.Least > k.atOnce {
+		took.Least = max(since.Least-k.later, 0)
+	}
+	return took
+}
