@@ -27,7 +27,7 @@ var measureOutputs = []string{"table", "json", "annotations", "config"}
 
 func newMeasure() *cobra.Command {
 	var o measureOptions
-	cmd := newCommand("measure FILE...", "Measure how long the programs of a cluster take to start and to stop", measureHelp, measureExamples,
+	cmd := newCommand("measure FILE...", "Measure how long programs of a cluster take to start and stop", measureHelp, measureExamples,
 		someFiles("measure requires a file with pods, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
