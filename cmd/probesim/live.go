@@ -279,4 +279,3 @@ func readStdinOrManifest(cmd *cobra.Command, path string) ([]byte, error) {
 	}
 	return readManifest(path)
 }
-

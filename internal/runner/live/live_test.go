@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,14 +17,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// build compiles a server of testdata, and returns its path.
-func build(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", path, "./testdata/"+name).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
+// servers is a directory with the servers of testdata.
+var servers string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if servers, err = os.MkdirTemp("", "live"); err == nil {
+			defer os.RemoveAll(servers)
+			var out []byte
+			if out, err = exec.Command("go", "build", "-o", servers, "./testdata/stops", "./testdata/drains", "./testdata/ignores").CombinedOutput(); err == nil {
+				return m.Run()
+			}
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}())
 }
 
 // freePort returns a port on which nothing listens.
@@ -47,7 +57,7 @@ func options(t *testing.T, server, fields string) Options {
 		t.Fatal(err)
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{c}, TerminationGracePeriodSeconds: new(int64(20))}}
-	return Options{Command: []string{build(t, server)}, Pod: pod, Container: &c, Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
+	return Options{Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c, Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
 }
 
 const ready = "readinessProbe: {httpGet: {path: /, port: web}, timeoutSeconds: 5}"
