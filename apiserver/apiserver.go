@@ -1,23 +1,20 @@
-// Package apiserver simulates the pods API of a Kubernetes API server for one node: it stores pods in memory, gives each
-// call of the kubelet a latency, and sends changes to the kubelet's watch. Package admission has the rules for new pods and
-// patches.
+// Package apiserver simulates a Kubernetes API server: it gives each call of the kubelet a latency, writes records of what changes, and
+// sends changes to the kubelet's watch and to those of controllers. Package store keeps the objects, and package admission has the rules
+// for new pods and patches.
 //
 // The server replaces a stored pod and never changes it in place. You can keep a pod that a method returns; do not change
 // it.
 package apiserver
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
@@ -33,9 +30,9 @@ const watchCapacity = 1 << 16
 type EventType string
 
 const (
-	Added    EventType = "ADDED"
-	Modified EventType = "MODIFIED"
-	Deleted  EventType = "DELETED"
+	Added    = EventType(store.Added)
+	Modified = EventType(store.Modified)
+	Deleted  = EventType(store.Deleted)
 	// Listed starts a watch, and follows an outage. The event has all stored pods.
 	Listed EventType = "LISTED"
 )
@@ -64,14 +61,12 @@ type Options struct {
 	Delays  Delays
 }
 
-// Server stores the pods of a node.
+// Server serves the objects of a store.
 type Server struct {
 	o     Options
-	pods  map[string]*v1.Pod    // by namespace/name
-	names map[string]int        // number of pods created, by namespace/name
-	uids  map[types.UID]bool    // of all pods created
+	store *store.Store
 	steps map[types.UID]int64   // of the last record that changed the desired state of the pod
-	watch *sim.Chan[WatchEvent] // nil without a watch
+	watch *sim.Chan[WatchEvent] // of the kubelet; nil without a watch
 	down  bool
 	calls []*call // in progress
 }
@@ -84,7 +79,7 @@ type call struct {
 
 // New returns a server without pods.
 func New(o Options) *Server {
-	return &Server{o: o, pods: map[string]*v1.Pod{}, names: map[string]int{}, uids: map[types.UID]bool{}, steps: map[types.UID]int64{}}
+	return &Server{o: o, store: store.New(), steps: map[types.UID]int64{}}
 }
 
 // Watch starts a watch: the channel receives the list of all pods, then every change. It replaces the previous watch.
@@ -116,10 +111,10 @@ func (s *Server) SetDown(down bool) {
 // list sends all pods to the watch.
 func (s *Server) list() {
 	e := WatchEvent{Type: Listed}
-	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
-		e.Pods = append(e.Pods, s.pods[name])
+	for _, o := range s.store.List(store.Pods) {
+		e.Pods = append(e.Pods, o.(*v1.Pod))
 	}
-	s.notify(e)
+	s.send(e)
 }
 
 // WantedSince returns the step of the last record that changed the desired state of the pod: its creation, its deletion or
@@ -127,7 +122,7 @@ func (s *Server) list() {
 func (s *Server) WantedSince(uid types.UID) int64 { return s.steps[uid] }
 
 // Pod returns the stored pod, or nil.
-func (s *Server) Pod(namespace, name string) *v1.Pod { return s.pods[namespace+"/"+name] }
+func (s *Server) Pod(namespace, name string) *v1.Pod { return s.store.Pod(namespace + "/" + name) }
 
 // Create stores a new pod, bound to the node, and returns it. It works on a copy, sets the defaults and generates the UID
 // if the pod has none. It returns an Invalid error that lists all invalid fields, or an AlreadyExists error (see
@@ -149,23 +144,12 @@ func (s *Server) CreateAdmitted(pod *v1.Pod) (*v1.Pod, error) {
 
 // create stores an admitted pod. If its UID was generated, a later pod of the same name gets another one.
 func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
-	key := pod.Namespace + "/" + pod.Name
-	if s.pods[key] != nil {
-		return nil, apierrors.NewAlreadyExists(v1.Resource("pods"), pod.Name)
+	c, err := s.store.AddPod(pod, generated, s.o.Now())
+	if err != nil {
+		return nil, err
 	}
-	if again := s.names[key]; generated && again > 0 {
-		pod.UID += types.UID(fmt.Sprintf("-%d", again))
-	}
-	if s.uids[pod.UID] {
-		return nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("another pod has had the UID %s", pod.UID))
-	}
-	s.names[key]++
-	s.uids[pod.UID] = true
-	pod.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
-	pod.Generation = 1
-	pod.Status = v1.PodStatus{Phase: v1.PodPending}
 	s.steps[pod.UID] = s.record(trace.PodAdded, pod, 0)
-	s.store(Added, pod, s.steps[pod.UID])
+	s.notify(c, s.steps[pod.UID])
 	return pod, nil
 }
 
@@ -173,17 +157,15 @@ func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
 // write to the storage of the server. It reports false if there is a pod of that name or the server is down.
 func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
 	key := static.Namespace + "/" + static.Name
-	mirror := admission.Mirror(static, s.names[key])
+	mirror := admission.Mirror(static, s.store.Mirrors(key))
 	latency := func(*v1.Pod) time.Duration { return s.o.Delays.APIPatch(mirror) }
-	if !s.wait(p, "APICreate", mirror.Namespace, mirror.Name, latency) || s.pods[key] != nil {
+	if !s.wait(p, "APICreate", mirror.Namespace, mirror.Name, latency) || s.store.Pod(key) != nil {
 		return false
 	}
-	s.names[key]++
-	s.uids[mirror.UID] = true
-	mirror.CreationTimestamp = metav1.NewTime(s.o.Now().Truncate(time.Second))
 	admission.DropDisabled(s.o.Profile, &mirror.Spec)
+	c := s.store.AddMirror(mirror, s.o.Now())
 	s.steps[mirror.UID] = s.record(trace.PodAdded, mirror, p.Cause())
-	s.store(Added, mirror, s.steps[mirror.UID])
+	s.notify(c, s.steps[mirror.UID])
 	return true
 }
 
@@ -206,7 +188,7 @@ func (s *Server) DeleteMirror(p *sim.Proc, namespace, name string, uid types.UID
 // (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0). Delete returns a NotFound
 // error if the pod does not exist.
 func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) error {
-	old, err := s.get(namespace, name)
+	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
 		return err
 	}
@@ -216,11 +198,8 @@ func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) error
 }
 
 func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
-	switch after, gone := AfterDelete(old, gracePeriodSeconds, s.o.Now()); {
-	case gone:
-		s.remove(old, cause)
-	case after != old:
-		s.store(Modified, after, cause)
+	if c := s.store.DeletePod(old, gracePeriodSeconds, s.o.Now()); c != (store.Change{}) {
+		s.changed(c, cause)
 	}
 }
 
@@ -252,32 +231,21 @@ func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func
 
 // change stores what admission makes of a pod, and removes the pod if that has lost its last finalizer.
 func (s *Server) change(namespace, name string, cause func() int64, admit func(*v1.Pod) (*v1.Pod, error)) error {
-	old, err := s.get(namespace, name)
+	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
 		return err
 	}
 	after, err := admit(old)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case Gone(after):
-		s.remove(old, cause())
-		return nil
 	}
 	step := cause()
-	if after.Generation != old.Generation {
+	c := s.store.PutPod(old, after)
+	if c.Type == store.Modified && after.Generation != old.Generation {
 		s.steps[old.UID] = step
 	}
-	s.store(Modified, after, step)
+	s.changed(c, step)
 	return nil
-}
-
-// get returns a stored pod, or a NotFound error.
-func (s *Server) get(namespace, name string) (*v1.Pod, error) {
-	if pod := s.Pod(namespace, name); pod != nil {
-		return pod, nil
-	}
-	return nil, apierrors.NewNotFound(v1.Resource("pods"), name)
 }
 
 // GetPod is the kubelet's call that reads a pod. It takes the latency of the call, and reports false if the pod does not
@@ -304,7 +272,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	step := s.o.Trace.Add(trace.Record{
 		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: s.observed(&pod),
 	})
-	s.store(Modified, &pod, step)
+	s.notify(s.store.PutPod(old, &pod), step)
 	return &pod, true
 }
 
@@ -355,18 +323,20 @@ func (s *Server) sleep(p *sim.Proc, latency time.Duration) bool {
 	return !c.broken
 }
 
-func (s *Server) store(t EventType, pod *v1.Pod, cause int64) {
-	s.pods[pod.Namespace+"/"+pod.Name] = pod
-	s.notify(WatchEvent{Type: t, Pod: pod, Cause: cause})
+// changed sends a change to the watches, and records the removal of a pod.
+func (s *Server) changed(c store.Change, cause int64) {
+	if pod, ok := c.New.(*v1.Pod); ok && c.Type == store.Deleted {
+		cause = s.record(trace.PodRemoved, pod, cause)
+	}
+	s.notify(c, cause)
 }
 
-func (s *Server) remove(pod *v1.Pod, cause int64) {
-	delete(s.pods, pod.Namespace+"/"+pod.Name)
-	step := s.record(trace.PodRemoved, pod, cause)
-	s.notify(WatchEvent{Type: Deleted, Pod: pod, Cause: step})
+// notify sends a change of a pod to the kubelet.
+func (s *Server) notify(c store.Change, cause int64) {
+	s.send(WatchEvent{Type: EventType(c.Type), Pod: c.New.(*v1.Pod), Cause: cause})
 }
 
-func (s *Server) notify(e WatchEvent) {
+func (s *Server) send(e WatchEvent) {
 	if s.watch != nil && !s.down {
 		s.watch.TrySend(e)
 	}

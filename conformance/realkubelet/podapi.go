@@ -18,6 +18,7 @@ import (
 
 	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
@@ -119,7 +120,7 @@ func (a *podAPI) deleteNow(key types.NamespacedName, only *metav1.Preconditions)
 }
 
 func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSeconds *int64) error {
-	after, gone := apiserver.AfterDelete(pod, gracePeriodSeconds, a.driver.apiNow())
+	after, gone := store.AfterDelete(pod, gracePeriodSeconds, a.driver.apiNow())
 	switch {
 	case gone:
 		return a.remove(key)
@@ -139,7 +140,7 @@ func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, 
 	switch {
 	case err != nil:
 		return err
-	case apiserver.Gone(after):
+	case store.Gone(after):
 		return a.remove(key)
 	}
 	return a.update(after)

@@ -12,7 +12,8 @@ import (
 var layers = [][]string{
 	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
-	{"sim", "internal/value"},
+	{"sim", "internal/value", "apiserver/admission"},
+	{"apiserver/store"},
 	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober"},
 	{"prober/preview138"},
@@ -49,10 +50,14 @@ var leaves = map[string][]string{
 	"sim/limit":      {module + "/sim/virtual"},
 	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
-	"trace":          {module + "/sim/virtual", module + "/internal/printable"},
-	"kube/profile":   {"k8s.io/apimachinery/pkg/util/version"},
-	"kube/podutil":   {"k8s.io/api/core/v1"},
-	"fakeruntime":    {module + "/sim/virtual", module + "/trace"},
+	"apiserver/store": {
+		"k8s.io/api/apps/v1", "k8s.io/api/core/v1", "k8s.io/api/discovery/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors",
+		"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/types",
+	},
+	"trace":        {module + "/sim/virtual", module + "/internal/printable"},
+	"kube/profile": {"k8s.io/apimachinery/pkg/util/version"},
+	"kube/podutil": {"k8s.io/api/core/v1"},
+	"fakeruntime":  {module + "/sim/virtual", module + "/trace"},
 
 	"kube/kubeletconfig": nil,
 }
