@@ -69,6 +69,9 @@ type Server struct {
 	watch *sim.Chan[WatchEvent] // of the kubelet; nil without a watch
 	down  bool
 	calls []*call // in progress
+
+	watchers []*watcher         // of controllers
+	unbound  map[types.UID]bool // the pods of controllers that are not bound to a node
 }
 
 // call is a call of the kubelet in progress.
@@ -79,7 +82,7 @@ type call struct {
 
 // New returns a server without pods.
 func New(o Options) *Server {
-	return &Server{o: o, store: store.New(), steps: map[types.UID]int64{}}
+	return &Server{o: o, store: store.New(), steps: map[types.UID]int64{}, unbound: map[types.UID]bool{}}
 }
 
 // Watch starts a watch: the channel receives the list of all pods, then every change. It replaces the previous watch.
@@ -110,11 +113,7 @@ func (s *Server) SetDown(down bool) {
 
 // list sends all pods to the watch.
 func (s *Server) list() {
-	e := WatchEvent{Type: Listed}
-	for _, o := range s.store.List(store.Pods) {
-		e.Pods = append(e.Pods, o.(*v1.Pod))
-	}
-	s.send(e)
+	s.send(WatchEvent{Type: Listed, Pods: s.bound()})
 }
 
 // WantedSince returns the step of the last record that changed the desired state of the pod: its creation, its deletion or
@@ -149,7 +148,7 @@ func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
 		return nil, err
 	}
 	s.steps[pod.UID] = s.record(trace.PodAdded, pod, 0)
-	s.notify(c, s.steps[pod.UID])
+	s.publish(c, s.steps[pod.UID])
 	return pod, nil
 }
 
@@ -165,7 +164,7 @@ func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
 	admission.DropDisabled(s.o.Profile, &mirror.Spec)
 	c := s.store.AddMirror(mirror, s.o.Now())
 	s.steps[mirror.UID] = s.record(trace.PodAdded, mirror, p.Cause())
-	s.notify(c, s.steps[mirror.UID])
+	s.publish(c, s.steps[mirror.UID])
 	return true
 }
 
@@ -272,7 +271,7 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	step := s.o.Trace.Add(trace.Record{
 		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: s.observed(&pod),
 	})
-	s.notify(s.store.PutPod(old, &pod), step)
+	s.publish(s.store.PutPod(old, &pod), step)
 	return &pod, true
 }
 
@@ -328,12 +327,7 @@ func (s *Server) changed(c store.Change, cause int64) {
 	if pod, ok := c.New.(*v1.Pod); ok && c.Type == store.Deleted {
 		cause = s.record(trace.PodRemoved, pod, cause)
 	}
-	s.notify(c, cause)
-}
-
-// notify sends a change of a pod to the kubelet.
-func (s *Server) notify(c store.Change, cause int64) {
-	s.send(WatchEvent{Type: EventType(c.Type), Pod: c.New.(*v1.Pod), Cause: cause})
+	s.publish(c, cause)
 }
 
 func (s *Server) send(e WatchEvent) {

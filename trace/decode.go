@@ -41,6 +41,8 @@ type line struct {
 	Containers      []ContainerStatus `json:"containers"`
 	Details         *PodDetails       `json:"details"`
 
+	Object
+
 	Run *Header `json:"run"`
 }
 
@@ -62,6 +64,9 @@ func (l *line) fields() Record {
 		Probe: l.Probe, Result: l.Result, Took: time.Duration(l.Took),
 		GraceSeconds: l.GraceSeconds, ExitCode: l.ExitCode,
 		Type: l.Type, Reason: l.Reason, Message: l.Message,
+	}
+	if l.Name != "" {
+		r.Object = &l.Object
 	}
 	if l.Kind == StatusPatched {
 		r.Reason = "" // belongs to the status

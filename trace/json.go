@@ -61,7 +61,9 @@ func appendWhere(dst []byte, r *Record) []byte {
 
 func appendWhat(dst []byte, r *Record, details bool) []byte {
 	switch r.Kind {
-	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, KubeletStopped, KubeletStarted:
+	case PodAdded:
+		return appendObject(dst, r)
+	case PodDeleteRequested, PodRemoved, ContainerStarted, KubeletStopped, KubeletStarted:
 		return dst
 	case ContainerStopping:
 		dst = appendInt(dst, `,"graceSeconds":`, r.GraceSeconds)
@@ -71,6 +73,7 @@ func appendWhat(dst []byte, r *Record, details bool) []byte {
 	case ProbeExecuted:
 		return appendEnd(appendText(dst, `,"probe":`, string(r.Probe)), r)
 	case Event:
+		dst = appendObject(dst, r)
 		dst = appendText(dst, `,"type":`, r.Type)
 		dst = appendText(dst, `,"reason":`, r.Reason)
 		return appendText(dst, `,"message":`, r.Message)
@@ -91,6 +94,9 @@ func appendWhat(dst []byte, r *Record, details bool) []byte {
 		return appendText(dst, `,"message":`, r.Message)
 	case StatusPatched:
 		return appendStatus(dst, r.Status, details)
+	}
+	if r.Kind.Controlled() {
+		dst = appendObject(dst, r)
 	}
 	return appendNonZero(dst, r)
 }

@@ -84,7 +84,7 @@ func (k Kind) Observable() bool {
 		ImagePullStarted, ImagePullEnded, HookStarted, HookEnded, VolumeWaitEnded, KubeletStopped, KubeletStarted, Step:
 		return true
 	}
-	return false
+	return k.Controlled()
 }
 
 // Probe is the type of a probe.
@@ -129,6 +129,7 @@ type Record struct {
 	Reason       string
 	Message      string
 	Status       *PodStatus // of a StatusPatched; nil counts as the zero status
+	Object       *Object    // of a record of the control plane, and of a PodAdded of a pod with an owner; nil otherwise
 }
 
 // PodStatus is the part of the pod status in the API server that traces contain. Records share statuses: do not modify them.

@@ -11,7 +11,7 @@ const chunk = 1 << 12
 // The memory that Size counts, in bytes.
 const (
 	// recordSize is the size of a Record, of its copy in Records, and of its place in an index.
-	recordSize = 2*192 + 64
+	recordSize = 2*200 + 64
 	// textSize is the overhead of a distinct text.
 	textSize = 64
 	// statusSize and containerSize are the sizes of a PodStatus and a ContainerStatus.
@@ -136,6 +136,9 @@ func (r *Recorder) share(rec *Record) {
 	if rec.Status != nil && rec.Status != r.status {
 		r.status = rec.Status
 		r.size += rec.Status.memory()
+	}
+	if rec.Object != nil {
+		r.size += rec.Object.memory()
 	}
 }
 

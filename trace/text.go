@@ -48,6 +48,8 @@ func PodName(pod string) string { return strings.TrimPrefix(pod, "default/") }
 // "node".
 func (r *Record) Subject() string {
 	switch {
+	case r.Pod == "" && r.Object != nil:
+		return printable.Text(r.Object.Name)
 	case r.Pod == "":
 		return "node"
 	case r.Container == "":
@@ -73,7 +75,7 @@ func (r *Record) Summary() string {
 	case StatusPatched:
 		what = r.Status.String()
 	default:
-		what = r.internalSummary()
+		what = join(r.Object.String(), r.internalSummary())
 	}
 	return printable.Text(join(string(r.Kind), what))
 }

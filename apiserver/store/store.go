@@ -62,7 +62,7 @@ type Store struct {
 	created map[string]int             // number of pods created, by namespace/name
 	uids    map[types.UID]bool         // of all pods created
 	names   map[string]int             // number of names generated, by kind, namespace and base
-	asked   map[string]string          // the names of ReplicaSets, by kind, namespace and the name that the creator asked for
+	asked   map[string]string          // the keys of ReplicaSets, by the key that the creator asked for
 }
 
 // New returns an empty store.

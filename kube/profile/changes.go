@@ -14,6 +14,7 @@ type span struct{ from, before string }
 // changes are all changes without a feature gate, by name.
 var changes = []change{
 	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool { return &c.AddPodSkipsOnlyContainer }, []span{{from: "v1.37"}}},
+	{"AvailabilityChecksOnTime", []int{132121}, func(c *Changes) *bool { return &c.AvailabilityChecksOnTime }, []span{{from: "v1.34"}}},
 	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool { return &c.InitializedBySandbox }, []span{{from: "v1.37"}}},
 	{"InspectReadsResources", []int{132873}, func(c *Changes) *bool { return &c.InspectReadsResources }, []span{{from: "v1.35"}}},
 	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool { return &c.InspectUsesListing }, []span{{from: "v1.36"}}},
@@ -21,6 +22,7 @@ var changes = []change{
 	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
 	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
+	{"ProxyWithoutBurst", []int{131615}, func(c *Changes) *bool { return &c.ProxyWithoutBurst }, []span{{from: "v1.34"}}},
 	{"ReinspectionEventAlone", []int{137363}, func(c *Changes) *bool { return &c.ReinspectionEventAlone }, []span{{from: "v1.36"}}},
 	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},

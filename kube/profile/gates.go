@@ -73,6 +73,12 @@ var gates = []gate{
 		stages: []stage{{from: "v1.33", stage: Alpha}},
 	},
 	{
+		name:   "DeploymentReplicaSetTerminatingReplicas",
+		field:  func(f *FeatureGates) *bool { return &f.DeploymentReplicaSetTerminatingReplicas },
+		fixed:  true,
+		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.35", stage: Beta, on: true}},
+	},
+	{
 		name:   "GRPCContainerProbeTLS",
 		field:  func(f *FeatureGates) *bool { return &f.GRPCContainerProbeTLS },
 		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
@@ -130,6 +136,12 @@ var gates = []gate{
 		field:  func(f *FeatureGates) *bool { return &f.RestartAllContainersOnContainerExits },
 		needs:  "ContainerRestartRules",
 		stages: []stage{{from: "v1.35", stage: Alpha, fixed: true}, {from: "v1.36", stage: Beta, on: true}}, // in v1.35 it needs NodeDeclaredFeatures
+	},
+	{
+		name:   "StaleControllerConsistencyReplicaSet",
+		field:  func(f *FeatureGates) *bool { return &f.StaleControllerConsistencyReplicaSet },
+		fixed:  true,
+		stages: []stage{{from: "v1.36", stage: Beta, on: true}},
 	},
 }
 

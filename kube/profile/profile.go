@@ -42,6 +42,8 @@ type FeatureGates struct {
 	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server drops the field.
 	// #130556.
 	ContainerStopSignals bool
+	// DeploymentReplicaSetTerminatingReplicas counts pods that terminate in the status of Deployments and ReplicaSets. KEP-3973.
+	DeploymentReplicaSetTerminatingReplicas bool
 	// GRPCContainerProbeTLS keeps the mode of grpc probes, which selects TLS. When it is off, the API server drops the
 	// field. #137762.
 	GRPCContainerProbeTLS bool
@@ -73,6 +75,8 @@ type FeatureGates struct {
 	// and restart rules of sidecars. The status keeps the last exit and the restart count of a container that the runtime
 	// has removed, and the condition Initialized stays true while a sidecar of an initialized pod restarts. #136681.
 	RestartAllContainersOnContainerExits bool
+	// StaleControllerConsistencyReplicaSet makes the ReplicaSet controller wait until its cache shows its own writes. KEP-5647.
+	StaleControllerConsistencyReplicaSet bool
 }
 
 // Changes are changes of behavior without a feature gate. A field is true for the releases with the change.
@@ -80,6 +84,9 @@ type Changes struct {
 	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker exists already. Older
 	// kubelets skip the rest of the pod. #138930.
 	AddPodSkipsOnlyContainer bool
+	// AvailabilityChecksOnTime makes the ReplicaSet controller look again when the first of its pods becomes available. Older controllers
+	// look one second after minReadySeconds. #132121.
+	AvailabilityChecksOnTime bool
 	// InitializedBySandbox treats a pod as initialized once a regular container has started in its current sandbox. In
 	// older releases, a pod is initialized only while a regular container runs, in any sandbox: the restart of a sidecar
 	// then delays the restart of containers that have exited. #138514.
@@ -100,6 +107,9 @@ type Changes struct {
 	PodMemoryRequestFollows bool
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
+	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies make up to two syncs without a wait.
+	// #131615.
+	ProxyWithoutBurst bool
 	// ReinspectionEventAlone makes a relist that inspects a pod because of a resize ask for a sync only if it has no other event of the pod.
 	// Older kubelets always ask for a sync then. #137363.
 	ReinspectionEventAlone bool

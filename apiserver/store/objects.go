@@ -1,0 +1,152 @@
+package store
+
+import (
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Find returns an object, or a NotFound error.
+func (s *Store) Find(kind Kind, namespace, name string) (Object, error) {
+	if o := s.Get(kind, namespace+"/"+name); o != nil {
+		return o, nil
+	}
+	return nil, notFound(kind, name)
+}
+
+// Create stores a copy of a new object that is not a pod. It gives the object a UID, and a name if that is generated. A ReplicaSet of a
+// Deployment does not get the name that the controller asks for, which ends with a hash, but the name of the Deployment and a number:
+// web-1, web-2 and so on. Create returns an AlreadyExists error if there is an object of that name, or a ReplicaSet whose controller has
+// asked for that name.
+func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
+	o = o.DeepCopyObject().(Object)
+	asked := Key(o)
+	if given := s.asked[asked]; s.Get(kind, asked) != nil || kind == ReplicaSets && s.Get(kind, given) != nil {
+		return Change{}, apierrors.NewAlreadyExists(v1.Resource(string(kind)), o.GetName())
+	}
+	owner := metav1.GetControllerOf(o)
+	switch {
+	case kind == ReplicaSets && owner != nil:
+		o.SetName(s.generate(kind, o.GetNamespace(), owner.Name+"-", 1))
+		s.asked[asked] = Key(o)
+	case o.GetName() == "":
+		o.SetName(s.generate(kind, o.GetNamespace(), o.GetGenerateName(), 0))
+	}
+	begin(o, now)
+	if o.GetUID() == "" {
+		o.SetUID(types.UID("uid-" + string(kind) + "-" + o.GetNamespace() + "-" + o.GetName()))
+	}
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		o.Status = appsv1.DeploymentStatus{}
+	case *appsv1.ReplicaSet:
+		o.Status = appsv1.ReplicaSetStatus{}
+	}
+	return s.put(kind, o), nil
+}
+
+// Update stores a copy of an object that is not a pod, as PUT does; it does not change the status. It returns a NotFound error if the
+// object does not exist, and a Conflict error if its resource version is not the stored one; an empty version always fits. It returns no
+// change if nothing changes.
+func (s *Store) Update(kind Kind, o Object) (Change, error) {
+	return s.replace(kind, o, prepare)
+}
+
+// UpdateStatus stores the status of a copy of an object, as PUT of the subresource status does, with the results of Update.
+func (s *Store) UpdateStatus(kind Kind, o Object) (Change, error) {
+	return s.replace(kind, o, prepareStatus)
+}
+
+// replace stores what prepare makes of a copy of an object.
+func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object)) (Change, error) {
+	stored, err := s.Find(kind, o.GetNamespace(), o.GetName())
+	if err != nil {
+		return Change{}, err
+	}
+	if v := o.GetResourceVersion(); v != "" && v != stored.GetResourceVersion() {
+		return Change{}, apierrors.NewConflict(v1.Resource(string(kind)), o.GetName(), errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	o = o.DeepCopyObject().(Object)
+	o.SetUID(stored.GetUID())
+	o.SetCreationTimestamp(stored.GetCreationTimestamp())
+	o.SetGeneration(stored.GetGeneration())
+	o.SetResourceVersion(stored.GetResourceVersion())
+	prepare(stored, o)
+	inWholeSeconds(o)
+	if equality.Semantic.DeepEqual(stored, o) {
+		return Change{New: stored}, nil
+	}
+	return s.put(kind, o), nil
+}
+
+// prepare keeps the status of an object, and counts its generations: those of a Deployment change with its spec and its annotations, which
+// its ReplicaSets copy; those of a ReplicaSet with its spec; those of an EndpointSlice with all but its metadata, and with its labels
+// (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go, apps/replicaset/strategy.go and discovery/endpointslice/strategy.go at
+// v1.37.0).
+func prepare(stored, o Object) {
+	changed := false
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		old := stored.(*appsv1.Deployment)
+		o.Status = old.Status
+		changed = !equality.Semantic.DeepEqual(o.Spec, old.Spec) || !equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
+	case *appsv1.ReplicaSet:
+		old := stored.(*appsv1.ReplicaSet)
+		o.Status = old.Status
+		changed = !equality.Semantic.DeepEqual(o.Spec, old.Spec)
+	case *discoveryv1.EndpointSlice:
+		old := stored.(*discoveryv1.EndpointSlice)
+		changed = !equality.Semantic.DeepEqual(o.Labels, old.Labels) || !equality.Semantic.DeepEqual(o.Endpoints, old.Endpoints) ||
+			!equality.Semantic.DeepEqual(o.Ports, old.Ports) || o.AddressType != old.AddressType
+	}
+	if changed {
+		o.SetGeneration(stored.GetGeneration() + 1)
+	}
+}
+
+// prepareStatus keeps the spec of an object. A write of the status of a Deployment also keeps its labels but not its annotations: its
+// controller writes the revision that way (the PrepareForUpdate of deploymentStatusStrategy and rsStatusStrategy in
+// pkg/registry/apps/deployment/strategy.go and apps/replicaset/strategy.go at v1.37.0).
+func prepareStatus(stored, o Object) {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		o.Spec, o.Labels = stored.(*appsv1.Deployment).Spec, stored.(*appsv1.Deployment).Labels
+	case *appsv1.ReplicaSet:
+		o.Spec = stored.(*appsv1.ReplicaSet).Spec
+	}
+}
+
+// inWholeSeconds drops the fractions of a second from the times of conditions: JSON has none.
+func inWholeSeconds(o Object) {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		for i := range o.Status.Conditions {
+			c := &o.Status.Conditions[i]
+			c.LastUpdateTime, c.LastTransitionTime = whole(c.LastUpdateTime), whole(c.LastTransitionTime)
+		}
+	case *appsv1.ReplicaSet:
+		for i := range o.Status.Conditions {
+			c := &o.Status.Conditions[i]
+			c.LastTransitionTime = whole(c.LastTransitionTime)
+		}
+	}
+}
+
+func whole(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
+
+// Delete removes an object that is not a pod. It returns a NotFound error if the object does not exist.
+func (s *Store) Delete(kind Kind, namespace, name string) (Change, error) {
+	stored, err := s.Find(kind, namespace, name)
+	if err != nil {
+		return Change{}, err
+	}
+	last := stored.DeepCopyObject().(Object)
+	return s.remove(kind, stored, last), nil
+}

@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/store"
+	"probesim.dev/sim"
+)
+
+// Informers are the caches of one component, such as the controller manager, one for each kind of objects
+// (informers/factory.go of client-go v0.37.0). Controllers in a component share them.
+type Informers struct {
+	env       *Env
+	component string
+	kinds     map[store.Kind]*Informer
+}
+
+// NewInformers returns the caches of a component.
+func NewInformers(env *Env, component string) *Informers {
+	return &Informers{env: env, component: component, kinds: map[store.Kind]*Informer{}}
+}
+
+// Of returns the cache of a kind, and starts its watch when it is asked for first.
+func (f *Informers) Of(kind store.Kind) *Informer {
+	if i := f.kinds[kind]; i != nil {
+		return i
+	}
+	i := &Informer{objects: map[string]store.Object{}}
+	f.kinds[kind] = i
+	name := f.component + " watch of " + string(kind)
+	queue := f.env.API.WatchKind(name, kind, f.env.Delays.Watch)
+	f.env.Sim.Go(name, func(p *sim.Proc) { p.Serve(sim.On(queue, i.receive)) })
+	return i
+}
+
+// Informer is a cache of the objects of a kind, which lags behind the API server. You may keep its objects, and must not change them.
+type Informer struct {
+	objects  map[string]store.Object
+	version  int64
+	handlers []Handler
+}
+
+// Handler is called when a cache has changed: with nil and the object when one is added, with both when it changes, and with its last state
+// and nil when it is deleted. It must not wait.
+type Handler func(old, o store.Object)
+
+// Handle adds a handler. Handlers are called in the order in which they are added.
+func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, h) }
+
+// receive applies a change when it is due, and calls the handlers.
+func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
+	p.Sleep(n.Due.Sub(p.Now()))
+	p.Turn("event")
+	key := store.Key(n.New)
+	old, o := i.objects[key], n.New
+	i.version = n.Version
+	if n.Type == store.Deleted {
+		delete(i.objects, key)
+		old, o = o, nil
+	} else {
+		i.objects[key] = o
+	}
+	for _, h := range i.handlers {
+		h(old, o)
+	}
+}
+
+// Version returns the resource version of the last change that the cache has seen (LastStoreSyncResourceVersion in tools/cache/store.go of
+// client-go v0.37.0).
+func (i *Informer) Version() int64 { return i.version }
+
+// Get returns a cached object by its kind's type and its key. It returns false if there is none.
+func Get[T store.Object](i *Informer, key string) (T, bool) {
+	o, ok := i.objects[key].(T)
+	return o, ok
+}
+
+// List returns the cached objects that satisfy a condition, by key.
+func List[T store.Object](i *Informer, wanted func(T) bool) []T {
+	var list []T
+	for _, key := range slices.Sorted(maps.Keys(i.objects)) {
+		if o, ok := i.objects[key].(T); ok && wanted(o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
