@@ -59,6 +59,8 @@ type Options struct {
 	Profile profile.Profile
 	Now     func() time.Time // wall clock
 	Delays  Delays
+	// PodCreated, if set, is called with each pod that a controller has created, before anybody sees it.
+	PodCreated func(*v1.Pod)
 }
 
 // Server serves the objects of a store.

@@ -72,6 +72,9 @@ func (s *Server) CreateControlledPod(pod *v1.Pod) (*v1.Pod, error) {
 		return nil, err
 	}
 	s.unbound[admitted.UID] = true
+	if s.o.PodCreated != nil {
+		s.o.PodCreated(admitted)
+	}
 	r := trace.Record{T: s.o.Sim.Now(), Kind: trace.PodAdded, Cause: s.o.Sim.Cause(), Pod: store.Key(admitted)}
 	if owner := metav1.GetControllerOfNoCopy(admitted); owner != nil {
 		r.Object = &trace.Object{Name: owner.Kind + " " + admitted.Namespace + "/" + owner.Name}

@@ -140,6 +140,12 @@ func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container stri
 	return r.scopeOf(find(r.pods, podUID), container).delay(now, kind)
 }
 
+// Draw returns a latency from a range for an operation that begins now and is not part of a node, such as a call of a controller. The key
+// names the operation.
+func (r *Runtime) Draw(now virtual.Time, key string, d Draw) time.Duration {
+	return max(0, r.scope.key.named(key).with(int64(now)).draw(d))
+}
+
 // MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir. Each mount of a pod takes
 // the same time unless SetDelays changes the range, because the time at which a mount begins is up to the volume manager.
 func (r *Runtime) MountDelay(podUID string) time.Duration {

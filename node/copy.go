@@ -17,11 +17,11 @@ import (
 // copy is the recorder, whose earlier records are gone.
 //
 // CopyAtRestart returns false if such a run must begin at its beginning: if it has a seed or a chooser, if one of its programs has an
-// http.Handler, whose state cannot be copied, if its trace is not in memory, or if something that was scheduled before the first
+// http.Handler, whose state cannot be copied, if the node has a control plane, if its trace is not in memory, or if something that was scheduled before the first
 // RunUntil takes place at the instant, since it comes before the end of the kubelet.
 func (n *Node) CopyAtRestart(at virtual.Time, recorder *trace.Recorder) (*Node, bool) {
 	defer n.end(n.mustBegin(change))
-	if !n.sim.Canonical() || n.handlers || n.trace.Sink != nil || n.sim.Now() != at-1 || n.sim.OlderAt(at, n.began) {
+	if !n.sim.Canonical() || n.handlers || n.control != nil || n.trace.Sink != nil || n.sim.Now() != at-1 || n.sim.OlderAt(at, n.began) {
 		return nil, false
 	}
 	n.trace.CopyTo(recorder)

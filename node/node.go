@@ -114,6 +114,8 @@ type Options struct {
 	// HandlerTimeout limits the real time that an http.Handler may take to respond to a request. Zero: DefaultHandlerTimeout.
 	// Negative: no limit, as a debugger needs.
 	HandlerTimeout time.Duration
+	// ControlPlane adds controllers, for AddWorkload and AddService. Nil: there are none.
+	ControlPlane *ControlPlane
 
 	fullLists, everyTick bool // see kubelet.Options
 }
@@ -151,6 +153,7 @@ type Node struct {
 	group   *sim.Group       // the processes of the kubelet; nil while it is stopped
 	stopped int64            // step of the last KubeletStopped record
 	noted   trace.Record     // the last record of kind Step that Record has added
+	control *controlPlane    // nil without Options.ControlPlane
 
 	memory   int64        // Limits.Memory
 	began    uint64       // what was scheduled before the first RunUntil; 0 before
@@ -196,6 +199,9 @@ func New(o Options) *Node {
 	n.api = apiserver.New(n.forAPI())
 	n.connect()
 	n.startKubelet()
+	if o.ControlPlane != nil {
+		n.startControlPlane(o.ControlPlane)
+	}
 	return n
 }
 
@@ -213,7 +219,8 @@ func (n *Node) forAPI() apiserver.Options {
 	wall := n.options.Wall
 	return apiserver.Options{
 		Sim: n.sim, Trace: n.trace, Profile: n.options.Profile, Delays: n.runtime,
-		Now: func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
+		Now:        func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
+		PodCreated: n.podCreated,
 	}
 }
 

@@ -30,20 +30,14 @@ type kubeProxy struct {
 	run    *sim.Chan[struct{}] // asks for a sync
 	ticker *sim.Ticker
 
-	waited virtual.Time // since when the next sync waits for minSyncPeriod, if it does
-	tokens float64      // of the limiter before v1.34
+	tokens float64 // of the limiter before v1.34
 	filled virtual.Time
 }
 
 // StartKubeProxy starts a kube-proxy.
 func StartKubeProxy(env *controller.Env) {
 	k := &kubeProxy{run: sim.NewChan[struct{}](env.Sim, KubeProxy+" sync", 1), ticker: env.Sim.NewTicker(KubeProxy+" timer", fullSyncPeriod), tokens: burst}
-	k.routes = follow(env, KubeProxy, func(string) {
-		if k.waited == 0 {
-			k.waited = env.Sim.Now()
-		}
-		k.run.TrySend(struct{}{})
-	})
+	k.routes = follow(env, KubeProxy, func(string) { k.run.TrySend(struct{}{}) })
 	loop := k.loop
 	if !env.Profile.ProxyWithoutBurst {
 		loop = k.loopWithBurst
@@ -99,12 +93,8 @@ func (k *kubeProxy) accept(now virtual.Time) bool {
 
 // sync reads the endpoints, and applies them to all Services that have changed when the rules are written.
 func (k *kubeProxy) sync(p *sim.Proc) {
-	message := ""
-	if waited := p.Now().Sub(k.waited); k.waited != 0 && waited > 0 {
-		message = fmt.Sprintf("waited %s for minSyncPeriod", waited.Round(time.Millisecond))
-	}
-	changes := k.changes
-	k.changes, k.waited = map[string]change{}, 0
+	began, changes := p.Now(), k.changes
+	k.changes = map[string]change{}
 	services := slices.Sorted(maps.Keys(changes))
 	targets := map[string][]trace.Endpoint{}
 	for _, service := range services {
@@ -113,6 +103,10 @@ func (k *kubeProxy) sync(p *sim.Proc) {
 	p.Turn("sync")
 	p.Sleep(k.env.Delays.Sync(k.router))
 	for _, service := range services {
+		message := ""
+		if waited := began.Sub(changes[service].at); waited > 0 {
+			message = fmt.Sprintf("waited %s for minSyncPeriod", waited.Round(time.Millisecond))
+		}
 		k.apply(p, service, targets[service], changes[service], message)
 	}
 }

@@ -1,0 +1,185 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"probesim.dev/kube/profile"
+)
+
+// The kinds in the errors about objects.
+var (
+	deploymentKind = appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind()
+	serviceKind    = v1.SchemeGroupVersion.WithKind("Service").GroupKind()
+)
+
+// AdmitDeployment returns a copy of a new Deployment as the API server stores it: with defaults, also in its template. It returns an Invalid
+// error that lists all fields the API server rejects, or that are not supported in its pods.
+func AdmitDeployment(p profile.Profile, d *appsv1.Deployment) (*appsv1.Deployment, error) {
+	d = d.DeepCopy()
+	setDefault(&d.Namespace, v1.NamespaceDefault)
+	defaultDeployment(&d.Spec)
+	pod := templatePod(d)
+	Default(pod)
+	DropDisabled(p, &pod.Spec)
+	d.Spec.Template.Spec = pod.Spec
+	errs := append(ValidateDeployment(d), validateRollout(&d.Spec)...)
+	for _, list := range []field.ErrorList{Validate(pod), ValidateGated(p, pod), ValidateSupported(pod)} {
+		for _, e := range list {
+			if e.Field != "metadata.name" { // the name of the Deployment, which is checked
+				e.Field = "spec.template." + e.Field
+				errs = append(errs, e)
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(deploymentKind, d.Name, errs)
+	}
+	return d, nil
+}
+
+// templatePod returns a pod of the template of a Deployment.
+func templatePod(d *appsv1.Deployment) *v1.Pod {
+	t := d.Spec.Template.DeepCopy()
+	t.ObjectMeta.Namespace, t.ObjectMeta.Name = d.Namespace, d.Name
+	return &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
+}
+
+// defaultDeployment sets the defaults of the spec (SetDefaults_Deployment in pkg/apis/apps/v1/defaults.go at v1.37.0).
+func defaultDeployment(spec *appsv1.DeploymentSpec) {
+	setDefaultPointer(&spec.Replicas, 1)
+	setDefaultPointer(&spec.RevisionHistoryLimit, 10)
+	setDefaultPointer(&spec.ProgressDeadlineSeconds, 600)
+	setDefault(&spec.Strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
+		return
+	}
+	update := appsv1.RollingUpdateDeployment{}
+	if spec.Strategy.RollingUpdate != nil {
+		update = *spec.Strategy.RollingUpdate
+	}
+	setDefaultPointer(&update.MaxUnavailable, intstr.FromString("25%"))
+	setDefaultPointer(&update.MaxSurge, intstr.FromString("25%"))
+	spec.Strategy.RollingUpdate = &update
+}
+
+func setDefaultPointer[T any](value **T, to T) {
+	if *value == nil {
+		*value = ptr.To(to)
+	}
+}
+
+// validateRollout checks how a Deployment replaces its pods (ValidateDeploymentSpec and ValidateDeploymentStrategy in
+// pkg/apis/apps/validation/validation.go at v1.37.0). The defaults must be set.
+func validateRollout(spec *appsv1.DeploymentSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateStrategy(&spec.Strategy, path.Child("strategy"))
+	errs = append(errs, nonNegative(path.Child("minReadySeconds"), int64(spec.MinReadySeconds))...)
+	errs = append(errs, nonNegativeIfSet(path.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)...)
+	errs = append(errs, nonNegativeIfSet(path.Child("progressDeadlineSeconds"), spec.ProgressDeadlineSeconds)...)
+	if *spec.ProgressDeadlineSeconds <= spec.MinReadySeconds {
+		errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *spec.ProgressDeadlineSeconds, "must be greater than minReadySeconds"))
+	}
+	return errs
+}
+
+func validateStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
+	switch s.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		if s.RollingUpdate != nil {
+			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")}
+		}
+		return nil
+	case appsv1.RollingUpdateDeploymentStrategyType:
+	default:
+		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type, []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+	}
+	path = path.Child("rollingUpdate")
+	unavailable, surge := path.Child("maxUnavailable"), path.Child("maxSurge")
+	errs := append(validateIntOrPercent(s.RollingUpdate.MaxUnavailable, unavailable), validateIntOrPercent(s.RollingUpdate.MaxSurge, surge)...)
+	if len(errs) > 0 {
+		return errs
+	}
+	if numberOf(s.RollingUpdate.MaxUnavailable) == 0 && numberOf(s.RollingUpdate.MaxSurge) == 0 {
+		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable, "may not be 0 when `maxSurge` is 0"))
+	}
+	if s.RollingUpdate.MaxUnavailable.Type == intstr.String && numberOf(s.RollingUpdate.MaxUnavailable) > 100 {
+		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable, "must not be greater than 100%"))
+	}
+	return errs
+}
+
+func validateIntOrPercent(value *intstr.IntOrString, path *field.Path) field.ErrorList {
+	if value.Type == intstr.Int {
+		return nonNegative(path, int64(value.IntVal))
+	}
+	var errs field.ErrorList
+	for _, message := range validation.IsValidPercent(value.StrVal) {
+		errs = append(errs, field.Invalid(path, value, message))
+	}
+	return errs
+}
+
+// numberOf returns a number, or the number of percent.
+func numberOf(value *intstr.IntOrString) int {
+	if value.Type == intstr.Int {
+		return int(value.IntVal)
+	}
+	n := 0
+	fmt.Sscanf(strings.TrimSuffix(value.StrVal, "%"), "%d", &n)
+	return n
+}
+
+// PatchDeployment returns what a strategic merge patch of a user makes of a Deployment, with the errors of AdmitDeployment. The patch
+// cannot change the selector or the status.
+func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*appsv1.Deployment, error) {
+	before, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, patch, d)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	patched := &appsv1.Deployment{}
+	if err := json.Unmarshal(after, patched); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if !equality.Semantic.DeepEqual(patched.Spec.Selector, d.Spec.Selector) {
+		path := field.NewPath("spec", "selector")
+		return nil, apierrors.NewInvalid(deploymentKind, d.Name, field.ErrorList{field.Invalid(path, patched.Spec.Selector, apivalidation.FieldImmutableErrorMsg)})
+	}
+	patched.Status = d.Status
+	return AdmitDeployment(p, patched)
+}
+
+// AdmitService returns a copy of a new Service with the defaults that the simulator reads, or an Invalid error that lists the fields of the
+// metadata and the selector that the API server rejects.
+func AdmitService(s *v1.Service) (*v1.Service, error) {
+	s = s.DeepCopy()
+	setDefault(&s.Namespace, v1.NamespaceDefault)
+	setDefault(&s.Spec.Type, v1.ServiceTypeClusterIP)
+	for i := range s.Spec.Ports {
+		port := &s.Spec.Ports[i]
+		setDefault(&port.Protocol, v1.ProtocolTCP)
+		if port.TargetPort.IntVal == 0 && port.TargetPort.StrVal == "" {
+			port.TargetPort = intstr.FromInt32(port.Port)
+		}
+	}
+	if errs := validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(serviceKind, s.Name, errs)
+	}
+	return s, nil
+}

@@ -1,0 +1,193 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
+	"probesim.dev/controller"
+	"probesim.dev/controller/deployment"
+	"probesim.dev/controller/endpointslice"
+	"probesim.dev/controller/replicaset"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/router"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// ErrNoControlPlane is the error of a method that needs Options.ControlPlane.
+var ErrNoControlPlane = errors.New("the node has no control plane: set Options.ControlPlane")
+
+// ControlPlane configures the controllers beside a node: the Deployment, ReplicaSet and EndpointSlice controllers, a scheduler that binds
+// each pod to the node, and kube-proxy. The zero value has the default delays.
+type ControlPlane struct {
+	// Watch is how long a change takes from the API server to the cache of a controller. Call is how long a call of a controller takes to
+	// the API server. Schedule is how long the scheduler takes to bind a pod. Sync is how long kube-proxy takes to write its rules. Nil:
+	// distinct defaults, about 10 ms, 7 ms, 4 ms and 100 ms.
+	Watch, Call, Schedule, Sync *fakeruntime.Draw
+}
+
+// controlPlane is the control plane of a node.
+type controlPlane struct {
+	env       *controller.Env
+	workloads map[string]*workload // by key of the Deployment
+}
+
+// workload is what the user has added: how the programs of its pods behave.
+type workload struct {
+	program func(*v1.Pod) fakeruntime.Pod
+	use     *use
+}
+
+// startControlPlane starts the controllers. They run from the start of the kubelet on.
+func (n *Node) startControlPlane(o *ControlPlane) {
+	wall := n.options.Wall
+	env := &controller.Env{
+		Sim: n.sim, API: n.api, Trace: n.trace, Profile: n.options.Profile,
+		Now:    func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
+		Delays: controlDelays{*o, n.runtime},
+	}
+	n.control = &controlPlane{env: env, workloads: map[string]*workload{}}
+	manager := controller.NewInformers(env, "kube-controller-manager")
+	deployment.Start(env, manager)
+	replicaset.Start(env, manager)
+	endpointslice.Start(env, manager)
+	controller.StartScheduler(env, controller.NewInformers(env, "kube-scheduler"))
+	router.StartKubeProxy(env)
+}
+
+// AddWorkload creates a Deployment through the API now; its controllers create ReplicaSets web-1, web-2 and so on, with pods web-1-0, web-1-1
+// and so on. The API server sets the defaults in a copy. The function says how the containers of each new pod behave, as in AddPod; nil
+// means that they run forever and answer all probes with success. It must not call the node.
+//
+// AddWorkload returns ErrNoControlPlane, an Invalid error that lists all invalid and unsupported fields, or an AlreadyExists error if the API
+// has a Deployment of that name.
+func (n *Node) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error {
+	return n.changeControlled(func(u *use) error {
+		if d == nil {
+			return errors.New("AddWorkload: the Deployment is nil")
+		}
+		admitted, err := admission.AdmitDeployment(n.options.Profile, d)
+		if err != nil {
+			return err
+		}
+		if program == nil {
+			program = func(*v1.Pod) fakeruntime.Pod { return fakeruntime.Pod{} }
+		}
+		if _, err := n.api.CreateObject(store.Deployments, admitted); err != nil {
+			return err
+		}
+		n.control.workloads[store.Key(admitted)] = &workload{program, &use{kind: listener, name: "the function of AddWorkload", callers: u.callers}}
+		return nil
+	})
+}
+
+// PatchWorkload applies a strategic merge patch in JSON to a Deployment through the API now: a changed template starts a rollout. It
+// returns ErrNoControlPlane, a NotFound error if the API does not have the Deployment, a BadRequest error if the patch is unreadable, and
+// an Invalid error.
+func (n *Node) PatchWorkload(namespace, name string, patch []byte) error {
+	return n.changeControlled(func(*use) error {
+		o, err := n.api.FindObject(store.Deployments, namespace, name)
+		if err != nil {
+			return err
+		}
+		patched, err := admission.PatchDeployment(n.options.Profile, o.(*appsv1.Deployment), patch)
+		if err != nil {
+			return err
+		}
+		step := n.step(trace.Record{Reason: "rollout", Message: namespace + "/" + name + ": " + string(patch)})
+		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, patched) })
+		return err
+	})
+}
+
+// UndoWorkload sets the template of a Deployment to that of the ReplicaSet with a revision, as kubectl rollout undo does. Revision 0 is the
+// one before the present one. It returns the errors of PatchWorkload, and an error if there is no such ReplicaSet or the Deployment is paused.
+func (n *Node) UndoWorkload(namespace, name string, revision int64) error {
+	return n.changeControlled(func(*use) error {
+		o, err := n.api.FindObject(store.Deployments, namespace, name)
+		if err != nil {
+			return err
+		}
+		undone, err := deployment.Undone(o.(*appsv1.Deployment), n.api.Objects(store.ReplicaSets), revision)
+		if err != nil {
+			return err
+		}
+		step := n.step(trace.Record{Reason: "rollout", Message: fmt.Sprintf("%s/%s: undo %d", namespace, name, revision)})
+		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, undone) })
+		return err
+	})
+}
+
+// AddService creates a Service through the API now. Its router sends requests to the pods that its selector matches. AddService returns
+// ErrNoControlPlane, an Invalid error, or an AlreadyExists error if the API has a Service of that name.
+func (n *Node) AddService(s *v1.Service) error {
+	return n.changeControlled(func(*use) error {
+		if s == nil {
+			return errors.New("AddService: the Service is nil")
+		}
+		admitted, err := admission.AdmitService(s)
+		if err != nil {
+			return err
+		}
+		_, err = n.api.CreateObject(store.Services, admitted)
+		return err
+	})
+}
+
+// changeControlled is change for a node with a control plane.
+func (n *Node) changeControlled(f func(u *use) error) error {
+	return n.change(func() error {
+		if n.control == nil {
+			return ErrNoControlPlane
+		}
+		u := &use{}
+		u.locate()
+		return f(u)
+	})
+}
+
+// podCreated adds the program of a pod that a controller has created.
+func (n *Node) podCreated(pod *v1.Pod) {
+	program := fakeruntime.Pod{}
+	if w := n.control.workloadOf(pod); w != nil {
+		n.call(w.use, func() { program = w.program(pod.DeepCopy()) })
+	}
+	if err := n.checkProgram(pod, program); err != nil {
+		n.sim.Fail(fmt.Errorf("node: AddWorkload: pod %s/%s: %w", pod.Namespace, pod.Name, err))
+		return
+	}
+	n.addProgram(pod, program)
+}
+
+// workloadOf returns the workload whose ReplicaSet owns a pod, or nil.
+func (c *controlPlane) workloadOf(pod *v1.Pod) *workload {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return nil
+	}
+	rs := c.env.API.Object(store.ReplicaSets, pod.Namespace+"/"+owner.Name)
+	if rs == nil {
+		return nil
+	}
+	if owner = metav1.GetControllerOfNoCopy(rs); owner == nil {
+		return nil
+	}
+	return c.workloads[pod.Namespace+"/"+owner.Name]
+}
+
+// Workload returns a Deployment as the API has it, or a NotFound error. Do not change it.
+func (n *Node) Workload(namespace, name string) (*appsv1.Deployment, error) {
+	defer n.end(n.mustBegin(schedule))
+	if o, ok := n.api.Object(store.Deployments, namespace+"/"+name).(*appsv1.Deployment); ok {
+		return o, nil
+	}
+	return nil, apierrors.NewNotFound(appsv1.Resource("deployments"), name)
+}
