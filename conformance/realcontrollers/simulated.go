@@ -1,0 +1,139 @@
+package realcontrollers
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/apiserver"
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
+	"probesim.dev/controller"
+	"probesim.dev/controller/deployment"
+	"probesim.dev/controller/endpointslice"
+	"probesim.dev/controller/replicaset"
+	"probesim.dev/kube/profile"
+	"probesim.dev/router"
+	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// epoch is the wall time at which both engines start: a whole second. t=0 is startUp later.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// startUp is the age of the controllers at t=0.
+const startUp = 10 * time.Second
+
+// Simulate runs a scenario on the simulator's controllers.
+func Simulate(s Scenario, p profile.Profile) ([]trace.Record, error) {
+	w := newSimulated(p)
+	defer w.sim.Close()
+	var failed error
+	try := func(err error) {
+		if err != nil && failed == nil {
+			failed = err
+		}
+	}
+	w.sim.At(0, "scenario", func() {
+		d, err := admission.AdmitDeployment(p, s.Deployment)
+		if try(err); err == nil {
+			_, err = w.api.CreateObject(store.Deployments, d)
+			try(err)
+		}
+		if s.Service != nil {
+			service, err := admission.AdmitService(s.Service)
+			if try(err); err == nil {
+				_, err = w.api.CreateObject(store.Services, service)
+				try(err)
+			}
+		}
+	})
+	for _, step := range s.Steps {
+		w.sim.At(virtual.At(step.At), "scenario", func() {
+			changed, err := stepped(p, step, w.api.Objects(store.Deployments), w.api.Objects(store.ReplicaSets))
+			if try(err); err == nil {
+				_, err = w.api.UpdateObject(store.Deployments, changed)
+				try(err)
+			}
+		})
+	}
+	if err := w.sim.RunUntil(virtual.At(s.Duration)); err != nil {
+		return nil, err
+	}
+	return w.trace.Records(), failed
+}
+
+// stepped returns the only Deployment after a step.
+func stepped(p profile.Profile, step Step, deployments, sets []store.Object) (*appsv1.Deployment, error) {
+	d := deployments[0].(*appsv1.Deployment)
+	if step.Patch == "" {
+		return deployment.Undone(d, sets, 0)
+	}
+	return admission.PatchDeployment(p, d, []byte(step.Patch))
+}
+
+// simulated is the simulator's controllers with a stand-in for the kubelet.
+type simulated struct {
+	sim   *sim.Sim
+	api   *apiserver.Server
+	trace *trace.Recorder
+	now   func() time.Time
+}
+
+func newSimulated(p profile.Profile) *simulated {
+	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp)}), trace: &trace.Recorder{}}
+	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
+	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
+	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: delays{}}
+	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
+	manager := controller.NewInformers(env, "kube-controller-manager")
+	deployment.Start(env, manager)
+	replicaset.Start(env, manager)
+	endpointslice.Start(env, manager)
+	controller.StartScheduler(env, controller.NewInformers(env, "kube-scheduler"))
+	router.StartKubeProxy(env)
+	return w
+}
+
+// podChanged starts a new pod, and stops a deleted one.
+func (w *simulated) podChanged(_ *sim.Proc, e apiserver.WatchEvent) {
+	switch {
+	case e.Type == apiserver.Added:
+		w.sim.Go("start "+e.Pod.Name, func(p *sim.Proc) {
+			p.Sleep(programOf(e.Pod).startOf())
+			if pod := w.api.Pod(e.Pod.Namespace, e.Pod.Name); pod != nil && pod.DeletionTimestamp == nil {
+				status := startedStatus(pod, w.now())
+				w.api.PatchStatus(p, pod.Namespace, pod.Name, &pod.Status, &status)
+			}
+		})
+	case e.Type == apiserver.Modified && e.Pod.DeletionTimestamp != nil:
+		w.sim.Go("stop "+e.Pod.Name, func(p *sim.Proc) {
+			p.Sleep(programOf(e.Pod).stop)
+			w.api.DeletePod(p, e.Pod.Namespace, e.Pod.Name)
+		})
+	}
+}
+
+// noDelays are the latencies of the stand-in's calls.
+type noDelays struct{}
+
+func (noDelays) APIGet(*v1.Pod) time.Duration    { return 0 }
+func (noDelays) APIPatch(*v1.Pod) time.Duration  { return 0 }
+func (noDelays) APIDelete(*v1.Pod) time.Duration { return 0 }
+
+// delays are the latencies of the simulator's controllers.
+type delays struct{}
+
+func (delays) Watch(_ string, c store.Change) time.Duration { return watchDelays[c.Kind] }
+
+func (delays) Call(_, method string, _ store.Kind, _ string) time.Duration {
+	var verb string
+	fmt.Sscan(method, &verb)
+	return callDelays[verb]
+}
+
+func (delays) Schedule(string) time.Duration { return scheduleDelay }
+func (delays) Sync(string) time.Duration     { return syncDelay }

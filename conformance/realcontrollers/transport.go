@@ -1,0 +1,144 @@
+package realcontrollers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
+)
+
+// The resources that are not in the store: one node, and events, which are thrown away.
+const (
+	nodes  store.Kind = "nodes"
+	events store.Kind = "events"
+)
+
+var kinds = map[store.Kind]schema.GroupVersionKind{
+	store.Pods: v1.SchemeGroupVersion.WithKind("Pod"), store.Services: v1.SchemeGroupVersion.WithKind("Service"),
+	store.Deployments: appsv1.SchemeGroupVersion.WithKind("Deployment"), store.ReplicaSets: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
+	store.EndpointSlices: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"),
+	nodes:                v1.SchemeGroupVersion.WithKind("Node"), events: v1.SchemeGroupVersion.WithKind("Event"),
+}
+
+// path is what the URL of a request says.
+type path struct {
+	kind                         store.Kind
+	namespace, name, subresource string
+}
+
+func parse(url string) path {
+	parts := strings.Split(strings.Trim(url, "/"), "/")
+	if parts[0] == "api" {
+		parts = parts[2:]
+	} else {
+		parts = parts[3:]
+	}
+	var p path
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		p.namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "")
+	p.kind, p.name, p.subresource = store.Kind(parts[0]), parts[1], parts[2]
+	return p
+}
+
+// RoundTrip serves a request after its latency.
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+		r.Body.Close()
+	}
+	p := parse(r.URL.Path)
+	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
+		return s.watch(r, p.kind), nil
+	}
+	time.Sleep(callDelays[r.Method])
+	if p.kind == events {
+		return reply(http.StatusCreated, body), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, err := s.serve(r.Method, p, body)
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &status):
+		failure := status.Status()
+		failure.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		return reply(int(failure.Code), encode(failure)), nil
+	case err != nil:
+		return nil, err
+	case o == nil:
+		return reply(http.StatusOK, encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})), nil
+	case r.Method == http.MethodPost:
+		return reply(http.StatusCreated, encode(typed(p.kind, o))), nil
+	}
+	return reply(http.StatusOK, encode(typed(p.kind, o))), nil
+}
+
+// serve makes a call.
+func (s *server) serve(method string, p path, body []byte) (store.Object, error) {
+	if method == http.MethodGet {
+		return s.store.Find(p.kind, p.namespace, p.name)
+	}
+	if method == http.MethodDelete {
+		return nil, s.delete(p.kind, p.namespace, p.name)
+	}
+	gvk := kinds[p.kind]
+	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, &gvk, nil)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	o := decoded.(store.Object)
+	o.SetNamespace(p.namespace)
+	switch {
+	case method == http.MethodPost:
+		return s.create(p.kind, o)
+	case method == http.MethodPut && p.subresource == "status":
+		return s.changed(s.store.UpdateStatus(p.kind, o))
+	case method == http.MethodPut:
+		return s.changed(s.store.Update(p.kind, o))
+	}
+	return nil, apierrors.NewMethodNotSupported(v1.Resource(string(p.kind)), method)
+}
+
+// typed returns a copy of an object with its kind and version, which clients expect.
+func typed(kind store.Kind, o store.Object) store.Object {
+	o = o.DeepCopyObject().(store.Object)
+	o.GetObjectKind().SetGroupVersionKind(kinds[kind])
+	return o
+}
+
+func encode(o any) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // API types can always be marshaled
+	}
+	return text
+}
+
+func reply(code int, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// node returns the only node.
+func node() *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: admission.NodeName, UID: admission.NodeName, ResourceVersion: "1"}}
+}
