@@ -49,9 +49,14 @@ type Handler func(old, o store.Object)
 // Handle adds a handler. Handlers are called in the order in which they are added.
 func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, h) }
 
-// receive applies a change when it is due, and calls the handlers.
+// receive applies a change when it is due, and calls the handlers. Of several changes at one instant, each comes after what the controllers
+// begin because of the one before, as with the real caches: a sync can see a part of them.
 func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
-	p.Sleep(n.Due.Sub(p.Now()))
+	if n.Due > p.Now() {
+		p.Sleep(n.Due.Sub(p.Now()))
+	} else {
+		p.Yield()
+	}
 	p.Turn("event")
 	key := store.Key(n.New)
 	old, o := i.objects[key], n.New

@@ -3,6 +3,7 @@ package explore
 import (
 	"slices"
 
+	"probesim.dev/controller/replicaset"
 	"probesim.dev/prober"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -125,6 +126,9 @@ func (c *chooser) Fraction(id choose.Choice) float64 {
 		if kubelet := c.kubelet(); kubelet >= 0 && len(c.starts[kubelet].Fractions) > 0 {
 			return c.startFraction(id, worker, kubelet)
 		}
+	}
+	if _, ok := replicaset.UIDOf.Drawer(id); ok {
+		return c.Replay.Fraction(id)
 	}
 	if _, ok := prober.ConnectJitter.Drawer(id); ok {
 		return c.Replay.Fraction(id)

@@ -251,6 +251,12 @@ func (p *Proc) YieldToOne() bool {
 	return true
 }
 
+// Yield lets everything that is enabled now go first, unless the chooser picks another order.
+func (p *Proc) Yield() {
+	p.sim.ready.Push(p)
+	p.Park()
+}
+
 // YieldToAll lets everything else at this instant go first.
 func (p *Proc) YieldToAll() {
 	p.sim.last.Push(p)

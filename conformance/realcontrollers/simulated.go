@@ -17,6 +17,7 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/router"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -27,10 +28,14 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // startUp is the age of the controllers at t=0.
 const startUp = 10 * time.Second
 
-// Simulate runs a scenario on the simulator's controllers.
-func Simulate(s Scenario, p profile.Profile) ([]trace.Record, error) {
-	w := newSimulated(p)
+// Simulate runs a scenario on the simulator's controllers until a virtual time, with the choices of a chooser or the canonical ones. It
+// passes clock a function that returns the time, unless clock is nil.
+func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time) ([]trace.Record, error) {
+	w := newSimulated(p, c)
 	defer w.sim.Close()
+	if clock != nil {
+		clock(w.sim.Now)
+	}
 	var failed error
 	try := func(err error) {
 		if err != nil && failed == nil {
@@ -60,7 +65,7 @@ func Simulate(s Scenario, p profile.Profile) ([]trace.Record, error) {
 			}
 		})
 	}
-	if err := w.sim.RunUntil(virtual.At(s.Duration)); err != nil {
+	if err := w.sim.RunUntil(until); err != nil {
 		return nil, err
 	}
 	return w.trace.Records(), failed
@@ -83,8 +88,8 @@ type simulated struct {
 	now   func() time.Time
 }
 
-func newSimulated(p profile.Profile) *simulated {
-	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp)}), trace: &trace.Recorder{}}
+func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
+	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
 	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: delays{}}
