@@ -1,6 +1,7 @@
 package realcontrollers
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -101,22 +102,58 @@ func TestScenarios(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, _ := profile.Named(release.Version)
-			want, err := Run(t, c.scenario, p)
-			if err != nil {
-				t.Fatal(err)
+			r, n := follow(t, c.scenario)
+			if r.Divergence != nil {
+				t.Error("the simulator's controllers do not do what the real ones do")
 			}
-			want = compared(want)
-			result := explore.Follow(explore.Options{Want: want, Duration: c.scenario.Duration, Run: func(chooser choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
-				records, err := Simulate(c.scenario, p, chooser, clock, until)
-				return compared(records), err
-			}})
-			if result.Divergence != nil {
-				t.Errorf("after %d runs: %s", result.Runs, result.Divergence.Text(want))
-			}
-			t.Logf("%d records, %d runs, %d choices", len(want), result.Runs, len(result.Made))
+			t.Logf("%d records, %d runs, %d choices", n, r.Runs, len(r.Made))
 		})
 	}
+}
+
+// follow runs a scenario on the real controllers, searches for the same run of the simulator's, and returns the number of records.
+func follow(t *testing.T, s Scenario) (explore.Result, int) {
+	t.Helper()
+	p, _ := profile.Named(release.Version)
+	want, err := Run(t, s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = compared(want)
+	r := explore.Follow(explore.Options{
+		Want: want, Duration: s.Duration,
+		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
+			records, err := Simulate(s, p, c, clock, until)
+			return compared(records), err
+		},
+	})
+	if r.Divergence != nil {
+		t.Logf("after %d runs: %s", r.Runs, r.Divergence.Text(want))
+	}
+	return r, len(want)
+}
+
+var (
+	first  = flag.Uint64("first", 1, "the first seed of TestRandom")
+	number = flag.Uint64("number", 20, "the number of seeds of TestRandom")
+)
+
+// TestRandom compares random scenarios.
+func TestRandom(t *testing.T) {
+	runs, once := 0, 0
+	var different []uint64
+	for seed := *first; seed < *first+*number; seed++ {
+		r, _ := follow(t, Random(seed))
+		runs += r.Runs
+		if r.Runs == 1 {
+			once++
+		}
+		if r.Divergence != nil {
+			different = append(different, seed)
+			t.Errorf("seed %d differs", seed)
+		}
+	}
+	t.Logf("%d of %d scenarios are equal, %d in the first run; %d runs; different: %v", *number-uint64(len(different)), *number, once, runs, different)
 }
 
 // compared returns the records that the comparison covers. It leaves out events, which both engines send apart from the rest, and how long a

@@ -86,10 +86,11 @@ func (s *server) begin(scenario Scenario) error {
 func (s *server) step(step Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, err := stepped(s.profile, step, s.store.List(store.Deployments), s.store.List(store.ReplicaSets))
-	if err == nil {
-		_, err = s.changed(s.store.Update(store.Deployments, d))
+	d, refused := stepped(s.profile, step, s.store.List(store.Deployments), s.store.List(store.ReplicaSets))
+	if refused != nil {
+		return nil
 	}
+	_, err := s.changed(s.store.Update(store.Deployments, d))
 	return err
 }
 

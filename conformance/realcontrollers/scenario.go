@@ -54,15 +54,15 @@ func programOf(pod *v1.Pod) program {
 	words := strings.Split(pod.Spec.Containers[0].Image, "-")
 	p := program{start: -1}
 	if start, err := time.ParseDuration(words[1]); err == nil {
-		p.start = start + time.Duration(number(pod.Name))*1337*time.Millisecond
+		p.start = start + time.Duration(ordinal(pod.Name))*1337*time.Millisecond
 	}
 	p.stop, _ = time.ParseDuration(words[3])
-	p.stop += time.Duration(number(pod.Name)) * 213 * time.Microsecond
+	p.stop += time.Duration(ordinal(pod.Name)) * 213 * time.Microsecond
 	return p
 }
 
-// number returns the number at the end of a name.
-func number(name string) int {
+// ordinal returns the number at the end of a name.
+func ordinal(name string) int {
 	n := 0
 	for _, c := range name[strings.LastIndex(name, "-")+1:] {
 		n = 10*n + int(c-'0')

@@ -58,8 +58,7 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 	})
 	for _, step := range s.Steps {
 		w.sim.At(virtual.At(step.At), "scenario", func() {
-			changed, err := stepped(p, step, w.api.Objects(store.Deployments), w.api.Objects(store.ReplicaSets))
-			if try(err); err == nil {
+			if changed, err := stepped(p, step, w.api.Objects(store.Deployments), w.api.Objects(store.ReplicaSets)); err == nil {
 				_, err = w.api.UpdateObject(store.Deployments, changed)
 				try(err)
 			}
@@ -71,7 +70,7 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 	return w.trace.Records(), failed
 }
 
-// stepped returns the only Deployment after a step.
+// stepped returns the only Deployment after a step, or an error if the API server or kubectl refuses the step; it then changes nothing.
 func stepped(p profile.Profile, step Step, deployments, sets []store.Object) (*appsv1.Deployment, error) {
 	d := deployments[0].(*appsv1.Deployment)
 	if step.Patch == "" {
