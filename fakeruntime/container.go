@@ -39,7 +39,8 @@ type container struct {
 	exit     exit         // the end of the program by itself
 	onSignal exit         // the end that the stop signal causes; zero until then
 	killAt   virtual.Time // time of SIGKILL
-	event    event        // the earlier of exit and killAt
+	closeAt  virtual.Time // when the program closes its listener; never if it does not, or has
+	event    event        // the earliest of exit, killAt and closeAt
 	stopped  bool         // the runtime has sent the stop signal
 	stopping int64        // step of the record that explains the stop or kill
 	// killReason is the reason of a kill from outside; empty: none.
@@ -91,6 +92,7 @@ func (r *Runtime) startContainer(op *Op) error {
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.Wall(r.now), never
+	c.closeAt = never
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now, r.moments)
 	c.exit = c.instance.exit(c.config.program.Init)
@@ -120,6 +122,9 @@ func (r *Runtime) stopContainer(op *Op) {
 		if !c.instance.signaled || signal == sigKILL { // a second SIGTERM changes nothing
 			c.onSignal = c.instance.signal(r.now, signal)
 			c.exit = c.exit.earlier(c.onSignal)
+			if signal != sigKILL {
+				c.closeAt = c.instance.closes()
+			}
 		}
 	}
 	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
@@ -150,7 +155,20 @@ func (r *Runtime) removeContainer(op *Op) error {
 }
 
 func (r *Runtime) scheduleEnd(c *container) {
-	r.queue.schedule(&c.event, min(c.exit.at, c.killAt), ends)
+	r.queue.schedule(&c.event, min(c.exit.at, c.killAt, c.closeAt), ends)
+}
+
+// process ends the process, or closes its listener if that comes first.
+func (r *Runtime) process(c *container) {
+	if c.closeAt > min(c.exit.at, c.killAt) {
+		r.end(c)
+		return
+	}
+	c.closeAt = never
+	rec := c.newRecord(r.now, trace.ListenerChanged, cmp.Or(c.stopping, c.Step))
+	rec.Reason = "closed"
+	r.record(rec)
+	r.scheduleEnd(c)
 }
 
 // kill ends a running process now.

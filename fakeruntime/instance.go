@@ -126,6 +126,17 @@ func (in *instance) signal(now virtual.Time, number int) exit {
 	return end
 }
 
+// closes returns when the program closes its listener because of a stop signal that it has got.
+func (in *instance) closes() virtual.Time {
+	at := never
+	for i := range in.rules {
+		if s := &in.rules[i].schedule; s.rule.Refuse {
+			at = min(at, s.first)
+		}
+	}
+	return at
+}
+
 // answer returns the answer to a request that arrives at t, and the window and the number of the rule that gives it. The number
 // is 0 without a rule.
 func (in *instance) answer(from requester, t virtual.Time) (*Answer, window, int) {

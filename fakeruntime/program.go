@@ -67,6 +67,9 @@ type Rule struct {
 	PostStart, PreStop           *Series
 
 	Exit *Exit
+	// Refuse closes the listener of the program when the window opens: new connections are refused, and requests in progress go on. It needs
+	// the Clock AfterSigterm. Only requests of package trace/traffic notice it; probes have answers of their own.
+	Refuse bool
 }
 
 // Exit is the end of a program by itself.

@@ -115,7 +115,7 @@ func (r *Runtime) run(now virtual.Time) {
 func (r *Runtime) handle(e *event) {
 	switch {
 	case e.process != nil:
-		r.end(e.process)
+		r.process(e.process)
 	case e.op.Call.Method.asksProgram():
 		r.continueRequest(e.op)
 	default:

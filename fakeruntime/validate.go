@@ -100,6 +100,9 @@ func (v *validator) rule(path string, r *Rule) {
 	if x := r.Exit; x != nil && x.Never && r.Clock != AfterSigterm {
 		v.errorf(path+"Exit.Never", "needs the Clock AfterSigterm")
 	}
+	if r.Refuse && r.Clock != AfterSigterm {
+		v.errorf(path+"Refuse", "needs the Clock AfterSigterm")
+	}
 }
 
 func (v *validator) series(path string, s *Series) {

@@ -20,6 +20,7 @@ import (
 	"probesim.dev/router"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // ErrNoControlPlane is the error of a method that needs Options.ControlPlane.
@@ -32,6 +33,8 @@ type ControlPlane struct {
 	// the API server. Schedule is how long the scheduler takes to bind a pod. Sync is how long kube-proxy takes to write its rules. Nil:
 	// distinct defaults, about 10 ms, 7 ms, 4 ms and 100 ms.
 	Watch, Call, Schedule, Sync *fakeruntime.Draw
+	// Traffic are streams of requests to Services. The trace then has records of the requests that are lost.
+	Traffic []traffic.Entry
 }
 
 // controlPlane is the control plane of a node.
@@ -61,6 +64,14 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	endpointslice.Start(env, manager)
 	controller.StartScheduler(env, controller.NewInformers(env, "kube-scheduler"))
 	router.StartKubeProxy(env)
+	if len(o.Traffic) > 0 {
+		fold := traffic.New(o.Traffic...)
+		n.trace.Observe(func(r *trace.Record) {
+			for _, lost := range fold.Observe(r) {
+				n.trace.Add(lost)
+			}
+		})
+	}
 }
 
 // AddWorkload creates a Deployment through the API now; its controllers create ReplicaSets web-1, web-2 and so on, with pods web-1-0, web-1-1

@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value", "apiserver/admission"},
 	{"apiserver/store"},
-	{"trace/match", "trace/invariant", "status", "fakeruntime", "apiserver", "prober/results", "report"},
+	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober", "controller"},
 	{"prober/preview138"},
 	{"kubelet", "controller/deployment", "controller/replicaset", "controller/endpointslice", "router"},

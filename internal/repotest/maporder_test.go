@@ -12,13 +12,15 @@ import (
 // orderless lists the functions that may walk a map in its own order, by package, receiver and name, with the reason
 // why the order cannot be seen.
 var orderless = map[string]string{
-	"fakeruntime.mapped":                      "copies each object, whichever comes first",
-	"kubelet.(*Disk).Copy":                    "copies each map into a map",
-	"kubelet.(*backOff).forget":               "only deletes",
-	"kubelet.(*Kubelet).hasResourcesToForget": "asks whether one satisfies a condition",
-	"prober.(*manager).CleanupPods":           "sorts the workers before it stops them",
-	"prober.(*manager).Keeps":                 "asks whether all satisfy a condition",
-	"scenarios/drive.(*Driver).Branch":        "copies each pod into a map",
+	"controller/endpointslice.(tracker).expected": "counts",
+	"controller/endpointslice.sortedEndpoints":    "sorts the endpoints",
+	"fakeruntime.mapped":                          "copies each object, whichever comes first",
+	"kubelet.(*Disk).Copy":                        "copies each map into a map",
+	"kubelet.(*backOff).forget":                   "only deletes",
+	"kubelet.(*Kubelet).hasResourcesToForget":     "asks whether one satisfies a condition",
+	"prober.(*manager).CleanupPods":               "sorts the workers before it stops them",
+	"prober.(*manager).Keeps":                     "asks whether all satisfy a condition",
+	"scenarios/drive.(*Driver).Branch":            "copies each pod into a map",
 
 	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions": "only deletes",

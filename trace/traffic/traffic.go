@@ -1,0 +1,152 @@
+// Package traffic computes from the records of a run which requests to a Service are lost, and why. It reads only records, so it works on
+// traces of the simulator, of the real kubelet and of files.
+//
+// Requests are a fluid: a router sends the same part of them to each of its targets, without queues, retries and connections that stay
+// open. A request is lost if it goes to a pod that does not accept it, if there is no target, or if the program exits while it has the
+// request. Numbers are exact: only reports round.
+package traffic
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Entry is a stream of requests to a Service. It begins when the router has its first target.
+type Entry struct {
+	Service string  // namespace/name
+	Router  string  // the Reason of the router's RoutesChanged records
+	Rate    float64 // requests a second
+	// Least and Most bound how long a request takes; all durations between are equally likely.
+	Least, Most time.Duration
+	// Container is the container of the pods that serves the requests. Empty: a pod serves while any of its containers runs.
+	Container string
+}
+
+// The reasons of losses.
+const (
+	Refused      = "refused"      // the program has closed its listener
+	Exited       = "exited"       // no container runs any more
+	NotListening = "notListening" // no container runs yet
+	NoEndpoints  = "noEndpoints"  // the router has no target
+	InFlight     = "inFlight"     // the program had the requests when it ended
+)
+
+// Fold follows a trace. Create it with New.
+type Fold struct {
+	entries []*stream
+	pods    map[string]*pod // by namespace/name
+}
+
+// New returns a Fold for streams of requests.
+func New(entries ...Entry) *Fold {
+	f := &Fold{pods: map[string]*pod{}}
+	for _, e := range entries {
+		f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}})
+	}
+	return f
+}
+
+// Observe takes the next record of a trace, and returns the records of the losses that end or begin with it, without steps.
+func (f *Fold) Observe(r *trace.Record) []trace.Record {
+	switch r.Kind {
+	case trace.RoutesChanged:
+		var list []trace.Record
+		for _, s := range f.entries {
+			if r.Object != nil && "Service "+s.Service == r.Object.Name && s.Router == r.Reason {
+				list = append(list, s.route(f, r)...)
+			}
+		}
+		return list
+	case trace.ContainerStarted, trace.ContainerExited, trace.ListenerChanged:
+		return f.containerChanged(r)
+	}
+	return nil
+}
+
+// End ends the losses in progress at the end of a run.
+func (f *Fold) End(t virtual.Time) []trace.Record {
+	var list []trace.Record
+	for _, s := range f.entries {
+		list = append(list, s.stop(t, 0)...)
+	}
+	return list
+}
+
+// Total returns the number of requests that were sent for each entry until a time, and the number of those that were lost, without losses
+// in progress.
+func (f *Fold) Total(t virtual.Time) (sent, lost []float64) {
+	for _, s := range f.entries {
+		n := 0.0
+		if s.began {
+			n = s.Rate * t.Sub(s.since).Seconds()
+		}
+		sent, lost = append(sent, n), append(lost, s.lost)
+	}
+	return sent, lost
+}
+
+// containerChanged updates the pod of a record, and the streams that send requests to it.
+func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
+	p := f.pods[r.Pod]
+	if p == nil {
+		p = &pod{containers: map[string]*container{}}
+		f.pods[r.Pod] = p
+	}
+	c := p.containers[r.Container]
+	if c == nil {
+		c = &container{}
+		p.containers[r.Container] = c
+	}
+	var list []trace.Record
+	if r.Kind == trace.ContainerExited {
+		for _, s := range f.entries {
+			list = append(list, s.exited(f, r)...)
+		}
+	}
+	switch r.Kind {
+	case trace.ContainerStarted:
+		*c = container{started: true, running: true}
+	case trace.ContainerExited:
+		c.running = false
+	case trace.ListenerChanged:
+		c.closed = r.Reason == "closed"
+	}
+	p.step = r.Step
+	for _, s := range f.entries {
+		list = append(list, s.update(f, r)...)
+	}
+	return list
+}
+
+// pod is what is known of a pod.
+type pod struct {
+	containers map[string]*container
+	step       int64 // of the last record that changed it
+}
+
+type container struct{ started, running, closed bool }
+
+// refusal returns why a pod does not accept requests, or "" if it does.
+func (p *pod) refusal(name string) string {
+	if p == nil {
+		return NotListening
+	}
+	reason := NotListening
+	for _, key := range slices.Sorted(maps.Keys(p.containers)) {
+		c := p.containers[key]
+		switch {
+		case name != "" && key != name:
+		case c.running && !c.closed:
+			return ""
+		case c.running:
+			reason = Refused
+		case c.started && reason != Refused:
+			reason = Exited
+		}
+	}
+	return reason
+}
