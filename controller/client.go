@@ -17,8 +17,8 @@ func NewClient(env *Env) *Client { return &Client{env: env} }
 
 // wait waits for the latency of a call.
 func (c *Client) wait(p *sim.Proc, method string, kind store.Kind, key string) {
-	p.Turn(method + " " + string(kind))
 	p.Sleep(c.env.Delays.Call(p.Name(), method, kind, key))
+	p.Turn(method + " " + string(kind))
 }
 
 // Read gets an object from the API server. It returns a NotFound error if there is none.

@@ -3,6 +3,7 @@ package explore
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/sim/choose"
@@ -152,10 +153,20 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	if process == syncLoopWakes {
 		process = "sync loop"
 	}
+	if call, sleeps := strings.CutPrefix(process, "sleep of "); sleeps && isControllerCall(call) {
+		process = call
+	}
 	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
 		return left[0].place, true
 	}
 	return 0, false
+}
+
+// isControllerCall reports whether a process makes calls of controllers. The log shows its calls when they reach the API server, where its
+// sleep ends.
+func isControllerCall(process string) bool {
+	kind, _, _ := strings.Cut(process, " ")
+	return slices.Contains([]string{"create", "delete", "deployment", "replicaset", "endpointslice"}, kind)
 }
 
 // tickerPeriod is the shortest period of the tickers in receivers.

@@ -115,13 +115,13 @@ func TestScenarios(t *testing.T) {
 func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	t.Helper()
 	p, _ := profile.Named(release.Version)
-	want, err := Run(t, s, p)
+	want, turns, err := Run(t, s, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = compared(want)
 	r := explore.Follow(explore.Options{
-		Want: want, Duration: s.Duration,
+		Want: want, Duration: s.Duration, Log: turns,
 		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
 			records, err := Simulate(s, p, c, clock, until)
 			return compared(records), err

@@ -25,27 +25,28 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
 	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/explore"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
 
-// Run runs a scenario on the real controllers of the release.
-func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, err error) {
+// Run runs a scenario on the real controllers of the release. The turns are the calls of the controllers in their order.
+func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []explore.Turn, err error) {
 	klog.SetLogger(logr.Discard())
 	handlers := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = nil // they sleep if the last error was less than a millisecond ago, even in another bubble
 	defer func() { utilruntime.ErrorHandlers = handlers }()
-	synctest.Test(t, func(*testing.T) { records, err = run(s, p) })
-	return records, err
+	synctest.Test(t, func(*testing.T) { records, turns, err = run(s, p) })
+	return records, turns, err
 }
 
 // run runs a scenario in the present bubble.
-func run(s Scenario, p profile.Profile) ([]trace.Record, error) {
+func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	api := newServer(p, time.Now().Add(startUp))
 	if err := startControllers(ctx, api); err != nil {
 		cancel()
-		return nil, err
+		return nil, nil, err
 	}
 	time.Sleep(startUp)
 	err := api.begin(s)
@@ -57,11 +58,11 @@ func run(s Scenario, p profile.Profile) ([]trace.Record, error) {
 	}
 	time.Sleep(time.Until(api.zero.Add(s.Duration)))
 	api.mu.Lock()
-	records := slices.Clone(api.trace.Records())
+	records, turns := slices.Clone(api.trace.Records()), slices.Clone(api.turns)
 	api.mu.Unlock()
 	cancel()
 	time.Sleep(time.Hour) // goroutines notice it
-	return records, err
+	return records, turns, err
 }
 
 // begin creates the Deployment and the Service.

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
+	"probesim.dev/explore"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -27,6 +28,7 @@ type server struct {
 	trace    *trace.Recorder
 	watchers []*watcher
 	unbound  map[string]bool // pods that are not bound to a node
+	turns    []explore.Turn  // the calls, in the order in which they reached the server
 }
 
 func newServer(p profile.Profile, zero time.Time) *server {

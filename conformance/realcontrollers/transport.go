@@ -19,6 +19,8 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
+	"probesim.dev/explore"
+	"probesim.dev/sim/virtual"
 )
 
 // The resources that are not in the store: one node, and events, which are thrown away.
@@ -90,8 +92,30 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply(http.StatusOK, encode(typed(p.kind, o))), nil
 }
 
+// turn logs a call of a process of the simulator, if the URL says which it is.
+func (s *server) turn(method string, p path) {
+	point, process := method+" "+string(p.kind), ""
+	switch {
+	case method == http.MethodDelete && p.kind == store.Pods:
+		process = "delete " + p.namespace + "/" + p.name
+	case p.subresource == "status":
+		point = method + " status " + string(p.kind)
+		process = strings.TrimSuffix(string(p.kind), "s") + " " + p.namespace + "/" + p.name
+	case p.kind == store.ReplicaSets && method != http.MethodPost && method != http.MethodGet:
+		rs := s.store.Get(p.kind, p.namespace+"/"+p.name)
+		if rs == nil || metav1.GetControllerOf(rs) == nil {
+			return
+		}
+		process = "deployment " + p.namespace + "/" + metav1.GetControllerOf(rs).Name
+	default:
+		return
+	}
+	s.turns = append(s.turns, explore.Turn{T: virtual.At(time.Since(s.zero)), Process: process, Point: point})
+}
+
 // serve makes a call.
 func (s *server) serve(method string, p path, body []byte) (store.Object, error) {
+	s.turn(method, p)
 	if method == http.MethodGet {
 		return s.store.Find(p.kind, p.namespace, p.name)
 	}

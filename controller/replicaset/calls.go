@@ -20,7 +20,8 @@ import (
 func (c *Controller) slowStartBatch(p *sim.Proc, number int, key string, rs *appsv1.ReplicaSet) (int, error) {
 	created := 0
 	for size := min(1, number); size > 0; size = min(2*size, number-created) {
-		err := c.together(p, "create "+key, size, func(p *sim.Proc, _ int) error { return c.createPod(p, key, rs) })
+		name := func(i int) string { return fmt.Sprintf("create %s %d", key, i) }
+		err := c.together(p, size, name, func(p *sim.Proc, _ int) error { return c.createPod(p, key, rs) })
 		if err.first != nil {
 			return created + size - err.number, err.first
 		}
@@ -35,12 +36,12 @@ type failures struct {
 	first  error
 }
 
-// together makes calls at once, each in a process of its own, and waits until all have returned.
-func (c *Controller) together(p *sim.Proc, name string, number int, call func(p *sim.Proc, i int) error) failures {
+// together makes calls at once, each in a process with a name, and waits until all have returned.
+func (c *Controller) together(p *sim.Proc, number int, name func(i int) string, call func(p *sim.Proc, i int) error) failures {
 	var f failures
 	done := 0
 	for i := range number {
-		c.env.Sim.Go(fmt.Sprintf("%s %d", name, i), func(q *sim.Proc) {
+		c.env.Sim.Go(name(i), func(q *sim.Proc) {
 			if err := call(q, i); err != nil {
 				f.number++
 				if f.first == nil {
@@ -82,7 +83,8 @@ func (c *Controller) createPod(p *sim.Proc, key string, rs *appsv1.ReplicaSet) e
 // deletePods deletes pods at once. A pod that is gone already is no error, and a pod whose deletion fails is no longer expected to go.
 func (c *Controller) deletePods(p *sim.Proc, key string, rs *appsv1.ReplicaSet, victims []*v1.Pod) error {
 	object := apiserver.ObjectName(kind.Kind, rs)
-	return c.together(p, "delete "+key, len(victims), func(p *sim.Proc, i int) error {
+	name := func(i int) string { return "delete " + store.Key(victims[i]) }
+	return c.together(p, len(victims), name, func(p *sim.Proc, i int) error {
 		pod := victims[i]
 		err := c.client.DeletePod(p, pod.Namespace, pod.Name)
 		switch {
