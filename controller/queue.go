@@ -23,6 +23,7 @@ type Queue struct {
 	dirty      map[string]int64 // keys to process, with the cause of the first Add
 	processing map[string]bool
 	fifo       []string
+	busy       int // workers
 	failures   map[string]int
 	later      map[string]*delayed
 	bucket     bucket
@@ -60,18 +61,18 @@ func (q *Queue) add(key string, cause int64) {
 
 // dispatch starts the processes of the first keys, as long as workers are free.
 func (q *Queue) dispatch() {
-	for len(q.fifo) > 0 && len(q.processing) < Workers {
+	for len(q.fifo) > 0 && q.busy < Workers {
 		key := q.fifo[0]
 		q.fifo = q.fifo[1:]
-		q.processing[key] = true
-		cause := q.dirty[key]
-		delete(q.dirty, key)
-		q.sim.WithCause(cause, func() { q.sim.Go(q.name+" "+key, func(p *sim.Proc) { q.process(p, key) }) })
+		q.busy++
+		q.sim.WithCause(q.dirty[key], func() { q.sim.Go(q.name+" "+key, func(p *sim.Proc) { q.process(p, key) }) })
 	}
 }
 
-// process processes a key, and adds it again if it fails or has been added meanwhile.
+// process processes a key, and adds it again if it fails or has been added meanwhile. Until the process runs, the key still waits.
 func (q *Queue) process(p *sim.Proc, key string) {
+	delete(q.dirty, key)
+	q.processing[key] = true
 	p.Turn("sync")
 	err := q.sync(p, key)
 	switch {
@@ -81,6 +82,7 @@ func (q *Queue) process(p *sim.Proc, key string) {
 		q.AddRateLimited(key)
 	}
 	delete(q.processing, key)
+	q.busy--
 	if _, again := q.dirty[key]; again {
 		q.fifo = append(q.fifo, key)
 	}
@@ -116,7 +118,7 @@ func (q *Queue) AddRateLimited(key string) {
 }
 
 // Idle reports whether no key is processed or waits to be.
-func (q *Queue) Idle() bool { return len(q.processing)+len(q.fifo) == 0 }
+func (q *Queue) Idle() bool { return q.busy+len(q.fifo) == 0 }
 
 // bucket is a token bucket that holds 100 tokens and gets 10 each second (BucketRateLimiter in default_rate_limiters.go).
 type bucket struct {

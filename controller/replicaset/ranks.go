@@ -87,11 +87,14 @@ func (r *ranks) compare(a, b *v1.Pod) int {
 	return c
 }
 
-// byAge puts a younger pod first, and decides between two pods whose ages have the same whole logarithm to the base 2 by their UIDs. It does
+// byAge puts a younger pod first, one without a time before all others, and decides between two pods whose ages have the same whole logarithm to the base 2 by their UIDs. It does
 // not decide if the times are equal.
 func (r *ranks) byAge(a, b *v1.Pod, since, other metav1.Time) (c int, decided bool) {
-	if since.Equal(&other) {
+	switch {
+	case since.Equal(&other):
 		return 0, false
+	case since.IsZero() || other.IsZero():
+		return compareBools(!since.IsZero(), !other.IsZero()), true
 	}
 	if c := cmp.Compare(logarithm(r.now.Sub(since.Time)), logarithm(r.now.Sub(other.Time))); c != 0 {
 		return c, true

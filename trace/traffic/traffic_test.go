@@ -1,0 +1,130 @@
+package traffic_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
+)
+
+// world writes a trace step by step.
+type world struct {
+	fold *traffic.Fold
+	step int64
+	got  []string
+}
+
+func newWorld(entry traffic.Entry) *world {
+	entry.Service, entry.Router = "ns/web", "kube-proxy"
+	return &world{fold: traffic.New(entry)}
+}
+
+// add adds a record at a time in seconds, and notes the losses.
+func (w *world) add(at float64, r trace.Record) {
+	w.step++
+	r.Step, r.T = w.step, virtual.At(time.Duration(at*float64(time.Second)))
+	for _, l := range w.fold.Observe(&r) {
+		text := fmt.Sprintf("%v %s %s %s cause %d", l.T, strings.TrimPrefix(string(l.Kind), "Loss"), l.Pod, l.Reason, l.Cause)
+		if l.Kind == trace.LossEnded {
+			text += fmt.Sprintf(" lost %.1f", l.Object.Loss.Lost)
+		}
+		w.got = append(w.got, text)
+	}
+}
+
+func (w *world) route(at float64, pods ...string) {
+	o := &trace.Object{Name: "Service ns/web"}
+	for _, pod := range pods {
+		o.Endpoints = append(o.Endpoints, trace.Endpoint{Pod: pod, Ready: true})
+	}
+	w.add(at, trace.Record{Kind: trace.RoutesChanged, Reason: "kube-proxy", Object: o})
+}
+
+func (w *world) start(at float64, pod string) {
+	w.add(at, trace.Record{Kind: trace.ContainerStarted, Pod: pod, Container: "app"})
+}
+
+func (w *world) exit(at float64, pod string) {
+	w.add(at, trace.Record{Kind: trace.ContainerExited, Pod: pod, Container: "app"})
+}
+
+func (w *world) close(at float64, pod string) {
+	w.add(at, trace.Record{Kind: trace.ListenerChanged, Pod: pod, Container: "app", Reason: "closed"})
+}
+
+func (w *world) check(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.got); diff != "" {
+		t.Errorf("losses (-want +got):\n%s", diff)
+	}
+}
+
+// A pod that closes its listener loses its part until the router drops it. A change of the number of targets changes the part.
+func TestRefused(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.start(0, "c")
+	w.route(1, "a", "b")
+	w.close(2, "a")
+	w.route(3, "a", "b", "c")
+	w.route(4.5, "b", "c")
+	w.check(t, "2s Started a refused cause 5", "3s Ended a refused cause 6 lost 50.0", "3s Started a refused cause 5", "4.5s Ended a refused cause 7 lost 50.0")
+	if sent, lost := w.fold.Total(virtual.At(11 * time.Second)); sent[0] != 1000 || lost[0] != 100 {
+		t.Errorf("sent %v, lost %v", sent, lost)
+	}
+}
+
+// The cause of a loss is the later one of what made the pod a target and what made it refuse.
+func TestCauseIsTheLaterOne(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100})
+	w.start(0, "a")
+	w.route(1, "a", "b")
+	w.start(2, "b")
+	w.check(t, "1s Started b notListening cause 2", "2s Ended b notListening cause 3 lost 50.0")
+}
+
+// Requests in flight are lost when the program ends: rate times the mean duration of a request in a steady state.
+func TestInFlight(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.route(1, "a", "b")
+	w.exit(5, "a")
+	w.route(5.5, "b")
+	w.check(t, "5s Ended a inFlight cause 4 lost 20.0", "5s Started a exited cause 4", "5.5s Ended a exited cause 5 lost 25.0")
+}
+
+// A program that refuses new connections first has nothing in flight when it ends after its longest request. Until then a part is lost.
+func TestInFlightAfterClose(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
+	w.start(0, "a")
+	w.route(1, "a")
+	w.close(5, "a")
+	w.exit(5.4, "a")
+	// 100/s, and the longest 0.2 s of the durations are over 0.4 s: the integral of (0.6-u)/0.4 from 0.4 to 0.6.
+	w.check(t, "5s Started a refused cause 3", "5.4s Ended a inFlight cause 4 lost 5.0", "5.4s Ended a refused cause 4 lost 40.0", "5.4s Started a exited cause 4")
+	w = newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
+	w.start(0, "a")
+	w.route(1, "a")
+	w.close(5, "a")
+	w.exit(5.6, "a")
+	w.check(t, "5s Started a refused cause 3", "5.6s Ended a refused cause 4 lost 60.0", "5.6s Started a exited cause 4")
+}
+
+// Without a target all requests are lost, from the first target on.
+func TestNoEndpoints(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100})
+	w.route(1)
+	w.start(1, "a")
+	w.route(2, "a")
+	w.route(3)
+	w.route(5, "a")
+	w.check(t, "3s Started  noEndpoints cause 4", "5s Ended  noEndpoints cause 5 lost 200.0")
+}
