@@ -80,7 +80,7 @@ func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object)) (Ch
 	o.SetResourceVersion(stored.GetResourceVersion())
 	prepare(stored, o)
 	inWholeSeconds(o)
-	if equality.Semantic.DeepEqual(stored, o) {
+	if o.GetGeneration() == stored.GetGeneration() && equality.Semantic.DeepEqual(stored, o) {
 		return Change{New: stored}, nil
 	}
 	return s.put(kind, o), nil

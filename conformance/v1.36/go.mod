@@ -17,6 +17,7 @@ replace (
 require (
 	github.com/google/cadvisor v0.56.2
 	k8s.io/component-base v0.36.3
+	k8s.io/endpointslice v0.36.3
 	k8s.io/kubernetes v1.36.3
 	probesim.dev/conformance v0.0.0
 )

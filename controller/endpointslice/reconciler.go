@@ -121,11 +121,17 @@ func keep(s *discoveryv1.EndpointSlice, wanted map[string]discoveryv1.Endpoint) 
 			changed = true
 			continue
 		}
-		changed = changed || !equality.Semantic.DeepEqual(now, e)
+		changed = changed || !equalEndpoints(now, e)
 		kept = append(kept, now)
 		delete(wanted, pod)
 	}
 	return kept, changed
+}
+
+// equalEndpoints compares what podToEndpoint sets, besides the addresses.
+func equalEndpoints(a, b discoveryv1.Endpoint) bool {
+	return *a.Conditions.Ready == *b.Conditions.Ready && *a.Conditions.Serving == *b.Conditions.Serving &&
+		*a.Conditions.Terminating == *b.Conditions.Terminating && ptr.Equal(a.NodeName, b.NodeName) && *a.TargetRef == *b.TargetRef
 }
 
 // sortedEndpoints returns endpoints by pod. The real controller has them in the order of a Go map, which nothing shows.

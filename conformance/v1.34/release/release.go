@@ -2,8 +2,11 @@
 package release
 
 import (
+	"time"
+
 	model "github.com/google/cadvisor/info/v1"
 	"k8s.io/component-base/metrics"
+	"k8s.io/kubernetes/pkg/proxy/runner"
 )
 
 // Version is the Kubernetes version of the kubelet.
@@ -17,3 +20,14 @@ type ProbeOptions = struct{}
 
 // Collectors returns the metrics collectors that not all releases have.
 func Collectors() []metrics.StableCollector { return nil }
+
+// ProxyRunner is the limiter of kube-proxy.
+type ProxyRunner interface {
+	Run()
+	Loop(stop <-chan struct{})
+}
+
+// NewProxyRunner returns the limiter with which kube-proxy calls a function.
+func NewProxyRunner(f func() error, least, retry, most time.Duration) ProxyRunner {
+	return runner.NewBoundedFrequencyRunner("sync-runner", f, least, retry, most)
+}
