@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // Queue is a work queue of keys, with the workers that process them (util/workqueue of client-go v0.37.0). A key waits at most once, is
@@ -18,6 +19,7 @@ type Queue struct {
 	Retries int
 
 	sim        *sim.Sim
+	env        *Env
 	name       string
 	sync       func(p *sim.Proc, key string) error
 	dirty      map[string]int64 // keys to process, with the cause of the first Add
@@ -38,9 +40,9 @@ type delayed struct {
 }
 
 // NewQueue returns a queue whose keys are processed by a function. The key that it returns an error for is tried again after a back-off.
-func NewQueue(s *sim.Sim, name string, sync func(p *sim.Proc, key string) error) *Queue {
+func NewQueue(env *Env, name string, sync func(p *sim.Proc, key string) error) *Queue {
 	return &Queue{
-		sim: s, name: name, sync: sync, Base: 5 * time.Millisecond, Max: 1000 * time.Second,
+		sim: env.Sim, env: env, name: name, sync: sync, Base: 5 * time.Millisecond, Max: 1000 * time.Second,
 		dirty: map[string]int64{}, processing: map[string]bool{}, failures: map[string]int{}, later: map[string]*delayed{},
 	}
 }
@@ -75,6 +77,11 @@ func (q *Queue) process(p *sim.Proc, key string) {
 	q.processing[key] = true
 	p.Turn("sync")
 	err := q.sync(p, key)
+	if err != nil && q.env.Trace.Wants(trace.SyncFailed) {
+		q.env.Trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.SyncFailed, Cause: p.Cause(), Reason: q.name, Message: err.Error(), Object: &trace.Object{Name: key},
+		})
+	}
 	switch {
 	case err == nil, q.Retries > 0 && q.failures[key] >= q.Retries:
 		delete(q.failures, key)

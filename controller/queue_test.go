@@ -10,6 +10,7 @@ import (
 	"probesim.dev/controller"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // A key that is added several times while it waits is processed once, and once more if it is added while it is processed.
@@ -17,7 +18,7 @@ func TestQueueJoinsKeys(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(s, "test", func(p *sim.Proc, key string) error {
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, key string) error {
 		got = append(got, fmt.Sprint(p.Now(), " ", key))
 		p.Sleep(10 * time.Second)
 		return nil
@@ -47,7 +48,7 @@ func TestQueueHasFiveWorkers(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	busy, most := 0, 0
-	q := controller.NewQueue(s, "test", func(p *sim.Proc, _ string) error {
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
 		busy++
 		most = max(most, busy)
 		p.Sleep(time.Second)
@@ -72,7 +73,7 @@ func TestQueueBackOff(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(s, "test", func(p *sim.Proc, _ string) error {
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
 		got = append(got, p.Now().String())
 		return errors.New("no")
 	})
@@ -91,7 +92,7 @@ func TestQueueDelays(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(s, "test", func(p *sim.Proc, _ string) error {
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
 		got = append(got, p.Now().String())
 		return nil
 	})

@@ -95,7 +95,7 @@ func appendWhat(dst []byte, r *Record, details bool) []byte {
 	case StatusPatched:
 		return appendStatus(dst, r.Status, details)
 	}
-	if r.Kind.Controlled() {
+	if r.Kind.Controlled() || r.Kind == SyncFailed {
 		dst = appendObject(dst, r)
 	}
 	return appendNonZero(dst, r)

@@ -18,6 +18,10 @@ const (
 	LossEnded        Kind = "LossEnded"        // they are no longer lost, or were lost at this instant; Pod or none, Reason, Took since the start, Loss with the number lost
 )
 
+// SyncFailed is an internal kind: a controller ends a sync with an error, and tries it again later; Object, Reason is the controller, Message
+// the error.
+const SyncFailed Kind = "SyncFailed"
+
 // Object is the part of a record that is about an object other than a pod.
 type Object struct {
 	// Name is the kind and the namespace/name of the object, such as "ReplicaSet default/web-1". In a record PodAdded it is the owner of

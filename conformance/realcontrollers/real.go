@@ -34,7 +34,7 @@ import (
 func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []explore.Turn, err error) {
 	klog.SetLogger(logr.Discard())
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = nil // they sleep if the last error was less than a millisecond ago, even in another bubble
+	// The default handlers sleep if the last error was less than a millisecond ago, even in another bubble.
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 	synctest.Test(t, func(*testing.T) { records, turns, err = run(s, p) })
 	return records, turns, err
@@ -42,8 +42,9 @@ func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, t
 
 // run runs a scenario in the present bubble.
 func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) {
-	ctx, cancel := context.WithCancel(context.Background())
 	api := newServer(p, time.Now().Add(startUp))
+	failures{api}.handleErrors()
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.New(failures{api})))
 	if err := startControllers(ctx, api); err != nil {
 		cancel()
 		return nil, nil, err

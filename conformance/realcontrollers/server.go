@@ -32,7 +32,7 @@ type server struct {
 }
 
 func newServer(p profile.Profile, zero time.Time) *server {
-	return &server{profile: p, zero: zero, store: store.New(), trace: &trace.Recorder{}, unbound: map[string]bool{}}
+	return &server{profile: p, zero: zero, store: store.New(), trace: &trace.Recorder{Also: trace.SyncFailed}, unbound: map[string]bool{}}
 }
 
 // record adds a record of now.

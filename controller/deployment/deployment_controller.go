@@ -37,7 +37,7 @@ func Start(env *controller.Env, f *controller.Informers) {
 		env: env, client: controller.NewClient(env), events: controller.NewEvents(env, "deployment-controller"),
 		deployments: f.Of(store.Deployments), sets: f.Of(store.ReplicaSets), pods: f.Of(store.Pods),
 	}
-	c.queue = controller.NewQueue(env.Sim, "deployment", c.syncDeployment)
+	c.queue = controller.NewQueue(env, "deployment", c.syncDeployment)
 	c.queue.Retries = retries
 	c.deployments.Handle(func(old, o store.Object) { c.queue.Add(store.Key(either(old, o))) })
 	c.sets.Handle(func(old, o store.Object) { c.enqueueOwner(either(old, o)) })

@@ -47,7 +47,7 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c := &Controller{
 		client: controller.NewClient(env), services: f.Of(store.Services), pods: f.Of(store.Pods), slices: f.Of(store.EndpointSlices), written: tracker{},
 	}
-	c.queue = controller.NewQueue(env.Sim, "endpointslice", c.syncService)
+	c.queue = controller.NewQueue(env, "endpointslice", c.syncService)
 	c.queue.Base, c.queue.Retries = backOff, retries
 	c.services.Handle(c.serviceChanged)
 	c.pods.Handle(c.podChanged)

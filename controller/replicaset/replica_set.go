@@ -42,7 +42,7 @@ func Start(env *controller.Env, f *controller.Informers) {
 	if env.Profile.StaleControllerConsistencyReplicaSet {
 		c.own = controller.NewOwnWrites(f, store.Pods, store.ReplicaSets)
 	}
-	c.queue = controller.NewQueue(env.Sim, "replicaset", c.syncReplicaSet)
+	c.queue = controller.NewQueue(env, "replicaset", c.syncReplicaSet)
 	c.sets.Handle(c.setChanged)
 	c.pods.Handle(c.podChanged)
 }
