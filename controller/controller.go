@@ -31,8 +31,10 @@ type Delays interface {
 	Call(caller, method string, kind store.Kind, key string) time.Duration
 	// Schedule is how long the scheduler takes to bind a pod.
 	Schedule(pod string) time.Duration
-	// Sync is how long a router takes to apply changed endpoints.
+	// Sync is how long kube-proxy takes to write its rules.
 	Sync(router string) time.Duration
+	// Draw is a delay from a range. The key names what is delayed.
+	Draw(key string, least, most time.Duration) time.Duration
 }
 
 // Workers is how many keys of a queue are processed at once (--concurrent-deployment-syncs and its like, pkg/controller/*/config/v1alpha1

@@ -52,3 +52,7 @@ func (d controlDelays) Schedule(pod string) time.Duration {
 func (d controlDelays) Sync(router string) time.Duration {
 	return d.draw(d.of.Sync, syncDelay, "sync "+router)
 }
+
+func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {
+	return d.draw(&fakeruntime.Draw{Min: least, Max: most}, 0, key)
+}

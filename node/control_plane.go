@@ -33,6 +33,8 @@ type ControlPlane struct {
 	// the API server. Schedule is how long the scheduler takes to bind a pod. Sync is how long kube-proxy takes to write its rules. Nil:
 	// distinct defaults, about 10 ms, 7 ms, 4 ms and 100 ms.
 	Watch, Call, Schedule, Sync *fakeruntime.Draw
+	// LoadBalancers are routers besides kube-proxy.
+	LoadBalancers []router.LoadBalancer
 	// Traffic are streams of requests to Services. The trace then has records of the requests that are lost.
 	Traffic []traffic.Entry
 }
@@ -64,6 +66,9 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	endpointslice.Start(env, manager)
 	controller.StartScheduler(env, controller.NewInformers(env, "kube-scheduler"))
 	router.StartKubeProxy(env)
+	for _, of := range o.LoadBalancers {
+		router.StartLoadBalancer(env, of)
+	}
 	if len(o.Traffic) > 0 {
 		fold := traffic.New(o.Traffic...)
 		n.trace.Observe(func(r *trace.Record) {

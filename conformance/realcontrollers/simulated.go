@@ -141,3 +141,5 @@ func (delays) Call(_, method string, _ store.Kind, _ string) time.Duration {
 
 func (delays) Schedule(string) time.Duration { return scheduleDelay }
 func (delays) Sync(string) time.Duration     { return syncDelay }
+
+func (delays) Draw(_ string, least, _ time.Duration) time.Duration { return least }
