@@ -67,6 +67,7 @@ func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	} else {
 		i.objects[key] = o
 	}
+	p.Preempt("handlers") // a sync can see the change before its key is queued because of it
 	for _, h := range i.handlers {
 		h(old, o)
 	}
