@@ -95,7 +95,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	c.closeAt = never
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now, r.moments)
-	c.exit = c.instance.exit(c.config.program.Init)
+	c.exit = c.instance.exit(r.now, c.config.program.Init)
 	c.setStep(r.record(c.newRecord(r.now, trace.ContainerStarted, op.Call.Cause)))
 	r.scheduleEnd(c)
 	r.markChanged(c.pod)

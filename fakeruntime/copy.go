@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -20,7 +21,7 @@ func (r *Runtime) Copy(record func(trace.Record) int64) *Runtime {
 		record: record, recordCalls: r.recordCalls, recordRules: r.recordRules, scope: c.scope(r.scope),
 		pods: mapped(r.pods, c.pod), sandboxes: mapped(r.sandboxes, c.sandbox), containers: mapped(r.containers, c.container),
 		instances: maps.Clone(r.instances), all: c.views(&r.all), generation: r.generation, changes: each(r.changes, c.pod),
-		moments: maps.Clone(r.moments), health: r.health, now: r.now, clockOffset: r.clockOffset,
+		moments: clones(r.moments), health: r.health, now: r.now, clockOffset: r.clockOffset,
 	}
 	n.queue = queue{heap: make([]queued, len(r.queue.heap)), seq: r.queue.seq}
 	for i, q := range r.queue.heap {
@@ -70,6 +71,15 @@ func mapped[T any](objects map[string]*T, copied func(*T) *T) map[string]*T {
 		copies[name] = copied(of)
 	}
 	return copies
+}
+
+// clones returns a map with copies of the lists.
+func clones(lists map[int][]virtual.Time) map[int][]virtual.Time {
+	n := make(map[int][]virtual.Time, len(lists))
+	for moment, times := range lists {
+		n[moment] = slices.Clone(times)
+	}
+	return n
 }
 
 func (c *copier) scope(s scope) scope {

@@ -39,8 +39,8 @@ type activeRule struct {
 	positions [requesters]position
 }
 
-// newInstance starts the program of a container. moments has the moments that have occurred.
-func (c *podContainer) newInstance(attempt, replica int, start virtual.Time, moments map[int]virtual.Time) instance {
+// newInstance starts the program of a container. moments has the times of each moment.
+func (c *podContainer) newInstance(attempt, replica int, start virtual.Time, moments map[int][]virtual.Time) instance {
 	in := instance{start: start}
 	own := c.own.with(int64(attempt))
 	for i := range c.program.Rules {
@@ -55,14 +55,19 @@ func (c *podContainer) newInstance(attempt, replica int, start virtual.Time, mom
 			active.count(0)
 		case AtMoment:
 			active.schedule = newSchedule(rule, c.run.with(int64(i)))
-			if t, occurred := moments[rule.Moment]; occurred {
-				active.count(t)
+			if times := moments[rule.Moment]; len(times) > 0 {
+				active.count(times[0])
 			}
 		case AfterStart:
 			active.schedule = newSchedule(rule, active.own)
 			active.count(start)
 		default:
 			active.schedule = newSchedule(rule, active.own)
+		}
+		if rule.Until != nil {
+			for _, t := range moments[*rule.Until] {
+				active.occur(*rule.Until, t)
+			}
 		}
 		in.rules = append(in.rules, active)
 	}
@@ -84,20 +89,22 @@ func (e exit) earlier(o exit) exit {
 	return e
 }
 
-// exit returns the end of the program if nothing stops it. A rule of the scenario clock that opened before the
+// exit returns the end of the program from now on if nothing stops it. A rule of the scenario clock that opened before the
 // start of this instance has ended an earlier instance. An init container whose exit waits for a moment has no other.
-func (in *instance) exit(init bool) exit {
+func (in *instance) exit(now virtual.Time, init bool) exit {
 	end := exit{at: never}
 	waits := false
 	for i := range in.rules {
 		s := &in.rules[i].schedule
-		if x := s.rule.Exit; x != nil && !x.Never && s.rule.Clock != AfterSigterm && s.first >= in.start {
-			end = end.earlier(exit{s.first, x.Code, in.rules[i].number})
+		if x := s.rule.Exit; x != nil && !x.Never && s.rule.Clock != AfterSigterm {
+			if at := s.exit(in.start); at != never {
+				end = end.earlier(exit{at, x.Code, in.rules[i].number})
+			}
 			waits = waits || s.rule.Clock == AtMoment && s.first == never
 		}
 	}
 	if init && end.at == never && !waits {
-		end = exit{at: later(in.start, initExit)}
+		end = exit{at: max(now, later(in.start, initExit))}
 	}
 	return end
 }

@@ -2,32 +2,42 @@ package fakeruntime
 
 import "probesim.dev/sim/virtual"
 
-// Occur starts the clock of the AtMoment rules of a moment at time now, in running instances and in later ones. Only the first call
-// for a moment counts. Events that are due until now happen first, as in Submit.
+// Occur tells the programs that a moment occurs now. The first call for a moment starts the clock of its AtMoment rules, in running
+// instances and in later ones. Each call closes the rules that last until the moment; see Rule. Events that are due until now happen
+// first, as in Submit.
 func (r *Runtime) Occur(now virtual.Time, moment int) {
 	r.run(now)
-	if _, before := r.moments[moment]; before {
-		return
-	}
-	r.moments[moment] = r.now
+	first := len(r.moments[moment]) == 0
+	r.moments[moment] = append(r.moments[moment], r.now)
 	for _, c := range r.all.containers {
-		if c.State == Running {
-			c.occur(moment, r.now)
+		if c.State == Running && c.occur(moment, r.now, first) {
 			r.scheduleEnd(c)
 		}
 	}
 }
 
-// occur starts the clock of the rules of a moment.
-func (c *container) occur(moment int, now virtual.Time) {
+// occur starts the clock of the rules of a moment if it is the first one, and closes the rules that last until the moment. It reports
+// whether the end of the program may have changed.
+func (c *container) occur(moment int, now virtual.Time, first bool) bool {
+	closed := false
 	for i := range c.instance.rules {
 		active := &c.instance.rules[i]
-		if active.rule.Clock != AtMoment || active.rule.Moment != moment {
+		if active.occur(moment, now) {
+			closed = closed || active.rule.Exit != nil
+		}
+		if !first || active.rule.Clock != AtMoment || active.rule.Moment != moment {
 			continue
 		}
 		active.count(now)
-		if x := active.rule.Exit; x != nil && !x.Never {
-			c.exit = c.exit.earlier(exit{active.first, x.Code, active.number})
+		if x, at := active.rule.Exit, active.exit(c.instance.start); x != nil && !x.Never && at != never {
+			c.exit = c.exit.earlier(exit{at, x.Code, active.number})
 		}
 	}
+	if closed {
+		c.exit = c.instance.exit(now, c.config.program.Init)
+		if c.instance.signaled {
+			c.exit = c.exit.earlier(c.onSignal)
+		}
+	}
+	return first || closed
 }

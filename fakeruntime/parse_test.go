@@ -71,6 +71,14 @@ func parseField(t *testing.T, rule *Rule, key, value string) {
 		rule.Clock, rule.From = AtScenario, parseDraw(t, value)
 	case "afterSigterm":
 		rule.Clock, rule.From = AfterSigterm, parseDraw(t, value)
+	case "since", "until":
+		n, err := strconv.Atoi(value)
+		must(t, err)
+		if key == "until" {
+			rule.Until = &n
+			return
+		}
+		rule.Clock, rule.Moment = AtMoment, n
 	case "for", "every":
 		d := parseDraw(t, value)
 		*map[string]**Draw{"for": &rule.For, "every": &rule.Every}[key] = &d

@@ -30,7 +30,7 @@ const (
 	AfterStart   Clock = iota // the start of each instance: StartContainer has returned
 	AtScenario                // t=0 of the scenario
 	AfterSigterm              // the stop signal to the instance
-	AtMoment                  // the moment that Moment names; see Runtime.Occur
+	AtMoment                  // the first moment with the number Moment; see Runtime.Occur
 )
 
 // Program is the script of the program in a container: a list of rules. The last rule that applies wins.
@@ -48,7 +48,8 @@ type Program struct {
 }
 
 // Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window
-// opens From after Clock, stays open for For (nil: until the end), and opens again every Every (nil: once).
+// opens From after Clock, stays open for For (nil: until the end), and opens again every Every (nil: once). Until
+// closes it for good: at the first moment of the run or, with the clocks AtScenario and AtMoment, at the first one since the clock.
 // Inside the window, the rule applies to a request with a Chance. It gives answers to probes and hooks, or
 // ends the program.
 type Rule struct {
@@ -60,6 +61,7 @@ type Rule struct {
 	From   Draw
 	For    *Draw
 	Every  *Draw
+	Until  *int     // number of a moment; nil: none
 	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
@@ -72,7 +74,10 @@ type Rule struct {
 	Refuse bool
 }
 
-// Exit is the end of a program by itself.
+// Exit is the end of a program by itself. A rule without For and Until ends it when the window opens. With the clocks AtScenario and
+// AtMoment, such a rule ends only the instance that runs at that instant, while a rule with For or Until ends each instance that
+// runs inside the window: when the window opens, or at the start of the instance. With AfterStart, Until decides whether an instance
+// exits when its window opens.
 type Exit struct {
 	Code  int32
 	Never bool // with AfterSigterm: the program ignores the stop signal until SIGKILL

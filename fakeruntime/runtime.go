@@ -39,7 +39,7 @@ type Runtime struct {
 	generation uint64
 	changes    []*pod // the pod that changed in each generation
 
-	moments     map[int]virtual.Time // that have occurred
+	moments     map[int][]virtual.Time // when each occurred
 	health      Health
 	now         virtual.Time
 	clockOffset time.Duration // wall time minus virtual time
@@ -60,7 +60,7 @@ func New(o Options) *Runtime {
 		record: o.Record, recordCalls: o.RecordCalls, recordRules: o.RecordRules,
 		scope:      builtin.narrower(newKey(o.Seed), o.Delays),
 		pods:       map[string]*pod{},
-		moments:    map[int]virtual.Time{},
+		moments:    map[int][]virtual.Time{},
 		sandboxes:  map[string]*sandbox{},
 		containers: map[string]*container{},
 		instances:  map[string]int{},

@@ -22,6 +22,7 @@ import (
 //	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest container of that name
 //	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]
 //	                                   N successive probe runs; only their results are shown
+//	occur N at=T                       the moment N occurs, which since=N and until=N of rules name
 //	cancel POD at=T                    cancels the probes of the pod
 //	advance to=T                       advances the time
 //	next                               shows the result of Next
@@ -72,6 +73,10 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.submit(instantArg(d, "at"), callOf(s, d))
 	case "probe":
 		s.probe(d)
+	case "occur":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		must(s.t, err)
+		s.rt.Occur(instantArg(d, "at"), n)
 	case "cancel":
 		s.rt.CancelProbes(instantArg(d, "at"), d.CmdArgs[0].Key)
 	case "advance":

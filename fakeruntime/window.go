@@ -31,10 +31,12 @@ const maxWalk = 1 << 20
 type schedule struct {
 	rule  *Rule
 	key   key           // of the random values of the rule
+	clock virtual.Time  // of a rule of the run: since when moments close it; never while the clock has not started
 	first virtual.Time  // the first opening; never while the clock of the rule has not started
 	every time.Duration // fixed period; 0: none, or a random one
 	drawn bool          // each period is random
 	last  window        // if drawn: the latest opening; its close is not set
+	until virtual.Time  // when the moment Until closed the rule; never before
 }
 
 // ofRun reports whether the rule is one event for all instances.
@@ -43,7 +45,7 @@ func (r *Rule) ofRun() bool { return r.Clock == AtScenario || r.Clock == AtMomen
 // newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario or AtMoment rule it belongs
 // to the run, because all instances share the random values of the rule.
 func newSchedule(rule *Rule, k key) schedule {
-	s := schedule{rule: rule, key: k, first: never}
+	s := schedule{rule: rule, key: k, clock: never, first: never, until: never}
 	switch every := rule.Every; {
 	case every == nil || every.Max <= 0:
 	case rule.ofRun() || every.Max <= every.Min || !k.seeded:
@@ -60,6 +62,19 @@ func newSchedule(rule *Rule, k key) schedule {
 func (s *schedule) count(from virtual.Time) {
 	s.first = later(from, max(0, s.key.with(drawFrom).draw(s.rule.From)))
 	s.last.open = s.first
+	s.clock = from
+	if s.rule.Clock == AtScenario {
+		s.clock = s.first
+	}
+}
+
+// occur closes the rule if it lasts until a moment that occurs now, and reports whether it did.
+func (s *schedule) occur(moment int, now virtual.Time) bool {
+	if s.rule.Until == nil || *s.rule.Until != moment || s.until != never || s.rule.ofRun() && now < s.clock {
+		return false
+	}
+	s.until = now
+	return true
 }
 
 // at returns the window that is open at t, and whether one is open. With random periods, t must not decrease
@@ -69,11 +84,31 @@ func (s *schedule) at(t virtual.Time) (window, bool) {
 		return window{}, false
 	}
 	w := s.opening(t)
-	w.close = never
+	w.close = s.until
 	if s.rule.For != nil {
-		w.close = later(w.open, s.key.with(drawFor).with(s.drawOrdinal(w)).draw(*s.rule.For))
+		w.close = min(w.close, later(w.open, s.key.with(drawFor).with(s.drawOrdinal(w)).draw(*s.rule.For)))
 	}
 	return w, t < w.close
+}
+
+// exit returns when the rule ends an instance that starts at t, or never.
+func (s *schedule) exit(start virtual.Time) virtual.Time {
+	at := s.first
+	if s.rule.ofRun() && (s.rule.For != nil || s.rule.Until != nil) && s.first < start {
+		w, open := s.at(start)
+		switch {
+		case open:
+			at = start
+		case s.every > 0:
+			at = w.open.Add(s.every)
+		default:
+			return never
+		}
+	}
+	if at < start || at >= s.until {
+		return never
+	}
+	return at
 }
 
 // opening returns the latest opening until t. t must not be before the first opening.

@@ -21,7 +21,7 @@ func (d *Driver) Branch(w World, t virtual.Time, p *plan.Plan) *Driver {
 		c.pods[key] = new(*pod) // setManifest changes it
 	}
 	for _, s := range d.waiting {
-		c.waiting = append(c.waiting, &waiting{s.watcher.Copy(), s.then})
+		c.waiting = append(c.waiting, &waiting{s.each, s.watcher.Copy(), s.then})
 	}
 	w.Observe(c.observe)
 	for _, call := range d.pending {

@@ -34,8 +34,9 @@ type stepState struct {
 	done bool
 }
 
-// waiting is a step or the rules of programs whose moment has not occurred.
+// waiting is a step or the rules of programs that wait for a moment: for the first match, or for each.
 type waiting struct {
+	each    bool
 	watcher *match.Watcher
 	then    func(d *Driver, t virtual.Time)
 }
@@ -68,7 +69,7 @@ func Start(p *plan.Plan, w World) *Driver {
 		}
 	}
 	for i, m := range p.Scenario.Moments {
-		d.wait(m, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
+		d.wait(m.Moment, m.Each, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
 		d.schedule(i, step)
@@ -112,7 +113,7 @@ func (d *Driver) schedule(i int, step *format.Step) {
 		return
 	}
 	d.steps[i].due = virtual.Max
-	d.wait(step.Since, func(d *Driver, t virtual.Time) { d.after(t, i) })
+	d.wait(step.Since, false, func(d *Driver, t virtual.Time) { d.after(t, i) })
 }
 
 // later makes the world call do at t.
@@ -125,14 +126,14 @@ func (d *Driver) later(t virtual.Time, do func(*Driver)) {
 	})
 }
 
-// wait calls then at the first match of a moment.
-func (d *Driver) wait(m *match.Moment, then func(d *Driver, t virtual.Time)) {
+// wait calls then at the first match of a moment, or at each.
+func (d *Driver) wait(m *match.Moment, each bool, then func(d *Driver, t virtual.Time)) {
 	var pods func(string) bool
 	if m.Pod != "" {
 		keys := d.plan.Scenario.PodKeys(m.Pod)
 		pods = func(pod string) bool { return slices.Contains(keys, pod) }
 	}
-	d.waiting = append(d.waiting, &waiting{m.NewWatcher(pods), then})
+	d.waiting = append(d.waiting, &waiting{each, m.NewWatcher(pods), then})
 }
 
 // observe finds the moments that steps and programs wait for.
@@ -154,7 +155,7 @@ func (d *Driver) observe(r *trace.Record) {
 		if now {
 			occurred = append(occurred, s)
 		}
-		return now
+		return now && !s.each
 	})
 	for _, s := range occurred {
 		s.then(d, r.T)

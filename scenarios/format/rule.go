@@ -27,6 +27,7 @@ type Rule struct {
 	AfterSigterm *value.Draw    `json:"afterSigterm,omitempty"`
 	For          *value.Draw    `json:"for,omitempty"`
 	Every        *value.Draw    `json:"every,omitempty"`
+	Until        *match.Moment  `json:"until,omitempty"` // its first match closes the window for good; its Pod may be empty: any
 	Chance       *value.Percent `json:"chance,omitempty"`
 
 	Liveness  *value.Series `json:"liveness,omitempty"`

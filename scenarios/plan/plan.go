@@ -15,8 +15,8 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/program"
 	"probesim.dev/sim/virtual"
-	"probesim.dev/trace/match"
 )
 
 // Scenario is a Scenario document that was loaded from a file and is valid.
@@ -29,7 +29,7 @@ type Scenario struct {
 	Command []string `json:"-"`
 
 	Workloads []*Workload            `json:"-"` // of Spec.Pods
-	Moments   []*match.Moment        `json:"-"` // that rules wait for
+	Moments   []program.Moment       `json:"-"` // that rules wait for
 	byName    map[string][]*Workload // by the name of the workload, and by the stem of the names of its pods
 }
 

@@ -86,8 +86,12 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	case r.Exit == nil:
 	case answers > 0:
 		exit.Errorf("a rule either answers or exits")
-	case r.For != nil || r.Every != nil || r.Chance != nil:
-		exit.Errorf("cannot be used with for, every or chance: a program exits once, when the window opens")
+	case r.Chance != nil:
+		exit.Errorf("cannot be used with chance: a chance is of requests")
+	case r.AfterSigterm != nil && (r.For != nil || r.Every != nil || r.Until != nil):
+		exit.Errorf("cannot be used with afterSigterm and for, every or until: a program exits once after the stop signal")
+	case r.At == nil && r.Since == nil && (r.For != nil || r.Every != nil):
+		exit.Errorf("cannot be used with for or every, except with at or since: each instance exits once, when the window opens")
 	case r.Exit.Never && r.AfterSigterm == nil:
 		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
 	}
@@ -115,4 +119,4 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 }
 
 // conditionFields are the fields of a rule that have no effect by themselves.
-var conditionFields = []string{"replica", "instance", "after", "at", "since", "afterSigterm", "for", "every", "chance"}
+var conditionFields = []string{"replica", "instance", "after", "at", "since", "afterSigterm", "for", "every", "until", "chance"}

@@ -75,7 +75,11 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
 		for i, r := range rules {
 			if series := seriesOf(&r, key); series != nil {
-				own = append(own, fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From, For: r.For, Every: r.Every, Chance: r.Chance, Probes: series})
+				like := fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From, For: r.For, Every: r.Every, Chance: r.Chance, Probes: series}
+				if r.Until != nil {
+					like.Until = new(int) // each until has a number of its own
+				}
+				own = append(own, like)
 				indexes = append(indexes, i)
 			}
 		}

@@ -27,9 +27,15 @@ type behavior struct {
 // Script is what a scenario says about the program in a container.
 type Script struct {
 	Spec      *format.Container
-	Container *v1.Container                         // whose probes and hooks the program answers
-	Replicas  int                                   // number of pods of the workload; 0: unknown
-	Moment    func(*match.Moment, *strict.Node) int // numbers the moments that rules wait for
+	Container *v1.Container                  // whose probes and hooks the program answers
+	Replicas  int                            // number of pods of the workload; 0: unknown
+	Moment    func(Moment, *strict.Node) int // numbers the moments that rules wait for
+}
+
+// Moment is a moment that a rule waits for. Each reports whether all its matches count, and not only the first.
+type Moment struct {
+	*match.Moment
+	Each bool
 }
 
 // Compile checks and compiles a script, whose node is n. The notes say what a reader of the runs has to know about the program.
@@ -67,7 +73,7 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 	case r.At != nil:
 		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
 	case r.Since != nil:
-		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(r.Since, n.Field("since"))
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(Moment{r.Since, false}, n.Field("since"))
 		if r.After != nil {
 			rule.From = fakeruntime.Draw(*r.After)
 		}
@@ -75,6 +81,9 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
 	case r.After != nil:
 		rule.From = fakeruntime.Draw(*r.After)
+	}
+	if r.Until != nil {
+		rule.Until = new(b.Moment(Moment{r.Until, true}, n.Field("until")))
 	}
 	if r.Handler != nil {
 		b.compileHandler(&rule, r.Handler)
@@ -130,7 +139,11 @@ func (b *behavior) compileItems(h *handler, s *value.Series, r *format.Rule, n *
 			at = n.Index(i)
 		}
 		answer, ok := b.answer(h, item.Answer, at)
-		if ok && item.Answer.Word == value.Stall && r.For == nil {
+		switch {
+		case !ok || item.Answer.Word != value.Stall:
+		case r.Until != nil:
+			at.Errorf("stall cannot be used with until: the time at which the window closes must be known")
+		case r.For == nil:
 			at.Errorf("stall needs for: the answer comes when the window closes")
 		}
 		series.Items = append(series.Items, fakeruntime.Item{Answer: answer, Count: item.Count})

@@ -12,7 +12,6 @@ import (
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/program"
 	"probesim.dev/trace"
-	"probesim.dev/trace/match"
 )
 
 // checkContainers checks and compiles the programs in the containers of a workload.
@@ -71,7 +70,7 @@ func (c *checker) script(w *workload, spec *format.Container, container *v1.Cont
 }
 
 // moment adds a moment that a rule waits for, and returns its number.
-func (c *checker) moment(m *match.Moment, n *strict.Node) int {
+func (c *checker) moment(m program.Moment, n *strict.Node) int {
 	c.scenario.Moments, c.moments = append(c.scenario.Moments, m), append(c.moments, n)
 	return len(c.moments) - 1
 }
@@ -110,14 +109,14 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 // checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.
 func (c *checker) checkMoments() {
 	if len(c.moments) > format.MaxEntries {
-		c.moments[format.MaxEntries].Errorf("more than %d rules of the scenario wait for a moment, counted for each container of a range", format.MaxEntries)
+		c.moments[format.MaxEntries].Errorf("the rules of the scenario have more than %d times since or until, counted for each container of a range", format.MaxEntries)
 		return
 	}
 	for i, m := range c.scenario.Moments {
 		n := c.moments[i]
 		markUnread(&m.Pod, n.Field("pod"))
 		c.checkPodName(m.Pod, n.Field("pod"))
-		c.checkMoment(m, m.Pod, n)
+		c.checkMoment(m.Moment, m.Pod, n)
 		if m.Record != nil && m.Record.Kind != "" && !m.Record.Kind.Observable() {
 			n.Field("record").Field("kind").Errorf("%s is an internal record, for which a program cannot wait: write an observable one", m.Record.Kind)
 		}

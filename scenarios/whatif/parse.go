@@ -175,8 +175,8 @@ func (e *event) check() error {
 		return fmt.Errorf("%s needs the time that it takes, such as %s 45s", e.what, e.what)
 	case (e.what == start || e.what == stop) && (e.at != nil || e.after != nil || e.every != nil || e.chance != ""):
 		return fmt.Errorf("%s has only the time that it takes, such as %s 45s", e.what, e.what)
-	case e.what == exit && (e.length != nil || e.every != nil || e.chance != ""):
-		return fmt.Errorf("exit happens once: write at or after and a time, such as exit 1 at 5m")
+	case e.what == exit && (e.chance != "" || e.at == nil && (e.length != nil || e.every != nil)):
+		return fmt.Errorf("exit has a length only with at: write exit 1 at 5m, exit 1 after 5m, or exit 1 2m at 5m for each instance that runs in these 2 m")
 	case e.what == exit && e.at == nil && e.after == nil:
 		return fmt.Errorf("exit needs a time, such as exit 1 at 5m, or exit 1 after 5m in each instance of the container")
 	case e.what == outage && e.container != "":
