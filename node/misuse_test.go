@@ -325,6 +325,7 @@ func TestInvalidArguments(t *testing.T) {
 	const rule = `program.Containers["app"].Program.Rules[0].`
 	for want, do := range map[string]func(*node.Node) error{
 		"AddPod: the pod is nil":             func(n *node.Node) error { return n.AddPod(nil, fakeruntime.Pod{}) },
+		"AddAdmitted: the pod is nil":        func(n *node.Node) error { return n.AddAdmitted(nil, fakeruntime.Pod{}) },
 		"node: At: the function is nil":      func(n *node.Node) error { n.At(0, nil); return nil },
 		"node: Observe: the function is nil": func(n *node.Node) error { n.Observe(nil); return nil },
 		`pods "" not found`:                  func(n *node.Node) error { return n.DeletePod("", "", nil) },

@@ -272,6 +272,9 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 // checks neither of them, so it is faster. Nodes can share the pod: they do not change it.
 func (n *Node) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	return n.change(func() error {
+		if pod == nil {
+			return errors.New("AddAdmitted: the pod is nil")
+		}
 		pod, err := n.api.CreateAdmitted(pod)
 		if err != nil {
 			return err

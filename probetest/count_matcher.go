@@ -48,20 +48,27 @@ func (m *CountMatcher[C]) After(d time.Duration) *CountMatcher[C] {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *CountMatcher[C]) Match(actual any) (bool, error) {
 	var of C
-	return matched(of.function(), m == nil, m.match, actual)
+	return matchedEach(of.function(), m, actual)
 }
 
 // FailureMessage returns the message of a failed To.
-func (m *CountMatcher[C]) FailureMessage(any) string { return m.message("to have " + m.of.words()) }
+func (m *CountMatcher[C]) FailureMessage(any) string {
+	return m.message("to have "+m.of.words()) + m.others
+}
 
 // NegatedFailureMessage returns the message of a failed NotTo.
 func (m *CountMatcher[C]) NegatedFailureMessage(any) string {
-	return m.message("not to have " + m.of.words())
+	return m.message("not to have "+m.of.words()) + m.others
 }
+
+// GomegaString describes what the matcher expects, and what the last Match found.
+func (m *CountMatcher[C]) GomegaString() string { return described(m) }
+
+func (m *CountMatcher[C]) wording() string { return "have " + m.of.words() + m.expectation() }
 
 func (m *CountMatcher[C]) match(actual any) (bool, error) {
 	s, err := m.subjectOf(actual)

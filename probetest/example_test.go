@@ -122,7 +122,7 @@ func ExampleNode_AddWorkload() {
 	pods := n.AddWorkload(shop(), Behavior{"app": {{Replica: "1", Instance: "0", After: "30s", Exit: "1"}}})
 	n.Advance(time.Minute)
 
-	Expect(pods).To(HaveEach(HaveBecomeReady().Within(15 * time.Second)))
+	Expect(pods).To(HaveBecomeReady().Within(15 * time.Second))
 	Expect(pods[0]).NotTo(HaveRestarted())
 	Expect(pods[1]).To(HaveRestarted().Times(1))
 	fmt.Println(pods)

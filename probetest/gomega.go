@@ -8,8 +8,14 @@ import (
 	"github.com/onsi/gomega/types"
 )
 
-// settled is the part of a matcher that refuses Eventually and Consistently, which let only real time pass.
-type settled struct{ polled bool }
+// settled is the part of a matcher that refuses Eventually and Consistently, which let only real time pass, and that keeps what it
+// found about a list.
+type settled struct {
+	polled bool
+	others string // of the last Match of a list: a line about each pod that the message is not about
+}
+
+func (s *settled) list() *settled { return s }
 
 // MatchMayChangeInTheFuture reports false. Gomega calls it only for Eventually and Consistently, before Match.
 func (s *settled) MatchMayChangeInTheFuture(any) bool {

@@ -51,20 +51,27 @@ func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatche
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
-	return matched("HaveBeenProbed", m == nil, m.match, actual)
+	return matchedEach("HaveBeenProbed", m, actual)
 }
 
 // FailureMessage returns the message of a failed To.
 func (m *HaveBeenProbedMatcher) FailureMessage(any) string {
-	return m.message("to have been probed for " + m.run())
+	return m.message("to have been probed for "+m.run()) + m.others
 }
 
 // NegatedFailureMessage returns the message of a failed NotTo.
 func (m *HaveBeenProbedMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been probed for " + m.run())
+	return m.message("not to have been probed for "+m.run()) + m.others
+}
+
+// GomegaString describes what the matcher expects, and what the last Match found.
+func (m *HaveBeenProbedMatcher) GomegaString() string { return described(m) }
+
+func (m *HaveBeenProbedMatcher) wording() string {
+	return "have been probed for " + m.run() + m.expectation()
 }
 
 func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {

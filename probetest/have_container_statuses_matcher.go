@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -44,22 +45,37 @@ func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatuse
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
-	return matched("HaveContainerStatuses", m == nil, m.match, actual)
+	return matchedEach("HaveContainerStatuses", m, actual)
 }
 
 // FailureMessage returns the message of a failed To.
 func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
 	return m.found.message("to have the container statuses "+m.expectation(),
-		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) // go-cmp uses them at random
+		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) + m.others // go-cmp uses them at random
 }
 
 // NegatedFailureMessage returns the message of a failed NotTo.
 func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
-	return m.found.message("not to have the container statuses "+m.expectation(), "It has")
+	return m.found.message("not to have the container statuses "+m.expectation(), "It has") + m.others
 }
+
+// GomegaString describes what the matcher expects, and what the last Match found.
+func (m *HaveContainerStatusesMatcher) GomegaString() string { return described(m) }
+
+func (m *HaveContainerStatusesMatcher) wording() string {
+	text := "have the container statuses " + statusesOf(m.expected)
+	if m.at != nil {
+		text += " at " + value.Format(*m.at)
+	}
+	return text
+}
+
+func (m *HaveContainerStatusesMatcher) happened() string { return "It has " + statusesOf(m.got) }
+
+func (m *HaveContainerStatusesMatcher) examined() *subject { return m.found.subject }
 
 func (m *HaveContainerStatusesMatcher) match(actual any) (bool, error) {
 	s, err := m.subjectOf(actual)
@@ -123,6 +139,9 @@ func (m *HaveContainerStatusesMatcher) find(s *subject) error {
 }
 
 func (m *HaveContainerStatusesMatcher) expectation() string {
-	words := listOf(m.expected, func(c trace.ContainerStatus) string { return "[" + c.String() + "]" })
-	return words + " at " + trace.FormatTime(m.found.center)
+	return statusesOf(m.expected) + " at " + trace.FormatTime(m.found.center)
+}
+
+func statusesOf(list []trace.ContainerStatus) string {
+	return listOf(list, func(c trace.ContainerStatus) string { return "[" + c.String() + "]" })
 }

@@ -50,19 +50,26 @@ func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *HaveEventMatcher) Match(actual any) (bool, error) {
-	return matched("HaveEvent", m == nil, m.match, actual)
+	return matchedEach("HaveEvent", m, actual)
 }
 
 // FailureMessage returns the message of a failed To.
-func (m *HaveEventMatcher) FailureMessage(any) string { return m.message("to have " + m.event()) }
+func (m *HaveEventMatcher) FailureMessage(any) string {
+	return m.message("to have "+m.event()) + m.others
+}
 
 // NegatedFailureMessage returns the message of a failed NotTo.
 func (m *HaveEventMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have " + m.event())
+	return m.message("not to have "+m.event()) + m.others
 }
+
+// GomegaString describes what the matcher expects, and what the last Match found.
+func (m *HaveEventMatcher) GomegaString() string { return described(m) }
+
+func (m *HaveEventMatcher) wording() string { return "have " + m.event() + m.expectation() }
 
 func (m *HaveEventMatcher) match(actual any) (bool, error) {
 	s, err := m.subjectOf(actual)

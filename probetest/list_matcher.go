@@ -39,20 +39,31 @@ func (m *ListMatcher[L]) After(d time.Duration) *ListMatcher[L] {
 	return m
 }
 
-// Match examines a *Pod or a *Container. It implements gomega.OmegaMatcher, as FailureMessage and
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
 // NegatedFailureMessage do.
 func (m *ListMatcher[L]) Match(actual any) (bool, error) {
 	var expected L
-	return matched(expected.function(), m == nil, m.match, actual)
+	return matchedEach(expected.function(), m, actual)
 }
 
 // FailureMessage returns the message of a failed To.
-func (m *ListMatcher[L]) FailureMessage(any) string { return m.message("to have ", "never to have ") }
+func (m *ListMatcher[L]) FailureMessage(any) string {
+	return m.message("to have ", "never to have ") + m.others
+}
 
 // NegatedFailureMessage returns the message of a failed NotTo.
 func (m *ListMatcher[L]) NegatedFailureMessage(any) string {
-	return m.message("not to have ", "to have ")
+	return m.message("not to have ", "to have ") + m.others
 }
+
+// GomegaString describes what the matcher expects, and what the last Match found.
+func (m *ListMatcher[L]) GomegaString() string { return described(m) }
+
+func (m *ListMatcher[L]) wording() string { return m.words("have ", "never have ") }
+
+func (m *ListMatcher[L]) happened() string { return m.got }
+
+func (m *ListMatcher[L]) examined() *subject { return m.found.subject }
 
 func (m *ListMatcher[L]) match(actual any) (ok bool, err error) {
 	s, err := m.subjectOf(actual)
@@ -66,10 +77,14 @@ func (m *ListMatcher[L]) match(actual any) (ok bool, err error) {
 	return ok, err
 }
 
-// message has its own words for an empty list.
 func (m *ListMatcher[L]) message(expected, none string) string {
+	return m.found.message(m.words(expected, none), m.got)
+}
+
+// words describes the expectation. It has its own words for an empty list.
+func (m *ListMatcher[L]) words(expected, none string) string {
 	if m.expected.list() == "" {
-		return m.found.message(none+m.expected.verb()+m.window.words(), m.got)
+		return none + m.expected.verb() + m.window.words()
 	}
-	return m.found.message(expected+m.expected.verb()+" "+m.expected.list()+m.window.words(), m.got)
+	return expected + m.expected.verb() + " " + m.expected.list() + m.window.words()
 }

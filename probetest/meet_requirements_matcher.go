@@ -104,6 +104,9 @@ func (m *MeetRequirementsMatcher) NegatedFailureMessage(actual any) string {
 	return m.message(actual, "not to meet")
 }
 
+// GomegaString describes what the matcher expects.
+func (m *MeetRequirementsMatcher) GomegaString() string { return "meet " + m.requirements }
+
 func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
 	if m.wasPolled() {
 		return false, errors.New("manifests do not change, so Eventually and Consistently have nothing to wait for: use Expect")

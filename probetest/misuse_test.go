@@ -236,7 +236,7 @@ func TestNil(t *testing.T) {
 	for i, p := range []*Pod{nil, {}} {
 		do["Delete: the pod belongs to no node"+strings.Repeat(" ", i)] = func() { p.Delete() }
 		do["Kill: the pod belongs to no node"+strings.Repeat(" ", i)] = func() { p.Container("app").Kill() }
-		_ = p.String() + p.GomegaString() + p.Container("app").String() + (*Container)(nil).GomegaString()
+		_ = p.String() + p.Container("app").String() + (*Container)(nil).String() + Pod{}.GomegaString() + Container{}.GomegaString()
 		if p.Records() != nil {
 			t.Error("a nil or zero Pod has records")
 		}

@@ -117,7 +117,7 @@ func TestVacuous(t *testing.T) {
 	}{
 		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap" (did you mean "app"?); its containers are: app`},
 		{w.web.Container(""), HaveEvent("Killing"), `HaveEvent: the pod web has no container ""; its containers are: app`},
-		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod or a *probetest.Container, got a string"},
+		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod, a *probetest.Container, or a list of them, got a string"},
 		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
 		{&Container{}, HaveRestarted(), "HaveRestarted: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
 		{fresh.AddPod(pod("web", v1.Container{Name: "app", Image: "a"})), HaveRestarted(), "HaveRestarted: no virtual time has passed yet: call Advance first"},

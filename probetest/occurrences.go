@@ -115,8 +115,13 @@ func (o *occurrences) message(expected string) string {
 	for _, it := range slices.Concat(o.before, o.inside, o.after) {
 		f.marks = append(f.marks, it.record)
 	}
-	return f.message(expected+o.number()+o.window.words(), o.happened())
+	return f.message(expected+o.expectation(), o.happened())
 }
+
+func (o *occurrences) examined() *subject { return o.subject }
+
+// expectation describes the expected number and the window.
+func (o *occurrences) expectation() string { return o.number() + o.window.words() }
 
 // number describes the expected number of occurrences.
 func (o *occurrences) number() string {

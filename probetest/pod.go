@@ -54,10 +54,10 @@ func (c *Container) String() string {
 }
 
 // GomegaString returns the name of the pod. Gomega prints it in messages in place of the fields.
-func (p *Pod) GomegaString() string { return p.String() }
+func (p Pod) GomegaString() string { return p.String() }
 
 // GomegaString returns the name of the container. Gomega prints it in messages in place of the fields.
-func (c *Container) GomegaString() string { return c.String() }
+func (c Container) GomegaString() string { return c.String() }
 
 // Records returns the trace records about the pod and its containers, in order, for assertions that no
 // matcher of this package covers. Their times are virtual times of the node: they count from t=0, not from the

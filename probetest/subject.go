@@ -19,15 +19,20 @@ type subject struct {
 // would be vacuous.
 func subjectOf(actual any) (*subject, error) {
 	s := &subject{}
+	ofContainer := false
 	switch a := actual.(type) {
 	case *Pod:
 		s.pod = a
+	case Pod:
+		s.pod = &a
 	case *Container:
 		if a != nil {
-			s.pod, s.container = a.pod, a.name
+			s.pod, s.container, ofContainer = a.pod, a.name, true
 		}
+	case Container:
+		s.pod, s.container, ofContainer = a.pod, a.name, true
 	default:
-		return nil, fmt.Errorf("expected a *probetest.Pod or a *probetest.Container, got a %T", actual)
+		return nil, fmt.Errorf("expected a *probetest.Pod, a *probetest.Container, or a list of them, got a %T", actual)
 	}
 	if s.pod == nil || s.pod.log == nil {
 		return nil, errors.New("the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned")
@@ -35,7 +40,7 @@ func subjectOf(actual any) (*subject, error) {
 	if s.pod.node != nil {
 		s.pod.node.reached()
 	}
-	if _, ok := actual.(*Container); ok {
+	if ofContainer {
 		if err := s.pod.requireContainer(s.container); err != nil {
 			return nil, err
 		}

@@ -88,3 +88,80 @@ func TestWorkloadsRefused(t *testing.T) {
 		}
 	}
 }
+
+// lateReplica returns three replicas whose second one is Ready 20 s after the others.
+func lateReplica(t *testing.T) []*Pod {
+	n := NewNode(t, NodeOptions{})
+	d := deployment(3)
+	d.Spec.Template.Spec.Containers[0].ReadinessProbe = d.Spec.Template.Spec.Containers[0].LivenessProbe
+	pods := n.AddWorkload(d, Behavior{"app": {{Replica: "1", For: "20s", Readiness: "fail"}}})
+	n.Advance(time.Minute)
+	return pods
+}
+
+// TestLists checks that matchers take lists of pods and containers, and name the one that fails.
+func TestLists(t *testing.T) {
+	pods := lateReplica(t)
+	values, containers := []Pod{*pods[0], *pods[1], *pods[2]}, []*Container{pods[0].Container("app"), pods[1].Container("app")}
+	g := gomega.NewWithT(t)
+	for _, list := range []any{pods, values, containers, []Container{*containers[0]}, *pods[0], *containers[0]} {
+		g.Expect(list).To(HaveBecomeReady().Times(1).Within(50 * time.Second))
+		g.Expect(list).NotTo(HaveRestarted())
+		g.Expect(list).To(HaveBeenProbed("liveness").AtLeast(2))
+	}
+	g.Expect(pods).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue))
+
+	for name, fails := range map[string]func(gomega.Gomega){
+		"To":         func(g gomega.Gomega) { g.Expect(pods).To(HaveBecomeReady().Within(10 * time.Second)) },
+		"NotTo":      func(g gomega.Gomega) { g.Expect(values).NotTo(HaveBecomeReady().Within(10 * time.Second)) },
+		"containers": func(g gomega.Gomega) { g.Expect(containers).To(HaveBecomeReady().Within(10 * time.Second)) },
+	} {
+		message := failure(fails)
+		for _, want := range []string{"web-1", "It did not; later at ", "\nThe others:\n    web-0", ": It did once, at ", " of " + map[bool]string{true: "2", false: "3"}[name == "containers"] + " match. To expects that all do, NotTo that none does."} {
+			if !strings.Contains(message, want) {
+				t.Errorf("%s: the message does not contain %q:\n%s", name, want, message)
+			}
+		}
+		if strings.Count(message, "\n") > 40 {
+			t.Errorf("%s: the message has %d lines:\n%s", name, strings.Count(message, "\n"), message)
+		}
+	}
+	all := failure(func(g gomega.Gomega) { g.Expect(pods).To(HaveRestarted()) })
+	if !strings.HasPrefix(all, "Expected\n    web-0\nto have restarted.") || !strings.HasSuffix(all, "The others:\n    web-1: It did not\n    web-2: It did not") {
+		t.Errorf("the message is\n%s", all)
+	}
+	none := failure(func(g gomega.Gomega) { g.Expect(pods).NotTo(HaveBecomeReady()) })
+	if !strings.HasPrefix(none, "Expected\n    web-0\nnot to have become ready.") || strings.Count(none, ": It did once, at ") != 2 {
+		t.Errorf("the message is\n%s", none)
+	}
+	if got := failure(func(g gomega.Gomega) { g.Expect([]*Pod{}).To(HaveBecomeReady()) }); got != "HaveBecomeReady: the list is empty: every assertion about it would hold" {
+		t.Errorf("of an empty list: %s", got)
+	}
+	if got := failure(func(g gomega.Gomega) { g.Expect([]*Pod{pods[0], nil}).To(HaveBecomeReady()) }); !strings.HasPrefix(got, "HaveBecomeReady: element 1 of the list: the pod is nil") {
+		t.Errorf("of a nil pod: %s", got)
+	}
+}
+
+// TestHaveEach checks that the message of HaveEach is short and names the pod that fails.
+func TestHaveEach(t *testing.T) {
+	pods := lateReplica(t)
+	got := failure(func(g gomega.Gomega) { g.Expect(pods).To(gomega.HaveEach(HaveBecomeReady().Within(10 * time.Second))) })
+	want := "have become ready within 10s after the pod was added; the last one examined is web-1: It did not; later at "
+	if !strings.Contains(got, want) || strings.Count(got, "\n") > 5 {
+		t.Errorf("the message is\n%s\nwant %q", got, want)
+	}
+	for _, m := range []interface{ GomegaString() string }{
+		HaveRestarted(), HaveBeenProbed("liveness").Times(2), HaveEvent("Unhealthy"), HaveBackedOffFor(time.Second), HaveReadyIntervals(),
+		HaveContainerStatuses(), HaveConditionTransitions(v1.PodReady, v1.ConditionTrue), MeetRequirements("start>=1s"), HaveBeenKilledBecauseOf("Deleted"),
+	} {
+		if text := m.GomegaString(); text == "" || strings.Contains(text, "\n") {
+			t.Errorf("%T is %q", m, text)
+		}
+	}
+}
+
+// failure returns the message of the failure of an assertion.
+func failure(assert func(gomega.Gomega)) (message string) {
+	assert(gomega.NewGomega(func(text string, _ ...int) { message = text }))
+	return message
+}

@@ -33,8 +33,8 @@ func TestDatabaseOutage(t *testing.T) {
 	database = nil
 	n.AdvanceTo(2 * time.Minute)
 
-	Expect(pods).To(HaveEach(HaveBecomeReady().Times(2)))
-	Expect(pods).To(HaveEach(Not(HaveRestarted())))
+	Expect(pods).To(HaveBecomeReady().Times(2))
+	Expect(pods).NotTo(HaveRestarted())
 }
 
 // shop returns the Deployment from the manifest of the team.

@@ -42,11 +42,11 @@ var _ = Describe("health", func() {
 		outage()
 
 		Expect(pods).To(HaveLen(3))
-		Expect(pods).To(HaveEach(HaveReadyIntervals(
+		Expect(pods).To(HaveReadyIntervals(
 			ReadyInterval{From: BeNumerically("<", 10*time.Second), To: BeNumerically("~", 40*time.Second, 5*time.Second)},
 			ReadyInterval{From: BeNumerically("~", 60*time.Second, 5*time.Second)},
-		)))
-		Expect(pods).To(HaveEach(Not(HaveRestarted())))
+		))
+		Expect(pods).NotTo(HaveRestarted())
 		Expect(pods[0]).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).
 			WithMessage("Readiness probe failed: HTTP probe failed with statuscode: 503").AtLeast(6))
 	})
@@ -57,8 +57,8 @@ var _ = Describe("health", func() {
 		pods := n.AddWorkload(deployment, Behavior{"shop": {{Handler: health.Handler(ping)}}})
 		outage()
 
-		Expect(pods).To(HaveEach(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second)))
-		Expect(pods).To(HaveEach(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second)))
+		Expect(pods).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second))
+		Expect(pods).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second))
 	})
 
 	It("gets no probes after its pod is deleted", func() {
