@@ -209,6 +209,7 @@ func (r *Runtime) end(c *container) {
 	for _, op := range c.stops {
 		r.returnStop(c, op)
 	}
+	c.failForwarded(r)
 	c.requests, c.stops, c.instance = nil, nil, instance{}
 	if c.config.running == c {
 		c.config.running = nil

@@ -126,6 +126,7 @@ func (c *copier) op(of *Op) *Op {
 			op.event.op = op
 		}
 		op.pod, op.sandbox, op.container = c.pod(op.pod), c.sandbox(op.sandbox), c.container(op.container)
+		op.request.agent = c.container(op.request.agent)
 		op.Call.Ref.container = c.container(op.Call.Ref.container)
 	})
 }

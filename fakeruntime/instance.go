@@ -13,6 +13,7 @@ const (
 	byStartup
 	byPostStart
 	byPreStop
+	forwarded // a request that the program answers or passes on as an Agent
 	requesters
 	byOther = requesters // programs have no answers for it
 )
@@ -189,8 +190,8 @@ func (r *activeRule) applies(from requester, t virtual.Time) bool {
 
 // series returns the answers of a rule to a requester, or nil.
 func (r *Rule) series(from requester) *Series {
-	own := [requesters + 1]*Series{r.Liveness, r.Readiness, r.Startup, r.PostStart, r.PreStop, nil}[from]
-	if own == nil && from <= byStartup {
+	own := [requesters + 1]*Series{r.Liveness, r.Readiness, r.Startup, r.PostStart, r.PreStop, nil, nil}[from]
+	if own == nil && (from <= byStartup || from == forwarded) {
 		return r.Probes
 	}
 	return own

@@ -45,6 +45,17 @@ type Program struct {
 	PostStartSleep, PreStopSleep time.Duration
 	// AskNode lists the probes that ask the node, because of their host. Without a rule that answers them, nothing listens there and the node refuses them.
 	AskNode []trace.Probe
+	// AnsweredBy has the probes and hooks over plain HTTP that another container of the pod answers, such as a mesh agent, by name: liveness, readiness,
+	// startup, postStart or preStop.
+	AnsweredBy map[string]Agent
+}
+
+// Agent is a container that answers requests in place of another. While it does not run, nothing listens. While it runs, an answer of its
+// rules for Probes that is no success counts. Otherwise it asks the program, and passes on the answer: status 500 if nothing listens there
+// or the connection fails, and no body.
+type Agent struct {
+	Container string
+	Rule      int // number of the rule of the program that names the agent, from 1
 }
 
 // Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window
@@ -65,7 +76,7 @@ type Rule struct {
 	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
-	Probes                       *Series // for each probe that has no series in this rule
+	Probes                       *Series // for each probe that has no series in this rule, and for requests that an Agent gets
 	PostStart, PreStop           *Series
 
 	Exit *Exit

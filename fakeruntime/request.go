@@ -37,6 +37,7 @@ func (m Method) isNetwork() bool { return m == HTTPGet || m == HTTPBody || m == 
 // request is the state of a request to the program in a container.
 type request struct {
 	from             requester
+	agent            *container // that answers in place of the container of the call; nil: none
 	answer           *Answer
 	timesOut         bool // the timeout expires before the answer
 	handshakeExpired bool // the handshake timeout expires before the answer
@@ -52,14 +53,27 @@ func (r *Runtime) beginRequest(op *Op) {
 	if !r.findProgram(op) {
 		return
 	}
-	c := op.container
 	op.event.op, op.request.from = op, requesterOf(&op.Call)
 	if !op.Call.Retry && !op.Call.Followed {
-		c.instance.histories[op.request.from].runs++
+		op.countRun()
 	}
-	c.requests = append(c.requests, op)
+	holder := op.holder()
+	holder.requests = append(holder.requests, op)
 	r.ask(op)
 }
+
+// countRun counts a run of a probe or hook in the program that answers, and in the agent before it.
+func (op *Op) countRun() {
+	if op.container != nil {
+		op.container.instance.histories[op.request.from].runs++
+	}
+	if agent := op.request.agent; agent != nil {
+		agent.instance.histories[forwarded].runs++
+	}
+}
+
+// holder returns the container that has the connection or the command of a request.
+func (op *Op) holder() *container { return cmp.Or(op.request.agent, op.container) }
 
 // beginBody waits for the end of a body. A program that has ended since its header has closed the connection.
 func (r *Runtime) beginBody(op *Op) {
@@ -89,19 +103,29 @@ func (r *Runtime) findProgram(op *Op) bool {
 		return r.findExecTarget(op)
 	}
 	op.pod = r.pods[op.Call.PodUID]
+	listens := false
 	if op.pod != nil {
-		op.container = op.pod.container(op.Call.Name).running
+		asked := op.pod.container(op.Call.Name)
+		op.container = asked.running
+		listens = op.container != nil
+		if agent, forwards := asked.program.AnsweredBy[cmp.Or(string(op.Call.Probe), op.Call.Hook)]; forwards && op.Call.Method == HTTPGet {
+			op.request.agent = op.pod.container(agent.Container).running
+			listens = op.request.agent != nil
+			if !listens && op.container != nil && r.recordRules {
+				r.recordRule(op.container, agent.Rule, op.Call.Probe, op.Call.Hook)
+			}
+		}
 	}
-	if op.container == nil {
+	if !listens {
 		op.Reply, op.Unanswered = Refused, true
 		r.finish(op, nil)
 	}
-	return op.container != nil
+	return listens
 }
 
 // ask delivers the request to the program, and again each time when the window of a stall closes.
 func (r *Runtime) ask(op *Op) {
-	q, c := &op.request, op.container
+	q, c := &op.request, cmp.Or(op.container, op.request.agent)
 	answer, w := r.answerTo(op)
 	q.answer = answer
 	end := never
@@ -127,6 +151,9 @@ func (r *Runtime) ask(op *Op) {
 
 // answerTo returns the answer to a request that arrives now, and the window of the rule that gives it.
 func (r *Runtime) answerTo(op *Op) (*Answer, window) {
+	if op.request.agent != nil {
+		return r.forward(op)
+	}
 	in := &op.container.instance
 	if op.Call.Followed {
 		return in.follow(op.request.from), window{}
@@ -177,7 +204,7 @@ func (op *Op) handshake() virtual.Time {
 
 // continueRequest handles the event of a request: a timeout, the end of a stall, or an answer.
 func (r *Runtime) continueRequest(op *Op) {
-	q, c := &op.request, op.container
+	q, c := &op.request, op.holder()
 	var err error
 	op.Unanswered = !op.Accepted || q.frozen()
 	switch {
@@ -191,8 +218,8 @@ func (r *Runtime) continueRequest(op *Op) {
 	case q.answer.Word == Stalls:
 		r.ask(op)
 		return
-	default:
-		c.instance.histories[q.from].last = q.answer
+	case op.container != nil:
+		op.container.instance.histories[q.from].last = q.answer
 	}
 	if op.Call.Method == ExecSync {
 		err = op.answerExec()

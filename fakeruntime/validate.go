@@ -29,6 +29,11 @@ func (p Pod) Validate() error {
 		if c.Program.PostStartSleep < 0 || c.Program.PreStopSleep < 0 {
 			v.errorf(path+"Program", "has a negative PostStartSleep or PreStopSleep")
 		}
+		for _, asks := range slices.Sorted(maps.Keys(c.Program.AnsweredBy)) {
+			if agent := c.Program.AnsweredBy[asks].Container; agent == "" || agent == name {
+				v.errorf(fmt.Sprintf("%sProgram.AnsweredBy[%q]", path, asks), "is %q: name another container", agent)
+			}
+		}
 		for i := range c.Program.Rules {
 			v.rule(fmt.Sprintf("%sProgram.Rules[%d].", path, i), &c.Program.Rules[i])
 		}

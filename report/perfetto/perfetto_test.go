@@ -227,7 +227,11 @@ func TestLibrary(t *testing.T) {
 			actions[e.Name]++
 		}
 	}
-	for _, name := range []string{"mount success", "pull success", "pull failure", "postStart failure", "preStop success"} {
+	names := []string{"mount success", "pull success", "preStop success"}
+	if step == 1 { // a sample may lack the rare ones
+		names = append(names, "pull failure", "postStart failure")
+	}
+	for _, name := range names {
 		if actions[name] == 0 {
 			t.Errorf("no slice %s in %v", name, actions)
 		}

@@ -39,7 +39,7 @@ type Rule struct {
 	Exit      *value.Exit   `json:"exit,omitempty"`
 
 	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
-	Endpoints map[string]*value.Series `json:"endpoints,omitempty"`
+	Endpoints map[string]*EndpointAnswers `json:"endpoints,omitempty"`
 
 	// Handler responds to the httpGet probes and hooks instead of the fields above; see RuleText. Files cannot
 	// set it.
@@ -48,6 +48,36 @@ type Rule struct {
 
 // ProbeKeys are the names of the probes in a rule.
 var ProbeKeys = []string{"liveness", "readiness", "startup"}
+
+// EndpointAnswers are the answers at an endpoint: a series, or the name of another container of the pod that answers there.
+type EndpointAnswers struct {
+	*value.Series
+	AnsweredBy string
+}
+
+// Answers returns the series, or nil.
+func (e *EndpointAnswers) Answers() *value.Series {
+	if e == nil {
+		return nil
+	}
+	return e.Series
+}
+
+// UnmarshalNode decodes an answer, a list of answers, or {answeredBy: CONTAINER}.
+func (e *EndpointAnswers) UnmarshalNode(n *strict.Node) {
+	if n.Kind != strict.Mapping {
+		e.Series = &value.Series{}
+		e.Series.UnmarshalNode(n)
+		return
+	}
+	var by struct {
+		AnsweredBy string `json:"answeredBy"`
+	}
+	strict.Decode(n, &by)
+	if e.AnsweredBy = by.AnsweredBy; e.AnsweredBy == "" && !n.Full() {
+		n.Errorf("needs answeredBy: the container that answers")
+	}
+}
 
 // Answer is a named answer, which the rules of its container can use like a built-in word.
 type Answer struct {

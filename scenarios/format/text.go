@@ -45,7 +45,8 @@ type RuleText struct {
 	Exit      string // exit code, or "never" with AfterSigterm
 
 	// Endpoints has answers by endpoint, for all probes and hooks that ask there: "http:8080/healthz", "tcp:5432",
-	// "grpc:9000/service" or "exec:cat /tmp/healthy". A port has its number or its name.
+	// "grpc:9000/service" or "exec:cat /tmp/healthy". A port has its number or its name. In place of answers, "{answeredBy: proxy}" names the
+	// container of the pod that answers there.
 	Endpoints map[string]string
 
 	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers and no
@@ -137,8 +138,12 @@ func (r *RuleText) put(list *strict.Node, i int) {
 	}
 }
 
-// putAnswers adds the node of a value: a list in brackets, or a scalar.
+// putAnswers adds the node of a value: a list in brackets, the container that answers in braces, or a scalar.
 func putAnswers(n *strict.Node, name, step, text string) {
+	if by, is := strings.CutPrefix(text, "{answeredBy:"); is && strings.HasSuffix(by, "}") {
+		n.Put(name, step, strict.Mapping, "").Put("answeredBy", "answeredBy", strict.Scalar, strings.TrimSpace(strings.TrimSuffix(by, "}")))
+		return
+	}
 	inner, isList := strings.CutPrefix(text, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
 	if !isList || !closed {

@@ -58,7 +58,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	}
 	if field := n.Field("probes"); field.Written() {
 		answers++
-		if len(probes) == 0 {
+		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) {
 			field.Errorf("the container %s has no probes", b.Spec.Name)
 		}
 	}

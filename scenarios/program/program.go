@@ -22,6 +22,8 @@ type behavior struct {
 	unread    bool // some named answers could not be read
 	endpoints *endpoints
 	notes     []string
+	answered  map[string]fakeruntime.Agent // by the keys of probes and hooks
+	rule      int                          // number of the rule that is compiled
 }
 
 // Script is what a scenario says about the program in a container.
@@ -29,7 +31,14 @@ type Script struct {
 	Spec      *format.Container
 	Container *v1.Container                  // whose probes and hooks the program answers
 	Replicas  int                            // number of pods of the workload; 0: unknown
+	Agents    Agents                         // which containers answer for others
 	Moment    func(Moment, *strict.Node) int // numbers the moments that rules wait for
+}
+
+// Agents are the containers of a pod that can answer for other containers.
+type Agents struct {
+	Refuse func(name string) string // why a container cannot answer for others; empty: it can
+	Answer []string                 // those that a scenario names
 }
 
 // Moment is a moment that a rule waits for. Each reports whether all its matches count, and not only the first.
@@ -52,8 +61,10 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 	}
 	b.compileAnswers(n.Field("answers"))
 	for i := range b.Spec.Behavior {
+		b.rule = i + 1
 		config.Program.Rules = append(config.Program.Rules, b.compileRule(&b.Spec.Behavior[i], rules.Index(i)))
 	}
+	config.Program.AnsweredBy = b.answered
 	b.noteDifferences(config.Program.Rules, rules)
 	return config
 }
@@ -176,7 +187,11 @@ func (b *behavior) compileEndpoints(r *format.Rule, n *strict.Node) map[string]*
 		if !list.Items[i].Written() {
 			list.KeyErrorf(i, "has no answer: write one, such as fail")
 		}
-		series := b.compileSeries(e.handler, r.Endpoints[key.Name], r, list.Items[i])
+		if list.Items[i].Kind == strict.Mapping {
+			b.compileAgent(e, r, n, i)
+			continue
+		}
+		series := b.compileSeries(e.handler, r.Endpoints[key.Name].Answers(), r, list.Items[i])
 		for _, asks := range e.Keys {
 			if n.Field(asks).Written() {
 				list.KeyErrorf(i, "the answer to %s is already in this rule: keep one of the two", asks)
@@ -204,6 +219,38 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *stri
 		}
 	}
 	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+	if slices.Contains(b.Agents.Answer, b.Spec.Name) {
+		rule.Probes = cmp.Or(shared[httpHandler], b.compileSeries(httpHandler, r.Probes, r, n.Field("probes")))
+	}
+}
+
+// compileAgent makes another container answer at an endpoint, for the whole run.
+func (b *behavior) compileAgent(e *Endpoint, r *format.Rule, n *strict.Node, i int) {
+	list := n.Field("endpoints")
+	name := list.Items[i].Field("answeredBy")
+	switch by := r.Endpoints[list.Keys[i].Name]; {
+	case by == nil || by.AnsweredBy == "" || name.Bad():
+		return
+	case !strings.HasPrefix(e.Text, "http:"):
+		list.KeyErrorf(i, "cannot have answeredBy: another container can answer only at an endpoint http:PORT/PATH")
+	case n.WrittenBeside("endpoints"):
+		name.Errorf("holds for all instances and the whole run: write it in a rule that has only endpoints")
+	default:
+		if refused := b.Agents.Refuse(by.AnsweredBy); refused != "" {
+			name.Errorf("%s", refused)
+			return
+		}
+		if b.answered == nil {
+			b.answered = map[string]fakeruntime.Agent{}
+		}
+		for _, asks := range e.Keys {
+			if b.answered[asks].Container != "" {
+				list.KeyErrorf(i, "a rule above already says which container answers there")
+				return
+			}
+			b.answered[asks] = fakeruntime.Agent{Container: by.AnsweredBy, Rule: b.rule}
+		}
+	}
 }
 
 // compileHook compiles the answer to a hook, which sends one request in each instance.

@@ -61,8 +61,11 @@ var notations = map[reflect.Type]struct {
 	reflect.TypeFor[value.Percent]():      {"percentage", pattern(`[-+.0-9eE]+%`)},
 	reflect.TypeFor[value.Answer]():       {"answer", answer},
 	reflect.TypeFor[value.Series]():       {"answers", anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item})},
-	reflect.TypeFor[value.Code]():         {"code", anyOf(integers(0, 599), pattern(`([0-9]{1,3}|[A-Z_]+)`))},
-	reflect.TypeFor[value.Exit]():         {"exitCode", anyOf(integers(0, 255), pattern(`(never|[0-9]{1,3})`))},
+	reflect.TypeFor[format.EndpointAnswers](): {"endpointAnswers", anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item}, map[string]any{
+		"type": "object", "properties": map[string]any{"answeredBy": map[string]any{"type": "string"}}, "required": []string{"answeredBy"}, "additionalProperties": false,
+	})},
+	reflect.TypeFor[value.Code](): {"code", anyOf(integers(0, 599), pattern(`([0-9]{1,3}|[A-Z_]+)`))},
+	reflect.TypeFor[value.Exit](): {"exitCode", anyOf(integers(0, 255), pattern(`(never|[0-9]{1,3})`))},
 }
 
 // quantityPattern matches what resource.ParseQuantity accepts (pkg/api/resource/quantity.go of k8s.io/apimachinery).

@@ -3,6 +3,8 @@ package validation
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -62,11 +64,43 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 
 // script returns what an entry of the scenario says about a container.
 func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
-	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment}
+	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Agents: w.agents(container.Name)}
 	if w.replicasUnread {
 		s.Replicas = 0
 	}
 	return s
+}
+
+// agents returns the containers that can answer for a container, and those that the scenario names.
+func (w *workload) agents(of string) program.Agents {
+	a := program.Agents{Refuse: func(name string) string {
+		other := podutil.Find(w.Pod, name)
+		switch {
+		case other == nil && w.unread:
+		case other == nil:
+			return fmt.Sprintf("%s has no container %s%s", w.Manifest.Name, strict.Quote(name), strict.OrList(name, w.containerNames()))
+		case name == of:
+			return "is the container itself: name another one"
+		case w.isInit(name):
+			return fmt.Sprintf("%s is an init container, which has ended when %s runs", name, of)
+		}
+		return ""
+	}}
+	for i := range w.Spec.Containers {
+		for _, r := range w.Spec.Containers[i].Behavior {
+			for _, at := range slices.Sorted(maps.Keys(r.Endpoints)) {
+				if e := r.Endpoints[at]; e != nil && e.AnsweredBy != "" {
+					a.Answer = append(a.Answer, e.AnsweredBy)
+				}
+			}
+		}
+	}
+	return a
+}
+
+// isInit reports whether a container is a regular init container.
+func (w *workload) isInit(name string) bool {
+	return slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name && !podutil.IsRestartableInitContainer(&c) })
 }
 
 // moment adds a moment that a rule waits for, and returns its number.
