@@ -50,6 +50,10 @@ func parseLine(t *testing.T, c *ContainerConfig, text string) {
 		case key == "init":
 			c.Program.Init = true
 			return
+		case key == "answeredBy":
+			asks, agent, _ := strings.Cut(value, "/")
+			c.Program.AnsweredBy = map[string]Agent{asks: {Container: agent, Rule: 1}}
+			return
 		case reflect.ValueOf(Delays{}).FieldByName(fieldName(key)).IsValid():
 			setDelay(t, &c.Delays, key, value)
 			return

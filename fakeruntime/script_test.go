@@ -17,7 +17,7 @@ import (
 //
 //	new [seed=N] [KIND=DRAW...]        a new runtime; KIND is a delay of the scenario file
 //	pod NAME [replica=N] [workload=W]  adds a pod; the input has a line for each rule or delay:
-//	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW
+//	                                     CONTAINER: WHEN... WHAT...    CONTAINER: KIND=DRAW    CONTAINER: answeredBy=PROBE/AGENT
 //	up POD CONTAINER... at=T           RunPodSandbox, then CreateContainer and StartContainer of each
 //	submit METHOD at=T FIELD=VALUE...  one call; container=POD/NAME means the newest container of that name
 //	probe POD/NAME PROBE at=T [n=N every=D] [timeout=D] [by=HTTPGet|TCPSocket|GRPC [followed] [handshake=D]]

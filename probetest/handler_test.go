@@ -156,3 +156,20 @@ func TestHandlerRunsRepeat(t *testing.T) {
 		gomega.NewWithT(t).Expect(run()).To(gomega.Equal(first))
 	}
 }
+
+// TestWindowsAndAgents checks rules in text: exits inside a window, and an endpoint that another container answers.
+func TestWindowsAndAgents(t *testing.T) {
+	g := gomega.NewWithT(t)
+	get := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/live", Port: intstr.FromInt32(80)}}
+	meshed := pod("web", v1.Container{Name: "app", Image: "a", ReadinessProbe: &v1.Probe{ProbeHandler: get, PeriodSeconds: 1}}, v1.Container{Name: "agent", Image: "a"})
+	by := Rule{Endpoints: map[string]string{"http:80/live": "{answeredBy: agent}"}}
+	n := NewNode(t, NodeOptions{})
+	web := n.AddPod(meshed, Behavior{"app": {by}, "agent": {{For: "10s", Probes: "down"}}})
+	job := n.AddPod(pod("job", v1.Container{Name: "app", Image: "a"}), Behavior{"app": {{At: "5s", For: "20s", Exit: "3"}}})
+	n.Advance(2 * time.Minute)
+	g.Expect(web).To(HaveBecomeReady().Times(1).Between(10*time.Second, 13*time.Second))
+	g.Expect(job).To(HaveRestarted().Times(3)) // at 5 s, at once, after 10 s; the next start is later than 25 s
+	if got, want := by.String(), "{endpoints: {http:80/live: {answeredBy: agent}}}"; got != want {
+		t.Errorf("the rule prints as %s, want %s", got, want)
+	}
+}
