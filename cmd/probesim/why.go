@@ -71,9 +71,10 @@ What to explain:
 
 FILE is a scenario file, or - for stdin. It can also be a manifest without a
 Scenario; each --app then says what happens to its programs, as for run. If FILE
-has several scenarios, pods or containers, choose one with --run, --pod and
---container. If the scenario has several Kubernetes versions or seeds, the
-newest release and the first seed are used.
+has several scenarios, choose one with --run. Of several pods or containers, the
+first that restarted is explained, or else the first that is not Ready; choose
+others with --pod and --container. If the scenario has several Kubernetes
+versions or seeds, the newest release and the first seed are used.
 
 Exit codes:
   0    explained
@@ -140,12 +141,16 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		case run.Err != nil:
 			return nil, nil, &exitError{exitBroken, run.Err}
 		}
-		if question.Any && !question.FindRestart(run.Why()) {
+		chose, found := question.Choose(run.Why())
+		if question.Any && !found {
 			continue
 		}
 		progress.Stop()
 		if question.Any && len(jobs) > 1 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s, the first of %d with a restart\n", j.Name(), len(jobs))
+		}
+		if chose != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose another with --pod and --container\n", printable.Text(chose))
 		}
 		all, err := question.Answer(run.Why())
 		if err != nil {
@@ -226,7 +231,7 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(after))
 		}
 	}
-	err := q.ChoosePod(o.pod, j.Plan.Scenario.PodKeys(o.pod))
+	err := q.SetPod(o.pod, j.Plan.Scenario.PodKeys(o.pod))
 	if err == nil {
 		err = q.CheckContainer()
 	}

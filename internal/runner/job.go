@@ -76,17 +76,8 @@ func (r *Run) Report() *report.Run {
 	return run
 }
 
-// Why returns the causes of what happened. It names the rules of the scenario.
-func (r *Run) Why() *why.Run {
-	run := why.New(r.Records, r.Plan.Specs(), r.End)
-	run.Says = func(pod, container string, number int) string {
-		if rule := r.Plan.Rule(pod, container, number); rule != nil {
-			return rule.Says()
-		}
-		return ""
-	}
-	return run
-}
+// Why returns the causes of what happened. It names the rules and steps of the scenario.
+func (r *Run) Why() *why.Run { return simulate.Why(r.Plan, r.Records, r.End) }
 
 // Interrupted is the error of work that ended early because its context was done. It says how much was done.
 type Interrupted string

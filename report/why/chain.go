@@ -1,33 +1,64 @@
 package why
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
-// chain follows causes from a record back to the root.
+// chain follows causes from a record back to the root. A step or a rule that waited for something is no root: the chain goes on with
+// the record that it waited for.
 func (r *Run) chain(rec *trace.Record) []Link {
 	var chain []Link
+	waited := false
 	for effect := (*trace.Record)(nil); rec != nil; {
 		next := r.cause(rec)
-		root := r.root(rec, next)
-		if text := r.clause(rec, effect, next); text != "" {
+		root, step := r.root(rec, next), r.step(rec)
+		text := r.clause(rec, effect, next)
+		if text == "" && effect == nil && (waited || rec.Kind == trace.StatusPatched) {
+			text = r.momentClause(rec)
+		}
+		if text != "" {
+			if step.Says != "" {
+				text += " (" + step.Says + ")"
+			}
 			chain = append(chain, Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: text, Root: root})
 			effect = rec
 		}
-		if root == Program {
-			chain = r.withRule(chain, rec)
-		}
 		if root != "" {
-			break
+			next = r.record(step.Since)
+			if root == Program {
+				chain, next = r.withRule(chain, rec)
+			}
+			if next == nil || next.Step >= chain[len(chain)-1].Step {
+				break
+			}
+			chain[len(chain)-1].Root, effect, waited = "", nil, true
 		}
 		rec = next
 	}
+	if waited && chain[len(chain)-1].Root == "" {
+		chain[len(chain)-1].Root = Step
+	}
 	return chain
+}
+
+// momentClause describes a record that a step or rule waited for and that no other clause describes.
+func (r *Run) momentClause(rec *trace.Record) string {
+	switch name := printable.Text(trace.PodName(rec.Pod)); {
+	case rec.Kind == trace.StatusPatched:
+		return fmt.Sprintf("the status of %s changed at %s", name, r.at(rec.T))
+	case rec.Kind == trace.ContainerExited:
+		return fmt.Sprintf("%s/%s exited with code %d at %s", name, printable.Text(rec.Container), rec.ExitCode, r.at(rec.T))
+	case rec.Container != "":
+		return fmt.Sprintf("%s/%s had the record %s at %s", name, printable.Text(rec.Container), rec.Kind, r.at(rec.T))
+	}
+	return fmt.Sprintf("there was the record %s at %s", rec.Kind, r.at(rec.T))
 }
 
 // root returns the kind of root that a record with this cause is, or "" if the chain goes on.

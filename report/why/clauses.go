@@ -2,11 +2,10 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
@@ -40,7 +39,7 @@ func (r *Run) clause(rec, effect, cause *trace.Record) string {
 	case trace.ContainerStopping:
 		return r.stopClause(rec, cause)
 	case trace.ProbeExecuted:
-		return r.probeClause(rec)
+		return r.probeClause(rec, cause)
 	case trace.Event:
 		return r.eventClause(rec, effect)
 	case trace.Step:
@@ -65,7 +64,7 @@ func (r *Run) clause(rec, effect, cause *trace.Record) string {
 
 // statusClause describes a change of Ready if it is the first link. Later links need no status patch: its cause says more.
 func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
-	if effect != nil {
+	if effect != nil || !slices.Contains(r.flips(rec.Pod, rec.T), rec) {
 		return ""
 	}
 	verb := "stopped being"
@@ -74,7 +73,7 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	}
 	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, r.at(rec.T))
 	if cause != nil && rec.T.Sub(cause.T) > noticeable {
-		text += appended(r.outages(cause.T, rec.T, true))
+		text += appended(append(r.outages(cause.T, rec.T, true), r.postStartHooks(subject{rec.Pod, ""}, cause.T, rec.T)...))
 	}
 	return text
 }
@@ -164,12 +163,12 @@ func (r *Run) stopClause(rec, cause *trace.Record) string {
 	if reason, ok := stopReasons[rec.Reason]; ok {
 		text += " " + reason
 	}
-	killing := r.killingEvent(rec)
+	killing := r.killing(subject{rec.Pod, rec.Container}, rec.Instance)
 	if killing == nil {
 		return text
 	}
 	if rec.T.Sub(killing.T) > time.Second/10 {
-		text += fmt.Sprintf(" (decided at %s%s)", r.at(killing.T), stopDelay(r.spec(subject{rec.Pod, rec.Container})))
+		text += fmt.Sprintf(" (decided at %s%s)", r.at(killing.T), r.stopDelay(killing, rec.T))
 	}
 	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T.Sub(cause.T) > noticeable {
 		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
@@ -178,35 +177,30 @@ func (r *Run) stopClause(rec, cause *trace.Record) string {
 }
 
 // stopDelay says why the kubelet does not send the stop signal as soon as it decides to.
-func stopDelay(c *v1.Container) string {
-	switch {
-	case c == nil:
-		return ""
-	case c.Lifecycle != nil && c.Lifecycle.PreStop != nil:
-		return "; the preStop hook runs first"
-	case podutil.IsRestartableInitContainer(c):
-		return "; sidecars stop last"
-	}
-	return ""
-}
-
-// killingEvent returns the event that announces the stop of an instance, or nil.
-func (r *Run) killingEvent(stop *trace.Record) *trace.Record {
-	for _, rec := range r.lives[subject{stop.Pod, stop.Container}] {
-		if rec.Kind == trace.Event && rec.Reason == "Killing" && rec.Instance == stop.Instance {
-			return rec
+func (r *Run) stopDelay(killing *trace.Record, until virtual.Time) string {
+	text := ""
+	if h := r.preStopHook(killing); h != nil {
+		if h.end > until {
+			return "; its preStop hook ran first, and was not over when its grace period ended"
+		}
+		text += "; its preStop hook ran first, until " + r.at(h.end)
+		if until.Sub(h.end) <= noticeable {
+			return text
 		}
 	}
-	return nil
+	if c := r.spec(subject{killing.Pod, killing.Container}); c != nil && podutil.IsRestartableInitContainer(c) {
+		text += "; sidecars stop last"
+	}
+	return text
 }
 
-func (r *Run) probeClause(rec *trace.Record) string {
+func (r *Run) probeClause(rec, cause *trace.Record) string {
 	name := fmt.Sprintf("the %s probe", rec.Probe)
 	if p := r.pods[rec.Pod]; p != nil && len(p.Spec.Containers)+len(p.Spec.InitContainers) > 1 {
 		name += " of " + printable.Text(rec.Container)
 	}
 	if succeeded(rec) {
-		return name + " succeeded " + r.successDetails(rec)
+		return name + " succeeded " + r.successDetails(rec) + r.firstRun(rec, cause)
 	}
 	return name + " failed " + r.failureDetails(rec)
 }
@@ -214,6 +208,8 @@ func (r *Run) probeClause(rec *trace.Record) string {
 // eventClause describes events that delay or end something. Of several back-offs in a row it describes the last.
 func (r *Run) eventClause(rec, effect *trace.Record) string {
 	switch {
+	case rec.Reason == "Killing" && effect == nil:
+		return fmt.Sprintf("the kubelet began to stop %s at %s", printable.Text(rec.Container), r.at(rec.T))
 	case rec.Reason == "BackOff" && effect != nil && effect.Kind == trace.Event && effect.Reason == "BackOff":
 		return ""
 	case rec.Reason == "BackOff":

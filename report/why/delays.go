@@ -1,9 +1,7 @@
 package why
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,10 +21,7 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 			from = exit.T.Add(delay)
 		}
 	}
-	if cause.Kind == trace.PodAdded {
-		return ""
-	}
-	if start.T.Sub(from) <= noticeable {
+	if cause.Kind != trace.PodAdded && start.T.Sub(from) <= noticeable {
 		return r.withoutBackOff(start, cause) + r.forgottenBackOff(start, cause)
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
@@ -76,10 +71,12 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 			if stop := r.cause(rec); stop != nil && stop.Kind == trace.ContainerStopping {
 				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", printable.Text(rec.Container), r.at(rec.T)))
 			}
-		case rec.Kind == trace.Event && rec.Container == c.container && rec.Reason == "Pulled":
+		case rec.Kind == trace.Event && rec.Reason == "Pulled":
 			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
-				reasons = append(reasons, fmt.Sprintf("its image was being pulled from %s to %s", r.at(pulling.T), r.at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("%s was being pulled from %s to %s", imageOf(rec, c), r.at(pulling.T), r.at(rec.T)))
 			}
+		case rec.Kind == trace.VolumeWaitEnded && rec.Reason == "mount" && rec.Took > time.Second:
+			reasons = append(reasons, fmt.Sprintf("the kubelet waited for the volumes of the pod from %s to %s", r.at(rec.T.Add(-rec.Took)), r.at(rec.T)))
 		}
 	}
 	return reasons
@@ -87,27 +84,18 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 
 // postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
 func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
-	syncs := r.syncs[c.pod]
-	i, _ := slices.BinarySearchFunc(syncs, from+1, func(rec *trace.Record, t virtual.Time) int { return cmp.Compare(rec.T, t) })
-	next, over := to, i < len(syncs) && syncs[i].T <= to
-	if over {
-		next = syncs[i].T
-	}
-	if i == 0 || next.Sub(from) <= noticeable {
-		return nil
-	}
 	var reasons []string
 	for _, rec := range r.records {
-		if rec.T < syncs[i-1].T || rec.T > next || rec.Kind != trace.ContainerStarted || rec.Pod != c.pod || rec.Container == c.container {
+		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod || rec.Container == c.container || rec.T > to {
 			continue
 		}
-		other := r.spec(subject{rec.Pod, rec.Container})
+		h, name := r.hook(rec), printable.Text(rec.Container)
 		switch {
-		case other == nil || other.Lifecycle == nil || other.Lifecycle.PostStart == nil:
-		case over:
-			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", printable.Text(rec.Container), r.at(next)))
+		case min(h.end, to).Sub(max(rec.T, from)) <= noticeable:
+		case h.end <= to:
+			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", name, r.at(h.end)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", printable.Text(rec.Container), r.at(rec.T)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", name, r.at(rec.T)))
 		}
 	}
 	return reasons
@@ -172,6 +160,14 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 	add("runtimeDown", runtimeWasDown, runtimeIsDown, nil)
 	api(nil)
 	return reasons
+}
+
+// imageOf names the image of a pull that delayed a container: the pod worker starts the containers one after the other.
+func imageOf(pulled *trace.Record, c subject) string {
+	if pulled.Container == c.container {
+		return "its image"
+	}
+	return "the image of " + printable.Text(pulled.Container)
 }
 
 // pullStart returns the Pulling event of the pull that ends with the given Pulled event, or nil.

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
+	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -36,7 +36,7 @@ func TestEachChainHasARoot(t *testing.T) {
 			continue
 		}
 		for _, plan := range scenario.Plans() {
-			run, pods := simulate(t, plan)
+			run, pods := simulated(t, plan)
 			for _, pod := range pods {
 				for _, e := range explainAll(run, pod) {
 					explained++
@@ -97,7 +97,7 @@ func load(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
+func simulated(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	t.Helper()
 	known, ok := plan.Profile()
 	if !ok {
@@ -115,11 +115,7 @@ func simulate(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	for _, p := range plan.Pods() {
 		pods = append(pods, p.Pod)
 	}
-	run := why.New(n.Trace().Records(), pods, virtual.At(plan.Duration))
-	run.Says = func(pod, container string, number int) string {
-		return filepath.ToSlash(plan.Rule(pod, container, number).Says())
-	}
-	return run, pods
+	return simulate.Why(plan, n.Trace().Records(), virtual.At(plan.Duration)), pods
 }
 
 func text(t *testing.T, e ...why.Explanation) string {
@@ -191,7 +187,7 @@ var questions = []string{
 func ask(t *testing.T, question string) string {
 	words := strings.Fields(question)
 	plan := planned(t, words[0], words[1])
-	run, _ := simulate(t, plan)
+	run, _ := simulated(t, plan)
 	switch words[3] {
 	case "restart":
 		n, err := strconv.Atoi(words[5])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -18,7 +17,7 @@ import (
 type Question struct {
 	Pods      []*v1.Pod
 	Pod       string   // key of one of them
-	Among     []string // the keys of the pods that the user may mean
+	Among     []string // the keys of the pods that the user may mean; Choose chooses the Pod
 	Container string   // empty: all containers
 	Restart   *int     // explain the restart with this number
 	Any       bool     // find a container with a restart in one of the pods
@@ -26,8 +25,8 @@ type Question struct {
 	At        virtual.Time
 }
 
-// ChoosePod chooses the pod with a key or one of the found keys. Several are fine only if Any is set.
-func (q *Question) ChoosePod(name string, found []string) error {
+// SetPod sets the pods that the user may mean: the pod with a key, or else the found keys.
+func (q *Question) SetPod(name string, found []string) error {
 	var keys []string
 	for _, pod := range q.Pods {
 		key := pod.Namespace + "/" + pod.Name
@@ -36,14 +35,11 @@ func (q *Question) ChoosePod(name string, found []string) error {
 			found = []string{key}
 		}
 	}
-	switch {
-	case len(found) == 1 || len(found) > 1 && q.Any:
-		q.Pod, q.Among = found[0], found
-		return nil
-	case len(found) == 0:
+	if q.Among = found; len(found) == 0 {
 		return fmt.Errorf("--pod: there is no pod %s; the pods are: %s", strconv.Quote(name), printable.Few(keys))
 	}
-	return fmt.Errorf("there are several pods; choose one with --pod: %s", printable.Few(keys))
+	q.Pod = found[0]
+	return nil
 }
 
 // ParseRestart sets the restart from a number or the word any.
@@ -63,10 +59,12 @@ func (q *Question) ParseRestart(text string) error {
 }
 
 // Containers returns the names of the containers of the pod, init containers first.
-func (q *Question) Containers() []string {
+func (q *Question) Containers() []string { return q.containersOf(q.Pod) }
+
+func (q *Question) containersOf(key string) []string {
 	var list []string
 	for _, pod := range q.Pods {
-		if pod.Namespace+"/"+pod.Name != q.Pod {
+		if pod.Namespace+"/"+pod.Name != key {
 			continue
 		}
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -76,37 +74,84 @@ func (q *Question) Containers() []string {
 	return list
 }
 
-// CheckContainer returns an error if none of the pods has the container.
+// CheckContainer leaves out the pods without the container. It returns an error if none has it.
 func (q *Question) CheckContainer() error {
-	if q.Container == "" {
-		return nil
+	with := slices.Clone(q.Among)
+	if q.Container != "" {
+		with = slices.DeleteFunc(with, func(key string) bool { return !slices.Contains(q.containersOf(key), q.Container) })
 	}
-	for _, q.Pod = range q.Among {
-		if slices.Contains(q.Containers(), q.Container) {
-			return nil
-		}
+	if len(with) == 0 {
+		return fmt.Errorf("--container: there is no container %s; the containers are: %s", strconv.Quote(q.Container), printable.Few(q.names(func(string, string) string { return "" })))
 	}
-	return fmt.Errorf("--container: there is no container %s in pod %s; its containers are: %s", strconv.Quote(q.Container), trace.PodName(q.Pod), printable.Few(q.Containers()))
+	q.Among, q.Pod = with, with[0]
+	return nil
 }
 
-// FindRestart chooses the first container with a restart, of any pod. It reports false if there is none.
-func (q *Question) FindRestart(run *Run) bool {
-	name := q.Container
-	for _, q.Pod = range q.Among {
-		for _, c := range q.Containers() {
-			if (name == "" || name == c) && run.Restarts(q.Pod, c) > 0 {
-				q.Container, q.Restart = c, new(1)
-				return true
-			}
+// Choose chooses the pod, and for a restart the container. It takes the first that had the restart in question. Without such a question
+// it takes the pod that restarted first, or else the first pod that is not Ready. It says in words what it chose if there was a choice,
+// and reports whether there is an answer.
+func (q *Question) Choose(run *Run) (chose string, ok bool) {
+	if q.Any {
+		q.Restart = new(1)
+	}
+	starts := q.starts(run)
+	switch {
+	case len(starts) > 0:
+		q.Pod = starts[0].Pod
+	case len(q.Among) > 1 && q.Restart == nil:
+		return q.chooseNotReady(run), true
+	}
+	if q.Restart == nil {
+		if len(q.Among) > 1 {
+			chose = fmt.Sprintf("the pod %s, the first of %d that restarted", trace.PodName(q.Pod), len(q.Among))
+		}
+		return chose, true
+	}
+	if len(starts) > 1 {
+		chose = fmt.Sprintf("%s/%s, the first of %d containers with a restart %d", trace.PodName(q.Pod), starts[0].Container, len(starts), *q.Restart)
+	}
+	if len(starts) > 0 {
+		q.Container = starts[0].Container
+	}
+	return chose, len(starts) > 0
+}
+
+// starts returns the starts of the restart in question, one for each container, or else the first restarts; oldest first.
+func (q *Question) starts(run *Run) []*trace.Record {
+	var starts []*trace.Record
+	number := 1
+	if q.Restart != nil {
+		number = *q.Restart
+	}
+	for _, rec := range run.records {
+		if q.Restart == nil && rec.T > q.At {
+			break
+		}
+		if rec.Kind == trace.ContainerStarted && rec.Instance == number && slices.Contains(q.Among, rec.Pod) && (q.Container == "" || rec.Container == q.Container) {
+			starts = append(starts, rec)
 		}
 	}
-	return false
+	return starts
+}
+
+// chooseNotReady chooses the first pod that is not Ready at the time, or else the first one, and says so.
+func (q *Question) chooseNotReady(run *Run) string {
+	for _, key := range q.Among {
+		if len(run.flips(key, q.At))%2 == 0 {
+			q.Pod = key
+			return fmt.Sprintf("the pod %s, the first of %d that is not Ready", trace.PodName(key), len(q.Among))
+		}
+	}
+	return fmt.Sprintf("the pod %s, the first of %d: none restarted, and all are Ready", trace.PodName(q.Pod), len(q.Among))
 }
 
 // Answer explains what the question is about.
 func (q *Question) Answer(run *Run) ([]Explanation, error) {
 	if q.Restart != nil {
-		return q.answerRestart(run)
+		if e, ok := run.Restart(q.Pod, q.Container, *q.Restart); ok {
+			return []Explanation{e}, nil
+		}
+		return nil, fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart, printable.Few(q.names(func(pod, c string) string { return fmt.Sprintf(" %d", run.Restarts(pod, c)) })))
 	}
 	if q.Ready {
 		if all := run.Ready(q.Pod, q.At); len(all) > 0 {
@@ -116,22 +161,13 @@ func (q *Question) Answer(run *Run) ([]Explanation, error) {
 	return []Explanation{run.At(q.Pod, q.Container, q.At)}, nil
 }
 
-// answerRestart explains a restart. The container must be given if several have a restart with this number.
-func (q *Question) answerRestart(run *Run) ([]Explanation, error) {
-	var had, of []string
-	for _, c := range q.Containers() {
-		n := run.Restarts(q.Pod, c)
-		had = append(had, fmt.Sprintf("%s %d", c, n))
-		if _, ok := run.Restart(q.Pod, c, *q.Restart); ok && (q.Container == "" || q.Container == c) {
-			of = append(of, c)
+// names lists the containers that the user may mean, each with more words.
+func (q *Question) names(more func(pod, container string) string) []string {
+	var list []string
+	for _, key := range q.Among {
+		for _, c := range q.containersOf(key) {
+			list = append(list, trace.PodName(key)+"/"+c+more(key, c))
 		}
 	}
-	switch {
-	case len(of) > 1:
-		return nil, fmt.Errorf("several containers have a restart %d; choose one with --container: %s", *q.Restart, printable.Few(of))
-	case len(of) == 0:
-		return nil, fmt.Errorf("there is no restart %d; restarts of the containers of %s: %s", *q.Restart, trace.PodName(q.Pod), strings.Join(had, ", "))
-	}
-	e, _ := run.Restart(q.Pod, of[0], *q.Restart)
-	return []Explanation{e}, nil
+	return list
 }

@@ -25,7 +25,7 @@ func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, plan := range loaded[0].Plans() {
-			run, pods := simulate(t, plan)
+			run, pods := simulated(t, plan)
 			for _, pod := range pods {
 				for _, e := range explainAll(run, pod) {
 					if wrong := chainError(e.Chain); wrong != "" {

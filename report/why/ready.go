@@ -39,17 +39,19 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 		return text
 	}
 	text += m.brokenProbe(c, start, trace.Readiness) + m.openProbe(c, start, trace.Readiness)
-	last := m.lastProbe(c.Name, trace.Readiness)
+	last, next := m.lastProbe(c.Name, trace.Readiness), m.nextRun(c, start, trace.Readiness, c.ReadinessProbe)
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay), c.ReadinessProbe.InitialDelaySeconds)
+		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay), c.ReadinessProbe.InitialDelaySeconds) + next
 	case (last == nil || last.Instance != start.Instance) && len(m.errors(c, start, trace.Readiness)) > 0:
 		return text
 	case last == nil || last.Instance != start.Instance:
-		return text + "; its readiness probe has not run yet"
+		return text + "; its readiness probe has not run yet" + next
+	case succeeded(last):
+		return text + m.readinessSuccess(last, c.ReadinessProbe)
 	}
-	return text + m.failingProbe(c, start, trace.Readiness, c.ReadinessProbe) + m.readinessSuccess(last, c.ReadinessProbe)
+	return text + m.failingProbe(c, start, trace.Readiness, c.ReadinessProbe) + next
 }
 
 // startupState describes a startup probe that has not succeeded yet.
@@ -59,6 +61,7 @@ func (m *moment) startupState(c *v1.Container, start *trace.Record) string {
 		says = m.alsoSays(m.lastProbe(c.Name, trace.Startup))
 	}
 	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"), c.StartupProbe.FailureThreshold, says)
+	text += m.nextRun(c, start, trace.Startup, c.StartupProbe)
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil {
 		text += ", so its other probes do not run"
 	}
@@ -175,9 +178,6 @@ func (m *moment) ended(container string, kind trace.Probe) int64 {
 
 // readinessSuccess describes a readiness probe whose last run succeeded.
 func (m *moment) readinessSuccess(last *trace.Record, spec *v1.Probe) string {
-	if !succeeded(last) {
-		return ""
-	}
 	n := int(spec.SuccessThreshold)
 	if runs, before := m.streak(last, n); len(runs) < n && before != nil {
 		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", m.times(runs), n)

@@ -8,8 +8,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// withRule adds the rules that made a program fail or exit to a chain that ends with this record.
-func (r *Run) withRule(chain []Link, rec *trace.Record) []Link {
+// withRule adds the rules that made a program fail or exit to a chain that ends with this record. It also returns the record that the
+// last of the rules waited for, or nil.
+func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) {
 	var behind []*trace.Record
 	switch {
 	case rec.Kind == trace.ContainerExited:
@@ -27,24 +28,40 @@ func (r *Run) withRule(chain []Link, rec *trace.Record) []Link {
 		}
 	}
 	if last == nil {
-		return chain
+		return chain, nil
 	}
 	end := &chain[len(chain)-1]
 	root := end.Root
 	end.Root = ""
-	return append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: root})
+	chain = append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: root})
+	return chain, r.record(r.source(last).Since)
 }
 
-// says returns what the rule of a Behavior record says, or "" if there is none or it is not known.
-func (r *Run) says(b *trace.Record) string {
-	if r.Says == nil || b == nil {
-		return ""
+// source returns the rule of a Behavior record, or a zero Source if there is none or it is not known.
+func (r *Run) source(b *trace.Record) Source {
+	if r.Rule == nil || b == nil {
+		return Source{}
 	}
 	number, err := strconv.Atoi(b.Message)
 	if err != nil {
-		return ""
+		return Source{}
 	}
-	return r.Says(b.Pod, b.Container, number)
+	return r.Rule(b.Pod, b.Container, number)
+}
+
+// says returns what the rule of a Behavior record says, or "".
+func (r *Run) says(b *trace.Record) string { return r.source(b).Says }
+
+// step returns the step of the scenario that wrote a record, if it says more than the clause of the record: it waited for
+// something, or it stopped the kubelet.
+func (r *Run) step(rec *trace.Record) Source {
+	if r.Step == nil || rec.Kind != trace.Step && rec.Kind != trace.PodDeleteRequested && rec.Kind != trace.KubeletStopped {
+		return Source{}
+	}
+	if s := r.Step(rec); s.Since > 0 || rec.Kind == trace.KubeletStopped {
+		return s
+	}
+	return Source{}
 }
 
 // alsoSays returns what the rule behind a probe run says, after a semicolon, or "".

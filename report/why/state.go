@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -14,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// At describes the state of a pod at virtual time t, and explains its last change: a change of Ready, a restart, or a stop in
-// progress. If container is not empty, At describes only that container. A time after the end of the run counts as the end.
+// At describes the state of a pod at virtual time t, and explains the stop in progress, or else the last change: a change of Ready or a
+// restart. If container is not empty, At describes only that container. A time after the end of the run counts as the end.
 func (r *Run) At(pod, container string, t virtual.Time) Explanation {
 	e := Explanation{Pod: pod, Container: container}
 	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
@@ -33,19 +32,26 @@ type moment struct {
 	t   virtual.Time
 }
 
-// lastChange returns the record of the last change of the pod or container, or nil.
+// lastChange returns the record of a stop in progress, or else of the last change of the pod or container, or nil.
 func (m *moment) lastChange(container string) *trace.Record {
-	var change *trace.Record
+	var change, stop *trace.Record
 	if flips := m.flips(m.pod, m.t); container == "" && len(flips) > 0 {
 		change = flips[len(flips)-1]
 	}
 	for _, c := range m.containers() {
-		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
-		switch {
-		case life == nil || container != "" && c.Name != container || change != nil && life.Step < change.Step:
-		case container != "", life.Kind == trace.ContainerStopping, life.Kind == trace.ContainerStarted && life.Instance > 0:
+		if container != "" && c.Name != container {
+			continue
+		}
+		if s := m.stop(c.Name); s != nil && (stop == nil || s.Step > stop.Step) {
+			stop = s
+		}
+		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerExited)
+		if life != nil && (change == nil || life.Step > change.Step) && (container != "" || life.Kind == trace.ContainerStarted && life.Instance > 0) {
 			change = life
 		}
+	}
+	if stop != nil {
+		return stop
 	}
 	return change
 }
@@ -169,8 +175,8 @@ func (m *moment) containerLine(c *v1.Container) string {
 	if start.Instance > 0 {
 		text += fmt.Sprintf(" (restart %d)", start.Instance)
 	}
-	if life.Kind == trace.ContainerStopping {
-		text += fmt.Sprintf("; the kubelet told it to stop at %s and kills it at %s unless it exits first", m.at(life.T), m.at(life.T.Add(time.Duration(life.GraceSeconds)*time.Second)))
+	if stop := m.stop(c.Name); stop != nil {
+		text += m.stopping(c, stop)
 	}
 	return text + m.probeStates(c, start)
 }
@@ -193,8 +199,11 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 			return fmt.Sprintf(": it waits for the init container %s to succeed", printable.Text(before.Name))
 		}
 	}
-	if hooks := m.postStartHooks(subject{m.pod, c.Name}, m.t.Add(-noticeable)-1, m.t); len(hooks) > 0 {
-		return ": " + strings.Join(hooks, "; ")
+	for _, other := range m.containers() {
+		start := m.last(other.Name, trace.HookStarted)
+		if start != nil && start.Reason == "postStart" && m.hook(start).end > m.t {
+			return fmt.Sprintf(": the pod worker has been running the postStart hook of %s since %s, until %s", printable.Text(other.Name), m.at(start.T), m.at(m.hook(start).end))
+		}
 	}
 	return m.lastWarning(c.Name, 0)
 }

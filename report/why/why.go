@@ -19,24 +19,36 @@ import (
 
 // Run answers questions about one run. Create it with New.
 type Run struct {
-	// Says returns what a rule of the behavior of a container says and where, such as "web.yaml:14 says {probes: fail}". The
-	// pod is named namespace/name, and the first rule has number 1. Explanations name rules only if Says is set and the records
-	// include internal records. Says returns "" for a rule that it does not know.
-	Says func(pod, container string, number int) string
+	// Rule returns what a rule of the behavior of a container says. The pod is named namespace/name, and the first rule has number 1.
+	// Explanations name rules only if Rule is set and the records include internal records. Rule returns a zero Source for a rule that
+	// it does not know.
+	Rule func(pod, container string, number int) Source
+	// Step returns what a step of a scenario says that wrote a record, of kind Step, PodDeleteRequested or KubeletStopped. It may be nil,
+	// and it returns a zero Source for a record that it does not know.
+	Step func(*trace.Record) Source
 
 	records []*trace.Record
 	pods    map[string]*v1.Pod          // by namespace/name
 	backOff map[int64]time.Duration     // by the step of the BackOff event
 	probes  map[probe][]*trace.Record   // runs of a probe, oldest first
 	kubelet []*trace.Record             // stops and starts of the kubelet
-	lives   map[subject][]*trace.Record // starts, stops, exits and events of a container
+	lives   map[subject][]*trace.Record // starts, stops, exits, events and starts of hooks of a container
 	status  map[string][]*trace.Record  // status patches of a pod
 	syncs   map[string][]*trace.Record  // syncs that the worker of a pod began; only internal records say
 	asked   map[probe][]*trace.Record   // requests of a probe to its program; only internal records say
 	exits   map[subject][]*trace.Record // exits of a container that a rule decided; only internal records say
 	resets  map[probe][]*trace.Record   // triggers of a readiness probe; only internal records say
 	changed map[string]*trace.Record    // the first patch of a pod that can change its probes
-	end     virtual.Time
+
+	hookEnds map[int64]*trace.Record // ends of hooks, by the step of their start
+
+	end virtual.Time
+}
+
+// Source is a rule or a step of a scenario.
+type Source struct {
+	Says  string // where it is and its words, such as "web.yaml:14 says {probes: fail}"
+	Since int64  // number of the record that it waited for; 0: none
 }
 
 // subject is a container of a pod.
@@ -56,7 +68,8 @@ func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
 		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]*trace.Record{},
-		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, changed: map[string]*trace.Record{}, end: end,
+		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, changed: map[string]*trace.Record{},
+		hookEnds: map[int64]*trace.Record{}, end: end,
 	}
 	for _, pod := range pods {
 		r.pods[pod.Namespace+"/"+pod.Name] = pod
@@ -87,11 +100,13 @@ func (r *Run) add(rec *trace.Record) {
 		} else if rec.Reason == "exit" {
 			r.exits[c] = append(r.exits[c], rec)
 		}
+	case trace.HookEnded:
+		r.hookEnds[rec.Cause] = rec
 	case trace.KubeletStarted, trace.KubeletStopped:
 		r.kubelet = append(r.kubelet, rec)
 	case trace.StatusPatched:
 		r.status[rec.Pod] = append(r.status[rec.Pod], rec)
-	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.Event:
+	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.Event, trace.HookStarted:
 		if rec.Container != "" {
 			r.lives[c] = append(r.lives[c], rec)
 		}

@@ -92,17 +92,21 @@ type Answer struct {
 }
 
 // Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s, probes: fail}".
-func (r *Rule) Says() string {
+func (r *Rule) Says() string { return says(r.Pos, r.Flag, r.Text, "its behavior") }
+
+// Says returns where the step is written and its words, as [Rule.Says] does.
+func (s *Step) Says() string { return says(s.Pos, s.Flag, s.Text, "a step") }
+
+func says(pos strict.Pos, flag, text, nowhere string) string {
 	const longest = 200
-	text := r.Text
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	switch {
-	case r.Flag != "":
-		return "--app says " + printable.Text(strconv.Quote(r.Flag))
-	case r.Line == 0:
-		return "its behavior says " + printable.Text(text)
+	case flag != "":
+		return "--app says " + printable.Text(strconv.Quote(flag))
+	case pos.Line == 0:
+		return nowhere + " says " + printable.Text(text)
 	}
-	return printable.Text(fmt.Sprintf("%s:%d says %s", r.File, r.Line, text))
+	return printable.Text(fmt.Sprintf("%s:%d says %s", pos.File, pos.Line, text))
 }

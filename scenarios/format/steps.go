@@ -91,6 +91,7 @@ type Step struct {
 	Path       string        `json:"-"` // path of the step, as in spec.steps[0]
 	Text       string        `json:"-"` // source text on one line
 	ActionText string        `json:"-"` // source text of the action
+	Flag       string        `json:"-"` // the words of the flag --app that the step stands for, as in Rule
 	At         *value.Draw   `json:"at,omitempty"`
 	Since      *match.Moment `json:"since,omitempty"`
 	After      *value.Draw   `json:"after,omitempty"` // nil: 0s

@@ -81,8 +81,13 @@ func write(o Options) ([]byte, *scenarios.Scenario, error) {
 	return []byte(w.String()), s, nil
 }
 
-// nameRules gives each rule the words that it stands for.
+// nameRules gives each rule and each step the words that it stands for.
 func (w *writer) nameRules(s *scenarios.Scenario) {
+	for _, step := range s.Spec.Steps {
+		if e := w.of[step.Line]; e != nil {
+			step.Flag = e.text
+		}
+	}
 	for i := range s.Spec.Pods {
 		for k := range s.Spec.Pods[i].Containers {
 			rules := s.Spec.Pods[i].Containers[k].Behavior
