@@ -21,7 +21,7 @@ func (r *Run) at(t virtual.Time) string { return trace.FormatTimeOf(r.end, t) }
 func (r *Run) span(d time.Duration) string {
 	d = d.Round(time.Millisecond)
 	if !trace.InMinutes(r.end) {
-		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+		return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', -1, 64) + "s"
 	}
 	return value.Format(d)
 }

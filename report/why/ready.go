@@ -131,10 +131,24 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	if before != nil && before.Instance == start.Instance {
 		text += ", last success at " + m.at(before.T)
 	}
-	if start := m.kubeletStart(last.Step); start != nil && m.failedBefore(last, start) {
-		text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", m.at(start.T))
+	if restart := m.restarted(last); restart != nil {
+		text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", m.at(restart.T))
 	}
 	return text + m.newPeriod(last) + m.alsoSays(last) + ")"
+}
+
+// restarted returns the start of the kubelet since which failures that began before it count anew, or nil.
+func (m *moment) restarted(last *trace.Record) *trace.Record {
+	for _, rec := range slices.Backward(m.kubelet) {
+		switch {
+		case rec.Kind != trace.KubeletStarted || rec.T > m.t:
+		case rec.Step > last.Step || m.failedBefore(last, rec):
+			return rec
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 // longAnswer is the time for which a probe can wait for an answer without a mention.

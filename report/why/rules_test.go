@@ -65,6 +65,7 @@ func TestWhereItMatters(t *testing.T) {
 
 		{live, "{at: 95s, for: 1m, liveness: fail}", "", "restart app 1", ", after its last success at 90.020s; the kubelet restarted at 113.000s and counted from zero", ""},
 		{live, "{at: 95s, for: 1m, liveness: fail}", "", "at 125s", "its liveness probe failed at 118.120s (failureThreshold 3, last success at 90.020s; the kubelet restarted at 113.000s and counts from zero; s.yaml:20", "in a row"},
+		{live, "{at: 85s, for: 1m, liveness: fail}, {afterSigterm: 0s, exit: never}", "", "at 113.5s", "the kubelet restarted at 113.000s and counts from zero", "told it to stop at 110.020s after its"},
 		{live, "{at: 114s, for: 1m, liveness: fail}", "", "restart app 1", "says", "the kubelet restarted"},
 		{live, "", "{after: 70s, exit: 1}", "restart other 2", ", without a back-off: the kubelet restarted at 113.000s, and it keeps its back-offs in memory", ""},
 		{live, "", "{after: 40s, exit: 1}", "restart other 2", "", "in memory"},

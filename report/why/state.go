@@ -46,7 +46,7 @@ func (m *moment) lastChange(container string) *trace.Record {
 			stop = s
 		}
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerExited)
-		if life != nil && (change == nil || life.Step > change.Step) && (container != "" || life.Kind == trace.ContainerStarted && life.Instance > 0) {
+		if life != nil && (change == nil || life.Step > change.Step) && (container != "" || life.Instance > 0 || life.Kind == trace.ContainerExited && !m.isInitSuccess(life)) {
 			change = life
 		}
 	}
@@ -80,8 +80,13 @@ func (m *moment) describe(container string) []string {
 		return []string{fmt.Sprintf("%s was removed at %s", name, m.at(gone.T))}
 	}
 	lines := []string{m.podLine(name)}
-	if deleted := m.last("", trace.PodDeleteRequested); deleted != nil {
+	if deleted, ending := m.last("", trace.PodDeleteRequested), m.terminating(); deleted != nil {
 		lines = append(lines, fmt.Sprintf("%s has been terminating since %s", name, m.at(deleted.T)))
+	} else if ending != "" {
+		lines = append(lines, name+" terminates: "+ending)
+	}
+	if out := m.outages(m.t, m.t, true); len(out) > 0 && m.kubeletDown() == nil {
+		lines = append(lines, strings.Join(out, "; "))
 	}
 	if down := m.kubeletDown(); down != nil {
 		lines = append(lines, fmt.Sprintf("the kubelet has been down since %s", m.at(down.T)))
@@ -92,6 +97,16 @@ func (m *moment) describe(container string) []string {
 		}
 	}
 	return lines
+}
+
+// terminating says why the kubelet terminates the pod, or "" if it does not, or because its containers have ended.
+func (m *moment) terminating() string {
+	for _, sync := range m.syncs[m.pod] {
+		if cause := m.cause(sync); sync.T <= m.t && sync.Reason == "terminating" && cause != nil {
+			return m.clause(cause, sync, nil)
+		}
+	}
+	return ""
 }
 
 // containers returns the containers of the pod, init containers first.
@@ -229,11 +244,16 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 		return fmt.Sprintf("%s (init container) succeeded at %s", name, m.at(exit.T))
 	}
 	text := fmt.Sprintf("%s exited with code %d at %s and has not restarted", name, exit.ExitCode, m.at(exit.T))
+	if m.last("", trace.PodDeleteRequested) != nil {
+		return text + ": the pod is being deleted"
+	}
+	if m.terminating() != "" {
+		return text + ": the pod terminates"
+	}
 	backOff := m.find(func(rec *trace.Record) bool {
 		return rec.Kind == trace.Event && rec.Reason == "BackOff" && rec.Container == c.Name && rec.Step > exit.Step
 	})
-	switch {
-	case backOff != nil:
+	if backOff != nil {
 		if delay, known := m.backOff[backOff.Step]; known {
 			if exit.T.Add(delay) < m.t {
 				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", m.span(delay), m.at(exit.T.Add(delay)))
@@ -241,8 +261,6 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 			return text + fmt.Sprintf(": its %s back-off ends at %s", m.span(delay), m.at(exit.T.Add(delay)))
 		}
 		return text + ": it is in back-off"
-	case m.last("", trace.PodDeleteRequested) != nil:
-		return text + ": the pod is being deleted"
 	}
 	if reasons := m.obstacles(subject{m.pod, c.Name}, exit.T, m.t); len(reasons) > 0 {
 		return text + ": " + strings.Join(reasons, "; ")

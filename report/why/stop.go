@@ -112,6 +112,11 @@ func (m *moment) signal(c *v1.Container, stop, signal *trace.Record) string {
 	if signal != nil {
 		return fmt.Sprintf(", the stop signal follows at %s, and %ds of its grace period are then left", m.at(signal.T), signal.GraceSeconds)
 	}
+	for _, rec := range m.kubelet {
+		if rec.Kind == trace.KubeletStopped && rec.Step > stop.Step {
+			return fmt.Sprintf(", and the stop ends without a stop signal when the kubelet stops at %s", m.at(rec.T))
+		}
+	}
 	if exit := m.ofInstance(subject{m.pod, c.Name}, stop.Instance, func(rec *trace.Record) bool { return rec.Kind == trace.ContainerExited }); exit != nil {
 		return ", and it exits before the stop signal, at " + m.at(exit.T)
 	}
