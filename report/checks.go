@@ -41,7 +41,7 @@ func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) e
 			c.failed(e, name)
 		case !all:
 		case e.Outcome == OK:
-			c.hanging(o.paint(good, "ok")+"       ", 9, name)
+			c.hanging(o.paint(good, "ok")+"       ", 9, join(name, parens(printable.Text(e.Why))))
 		default:
 			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(printable.Text(e.Why))))
 		}

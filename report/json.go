@@ -25,6 +25,7 @@ type jsonCase struct {
 	Error        string        `json:"error,omitempty"` // of an invalid file
 	Runs         []jsonRun     `json:"runs"`
 	Expectations []Expectation `json:"expectations,omitempty"` // across all runs
+	Unproven     []string      `json:"unproven,omitempty"`     // in all of several runs
 	Summary      *jsonSummary  `json:"summary,omitempty"`      // of several runs
 }
 
@@ -39,6 +40,8 @@ type jsonRun struct {
 	ProbeErrors  int           `json:"probeErrors,omitempty"`
 	Replay       string        `json:"replay,omitempty"`
 	Notes        []string      `json:"notes,omitempty"`
+	Unproven     []string      `json:"unproven,omitempty"`
+	Checked      int           `json:"checked"` // number of expectations that applied
 	Expectations []Expectation `json:"expectations"`
 }
 
@@ -66,7 +69,7 @@ func WriteJSON(w io.Writer, doc any) error {
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Summary: c.summary()}
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Unproven: c.Unproven, Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
@@ -78,7 +81,7 @@ func (c *Case) json() jsonCase {
 
 func (r *Run) json() jsonRun {
 	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
-		Replay: r.Replay, Notes: r.Notes, Expectations: append([]Expectation{}, r.Expectations...)}
+		Replay: r.Replay, Notes: r.Notes, Unproven: r.Unproven, Checked: r.Checked(), Expectations: append([]Expectation{}, r.Expectations...)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()
 	}

@@ -35,6 +35,7 @@ type junitCase struct {
 	Properties *junitProperties `xml:"properties,omitempty"`
 	Failure    *junitText       `xml:"failure,omitempty"`
 	Error      *junitText       `xml:"error,omitempty"`
+	Skipped    *junitText       `xml:"skipped,omitempty"`
 	Output     *junitOutput     `xml:"system-out,omitempty"`
 }
 
@@ -103,6 +104,9 @@ func (s *junitSuite) add(c *Case) {
 	case Broken:
 		s.Errors++
 		jc.Error = &junitText{c.headline(), c.failureText()}
+	}
+	if c.idle() {
+		jc.Skipped = &junitText{Message: nothing}
 	}
 	s.Cases = append(s.Cases, jc)
 }

@@ -40,7 +40,11 @@ func Description(text string) string { return printable.Text(strings.Join(string
 
 // RunLine writes one line about a run, with the scenario name padded to pad characters.
 func RunLine(w io.Writer, run *Run, pad int, o Options) error {
-	text := o.mark(run.Outcome()) + "  " + padded(run.Scenario, pad) + "  " + strings.Join(run.Facts(), "  ") + "\n"
+	facts := run.Facts()
+	if run.idle() {
+		facts = append(facts, nothing)
+	}
+	text := o.mark(run.Outcome()) + "  " + padded(run.Scenario, pad) + "  " + strings.Join(facts, "  ") + "\n"
 	if run.Err != nil {
 		text += "  " + strings.ReplaceAll(strings.TrimSpace(run.Err.Error()), "\n", "\n  ") + "\n"
 	}
@@ -79,7 +83,7 @@ func (r *Run) Facts() []string {
 // Summary writes the number of runs with each outcome.
 func Summary(w io.Writer, cases []Case, o Options) error {
 	runs := map[Outcome]int{}
-	total, some, invalid := 0, 0, 0
+	total, some, invalid, idle := 0, 0, 0, 0
 	for i := range cases {
 		if cases[i].Err != nil {
 			invalid++
@@ -87,12 +91,22 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 		for _, r := range cases[i].Runs {
 			runs[r.Outcome()]++
 			total++
+			if r.idle() {
+				idle++
+			}
 		}
 		if worst(cases[i].Expectations) == Failed {
 			some++
 		}
 	}
 	parts := []string{o.paint(good, fmt.Sprintf("%d ok", runs[OK]))}
+	switch idle {
+	case 0:
+	case total:
+		parts = append(parts, nothing)
+	default:
+		parts = append(parts, fmt.Sprintf("%s in %d", nothing, idle))
+	}
 	if n := runs[Failed]; n > 0 {
 		parts = append(parts, o.paint(bad, fmt.Sprintf("%d failed", n)))
 	}
@@ -127,11 +141,13 @@ func Thousands(n int) string {
 	return s
 }
 
-// CaseLine writes the failed expectations of a case that need to hold in at least one run. It writes nothing if none failed.
+// CaseLine writes what the runs of a case do not prove, and the failed expectations that need to hold in at least one run.
 func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
-	if worst(c.Expectations) != Failed {
-		return nil
+	o.Indent += 2
+	if err := o.write(w, o.notes(c.Unproven)); err != nil || worst(c.Expectations) != Failed {
+		return err
 	}
+	o.Indent -= 2
 	name := padded(c.Scenario, pad)
 	if err := o.write(w, fmt.Sprintf("%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run"))); err != nil {
 		return err

@@ -58,6 +58,9 @@ func (c *Case) markdownRow() string {
 	if len(c.Runs) > 1 {
 		counts += ": " + c.Counts()
 	}
+	if c.idle() {
+		counts += ", " + nothing
+	}
 	if len(c.Runs) == 0 {
 		return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, "", "", "")
 	}

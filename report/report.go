@@ -8,6 +8,8 @@
 package report
 
 import (
+	"slices"
+
 	"probesim.dev/report/history"
 	"probesim.dev/report/summary"
 	"probesim.dev/report/why"
@@ -43,6 +45,8 @@ type Case struct {
 	Runs        []*Run
 	// Expectations need to hold in at least one of the runs.
 	Expectations []Expectation
+	// Unproven is what Unproven of all runs has.
+	Unproven []string
 	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only one run.
 	Statistics *summary.Summary
 	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios did not run.
@@ -71,6 +75,8 @@ type Run struct {
 	Total        summary.Numbers // see summary.Total
 	Hash         string          // see trace.Hash
 	Expectations []Expectation
+	// Unproven names the expectations that held and prove nothing, and the rules of the scenario that never applied.
+	Unproven []string
 	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
 	Err error
 	// Why explains the run on its page. It may be nil.
@@ -97,7 +103,7 @@ type Expectation struct {
 	Line    int     `json:"line"`
 	Column  int     `json:"column"`
 	Outcome Outcome `json:"outcome"`
-	Why     string  `json:"why,omitempty"` // why it was skipped, or what kind of failure it is
+	Why     string  `json:"why,omitempty"` // why it was skipped, what kind of failure it is, or why it held and proves nothing
 	// Failures describes the first few failures, one for each pod or match of since. More is the number of further
 	// failures.
 	Failures []Failure `json:"failures,omitempty"`
@@ -132,6 +138,42 @@ func (r *Run) Outcome() Outcome {
 	}
 	return worst(r.Expectations)
 }
+
+// Checked returns the number of expectations that applied to the run.
+func (r *Run) Checked() int {
+	n := 0
+	for i := range r.Expectations {
+		if r.Expectations[i].Outcome != Skipped {
+			n++
+		}
+	}
+	return n
+}
+
+// idle reports whether the run is ok and had no expectation that applied.
+func (r *Run) idle() bool { return r.Outcome() == OK && r.Checked() == 0 }
+
+// idle reports whether all runs of the case are, and no expectation applies to all runs together.
+func (c *Case) idle() bool {
+	return c.Err == nil && len(c.Runs) > 0 && !slices.ContainsFunc(c.Runs, func(r *Run) bool { return !r.idle() }) &&
+		!slices.ContainsFunc(c.Expectations, func(e Expectation) bool { return e.Outcome != Skipped })
+}
+
+// Common returns what Unproven of each complete run of the case has.
+func (c *Case) Common() []string {
+	var common []string
+	for i, r := range c.Runs {
+		if i == 0 {
+			common = slices.Clone(r.Unproven)
+		} else if r.Err == nil {
+			common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(r.Unproven, text) })
+		}
+	}
+	return common
+}
+
+// nothing is what a result says that would otherwise be ok alone.
+const nothing = "nothing was checked"
 
 // Worst returns the worst outcome of cases: Broken, Failed or OK.
 func Worst(cases []Case) Outcome {

@@ -27,6 +27,7 @@ func CaseSummary(w io.Writer, c *Case, pad int, o Options) error {
 	b.WriteString(o.notes(c.Runs[0].Notes))
 	b.WriteString(o.broken(c))
 	b.WriteString(o.tallies(c))
+	b.WriteString(o.notes(c.Unproven))
 	if t := c.table(); t != nil {
 		b.WriteString("\n")
 		t.Write(&b, o)
@@ -42,7 +43,11 @@ func (o Options) caseHeading(c *Case, pad int) string {
 	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
 		facts = append(facts, shortDuration(until.Offset()))
 	}
-	line := "  " + strings.Join(append(facts, c.Counts()), "  ")
+	facts = append(facts, c.Counts())
+	if c.idle() {
+		facts = append(facts, nothing)
+	}
+	line := "  " + strings.Join(facts, "  ")
 	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
 		line = "\n" + strings.Join(wrap(line, o.width(), 40), "\n  ")
 	}
@@ -199,8 +204,10 @@ func (t *Tally) Outcome() Outcome {
 	return OK
 }
 
-// Count returns in how many runs the expectation held: "79 of 100".
-func (t *Tally) Count() string { return fmt.Sprintf("%d of %d", t.Held, t.Held+t.Broken+t.Unmet) }
+// Count returns in how many runs the expectation held: "held in 79 of 100".
+func (t *Tally) Count() string {
+	return fmt.Sprintf("held in %d of %d", t.Held, t.Held+t.Broken+t.Unmet)
+}
 
 // Note returns what to know about the count: that the expectation does not need to hold in each run, or did not apply to some.
 func (t *Tally) Note() string {
@@ -231,7 +238,7 @@ func (o Options) tallies(c *Case) string {
 		case Skipped:
 			mark, st = "skipped", dim
 		}
-		label := fmt.Sprintf("%s%*s  ", o.paint(st, mark), width+8-len(mark), t.Count())
+		label := fmt.Sprintf("%s  %-*s  ", o.paint(st, mark), width+6-len(mark), t.Count())
 		k.hanging(label, 10+width, join(printable.Text(t.Name), parens(t.Note())))
 		if t.Outcome() == Failed {
 			k.broken(t, last)

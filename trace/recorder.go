@@ -32,6 +32,9 @@ type Recorder struct {
 	Details bool
 	// Also, if set, is an internal kind to include even if Internal is false.
 	Also Kind
+	// Rules, if set, receives each record of kind Behavior, even if the Recorder does not include it. The record is valid only during the
+	// call.
+	Rules func(*Record)
 	// Room, if set, is a number of records to which a run is expected to come. Fewer slices, and no copy in Records, are needed then.
 	Room int
 	// Buffer, if it has capacity, holds the first records, and the Recorder overwrites what it held. A program that makes many runs, and is
@@ -74,13 +77,18 @@ func (r *Recorder) CopyTo(c *Recorder) {
 	}
 }
 
-// Wants reports whether Add includes records of a kind. Callers can skip building other records.
-func (r *Recorder) Wants(k Kind) bool { return r.Internal || k.Observable() || k == r.Also }
+// Wants reports whether Add includes records of a kind, or passes them to Rules. Callers can skip building other records.
+func (r *Recorder) Wants(k Kind) bool { return r.includes(k) || k == Behavior && r.Rules != nil }
+
+func (r *Recorder) includes(k Kind) bool { return r.Internal || k.Observable() || k == r.Also }
 
 // Add sets the step of a record, keeps or passes on the record, and returns the step. It returns 0 for a kind that the Recorder
 // does not include.
 func (r *Recorder) Add(rec Record) int64 {
-	if !r.Wants(rec.Kind) {
+	if rec.Kind == Behavior && r.Rules != nil {
+		r.Rules(&rec)
+	}
+	if !r.includes(rec.Kind) {
 		return 0
 	}
 	r.steps++

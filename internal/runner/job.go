@@ -73,6 +73,9 @@ func (r *Run) Report() *report.Run {
 		run.Scenario = r.Job.Title
 	}
 	run.Notes = append(slices.Clip(run.Notes), r.Job.Notes...)
+	if r.Job.Runs == 1 {
+		run.Notes, run.Unproven = append(run.Notes, run.Unproven...), nil
+	}
 	return run
 }
 

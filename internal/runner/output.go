@@ -312,6 +312,7 @@ func (out *output) addSkipped() {
 // endCase checks the expectations that need to hold in only some runs of the case.
 func (out *output) endCase(c *report.Case) error {
 	c.Expectations = simulate.Expectations(expect.Some(out.group))
+	c.Unproven = c.Common()
 	switch out.format {
 	case "timeline", "summary", "lines", "github":
 		if out.summarizes(out.jobs[out.emitted-1]) {

@@ -45,6 +45,7 @@ type Result struct {
 	Expect  *format.Expect
 	Outcome Outcome
 	Why     string // the reason, in words, if the outcome is Skipped
+	Empty   string // if the outcome is Held: why this proves nothing, in words
 	// Failures are the first failures: one for each pod and each match of since. More is the number of further failures.
 	Failures []Failure
 	More     int
@@ -118,6 +119,10 @@ func newChecker(plan *scenarios.Plan, run Run) *checker {
 
 func (c *checker) cut() bool { return c.run.End < virtual.At(c.duration) }
 
+func (c *checker) cutShort() string {
+	return "the run was cut short at " + value.Format(c.run.End.Offset())
+}
+
 func (c *checker) check(e *format.Expect) Result {
 	r := Result{Expect: e}
 	if r.Why = c.skip(e); r.Why != "" {
@@ -127,9 +132,12 @@ func (c *checker) check(e *format.Expect) Result {
 	f := &failures{checker: c, expect: e}
 	c.evaluate(e, f)
 	switch {
+	case f.count == 0 && c.cut() && c.open(e):
+		r.Outcome, r.Why = Skipped, c.cutShort()
 	case f.count == 0:
+		r.Empty = c.empty(e)
 	case f.undecided && c.cut():
-		r.Outcome, r.Why = Skipped, "the run was cut short at "+value.Format(c.run.End.Offset())
+		r.Outcome, r.Why = Skipped, c.cutShort()
 	case e.Runs == format.SomeRun:
 		r.Outcome, r.Failures, r.More = Unmet, f.list, f.count-len(f.list)
 	default:

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -45,6 +46,9 @@ func (r *Result) Report(replay string) *report.Run {
 		run.Expectations = append(run.Expectations, r.unreachedStep(step))
 	}
 	run.Expectations = append(run.Expectations, Expectations(r.Results)...)
+	if r.Err == nil {
+		run.Unproven = r.unproven()
+	}
 	return run
 }
 
@@ -137,7 +141,7 @@ func Expectations(results []expect.Result) []report.Expectation {
 	list := make([]report.Expectation, len(results))
 	for i, r := range results {
 		list[i] = report.Expectation{Name: name(r.Expect), File: r.Expect.File, Line: r.Expect.Line, Column: r.Expect.Column,
-			Outcome: outcomes[r.Outcome], Why: r.Why, More: r.More}
+			Outcome: outcomes[r.Outcome], Why: cmp.Or(r.Why, r.Empty), More: r.More}
 		for _, f := range r.Failures {
 			list[i].Failures = append(list[i].Failures, failure(f))
 		}

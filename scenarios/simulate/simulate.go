@@ -42,6 +42,7 @@ type Result struct {
 	End       virtual.Time // earlier than Options.Until if the run ended early
 	Unreached []drive.Unreached
 	Results   []expect.Result
+	decided   map[decision]bool
 	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
 
@@ -78,6 +79,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Sink != nil {
 		recorder.Observe(o.Sink)
 	}
+	recorder.Rules = r.use
 	limits := node.DefaultLimits
 	parts := int64(plan.Scenario.Parts()) * partSize
 	if limits.Memory = cmp.Or(o.MaxMemory, limits.Memory) - parts; limits.Memory <= 0 {
