@@ -83,7 +83,7 @@ func (r *Run) Facts() []string {
 // Summary writes the number of runs with each outcome.
 func Summary(w io.Writer, cases []Case, o Options) error {
 	runs := map[Outcome]int{}
-	total, some, invalid, idle := 0, 0, 0, 0
+	total, some, invalid := 0, 0, 0
 	for i := range cases {
 		if cases[i].Err != nil {
 			invalid++
@@ -91,22 +91,12 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 		for _, r := range cases[i].Runs {
 			runs[r.Outcome()]++
 			total++
-			if r.idle() {
-				idle++
-			}
 		}
 		if worst(cases[i].Expectations) == Failed {
 			some++
 		}
 	}
-	parts := []string{o.paint(good, fmt.Sprintf("%d ok", runs[OK]))}
-	switch idle {
-	case 0:
-	case total:
-		parts = append(parts, nothing)
-	default:
-		parts = append(parts, fmt.Sprintf("%s in %d", nothing, idle))
-	}
+	parts := []string{o.paint(good, fmt.Sprintf("%d ok", runs[OK])) + Unchecked(cases)}
 	if n := runs[Failed]; n > 0 {
 		parts = append(parts, o.paint(bad, fmt.Sprintf("%d failed", n)))
 	}
@@ -120,6 +110,28 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 		parts = append(parts, o.paint(bad, plural(invalid, "file")+" invalid"))
 	}
 	return o.write(w, fmt.Sprintf("%s: %s\n", plural(total, "run"), strings.Join(parts, ", ")))
+}
+
+// Unchecked says in how many of the runs that are ok nothing was checked, after a space and in parentheses, or "".
+func Unchecked(cases []Case) string {
+	idle, ok := 0, 0
+	for i := range cases {
+		for _, r := range cases[i].Runs {
+			if r.Outcome() == OK && r.History == nil {
+				ok++
+			}
+			if r.idle() && len(cases[i].Expectations) == 0 {
+				idle++
+			}
+		}
+	}
+	switch idle {
+	case 0:
+		return ""
+	case ok:
+		return " (" + nothing + ")"
+	}
+	return fmt.Sprintf(" (%s in %d)", nothing, idle)
 }
 
 func plural(n int, word string) string {

@@ -18,7 +18,7 @@ const maxMarkdown = 900_000
 func Markdown(w io.Writer, cases []Case) error {
 	var b strings.Builder
 	b.WriteString("## probesim: " + verdictOf(cases) + "\n\n")
-	b.WriteString("| outcome | scenario | Kubernetes | runs | restarts (max) | time to Ready (max) | not Ready (max) |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| outcome | scenario | Kubernetes | runs | restarts (max of a run) | time to Ready (max) | not Ready (max) |\n|---|---|---|---|---|---|---|\n")
 	for i := range cases {
 		b.WriteString(cases[i].markdownRow())
 	}
@@ -64,7 +64,15 @@ func (c *Case) markdownRow() string {
 	if len(c.Runs) == 0 {
 		return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, "", "", "")
 	}
-	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts), Span(worst.ToReady), Span(worst.Unready))
+	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts), Span(worst.ToReady), Unready(worst))
+}
+
+// Unready returns the time without Ready after the first Ready, of which a run that never was Ready has none.
+func Unready(n summary.Numbers) string {
+	if n.ToReady == summary.Never && n.Unready == 0 {
+		return "never Ready"
+	}
+	return Span(n.Unready)
 }
 
 // worstNumbers returns the greatest of each number of all runs.
@@ -121,17 +129,17 @@ func (c *Case) markdown() string {
 	}
 	b.WriteString(c.markdownStatistics())
 	if failed := c.firstFailed(); failed != nil && failed.Replay != "" {
-		fmt.Fprintf(&b, "\nfirst failure: %s\n", markdownBlock(failed))
+		fmt.Fprintf(&b, "\nfirst failure: %s\n", c.markdownBlock(failed))
 	}
 	if worst := c.worst(); len(c.Runs) > 1 && worst.Replay != "" && worst != c.firstFailed() {
-		fmt.Fprintf(&b, "\nworst run: %s\n", markdownBlock(worst))
+		fmt.Fprintf(&b, "\nworst run: %s\n", c.markdownBlock(worst))
 	}
 	return b.String()
 }
 
 // markdownBlock returns the numbers and the command of a run.
-func markdownBlock(r *Run) string {
-	return strings.Join(r.brief(), ", ") + "\n\n```sh\n" + strings.ReplaceAll(printable.Text(r.Replay), "```", "ˋˋˋ") + "\n```"
+func (c *Case) markdownBlock(r *Run) string {
+	return strings.Join(r.brief(c.Pods()), ", ") + "\n\n```sh\n" + strings.ReplaceAll(printable.Text(r.Replay), "```", "ˋˋˋ") + "\n```"
 }
 
 func (c *Case) markdownStatistics() string {
@@ -152,7 +160,7 @@ func (c *Case) markdownStatistics() string {
 		}
 	}
 	for _, p := range c.Statistics.Pods {
-		add(PodsLabel(p), &p.Statistics)
+		add(EachLabel(p), &p.Statistics)
 		for _, k := range p.Shown() {
 			if !k.Equal(&p.Statistics) {
 				add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)

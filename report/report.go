@@ -151,7 +151,7 @@ func (r *Run) Checked() int {
 }
 
 // idle reports whether the run is ok and had no expectation that applied.
-func (r *Run) idle() bool { return r.Outcome() == OK && r.Checked() == 0 }
+func (r *Run) idle() bool { return r.History == nil && r.Outcome() == OK && r.Checked() == 0 }
 
 // idle reports whether all runs of the case are, and no expectation applies to all runs together.
 func (c *Case) idle() bool {

@@ -305,7 +305,7 @@ func (c *Case) table() *Table {
 		if p.Restarts.Count() == 0 {
 			continue
 		}
-		t.Line(PodsLabel(p), bold)
+		t.Line(EachLabel(p), bold)
 		t.statistics(&p.Statistics)
 		for _, k := range p.Shown() {
 			name := trace.PodName(p.Name) + "/" + k.Name
@@ -327,9 +327,14 @@ func (c *Case) table() *Table {
 }
 
 // PodsLabel returns the name of a group of pods: "web", or "web (3 pods)".
-func PodsLabel(p *summary.PodStatistics) string {
+func PodsLabel(p *summary.PodStatistics) string { return podsLabel(p, "") }
+
+// EachLabel returns the name of a group of pods above numbers of which each pod of each run has its own: "web (3 pods, each counts)".
+func EachLabel(p *summary.PodStatistics) string { return podsLabel(p, ", each counts") }
+
+func podsLabel(p *summary.PodStatistics, more string) string {
 	if n := len(p.Pods); n > 1 {
-		return fmt.Sprintf("%s (%d pods)", trace.PodName(p.Name), n)
+		return fmt.Sprintf("%s (%d pods%s)", trace.PodName(p.Name), n, more)
 	}
 	return trace.PodName(p.Pods[0])
 }
@@ -442,24 +447,35 @@ func (o Options) commands(c *Case) string {
 	failed, worst := c.firstFailed(), c.worst()
 	switch {
 	case failed == nil:
-		return o.command("worst run", worst)
+		return o.command("worst run", worst, c.Pods())
 	case failed == worst:
-		return o.command("first failure and worst run", worst)
+		return o.command("first failure and worst run", worst, c.Pods())
 	}
-	return o.command("first failure", failed) + o.command("worst run", worst)
+	return o.command("first failure", failed, c.Pods()) + o.command("worst run", worst, c.Pods())
 }
 
-func (o Options) command(label string, r *Run) string {
+// Pods returns the number of pods in each run of a case.
+func (c *Case) Pods() int {
+	n := 0
+	if c.Statistics != nil {
+		for _, p := range c.Statistics.Pods {
+			n += len(p.Pods)
+		}
+	}
+	return n
+}
+
+func (o Options) command(label string, r *Run, pods int) string {
 	c := newChecks(o)
-	c.hanging("", 2, label+": "+strings.Join(r.brief(), ", "))
+	c.hanging("", 2, label+": "+strings.Join(r.brief(pods), ", "))
 	if r.Replay != "" {
 		c.b.WriteString(c.margin + "  " + o.paint(dim, printable.Text(r.Replay)) + "\n")
 	}
 	return c.b.String()
 }
 
-// brief returns the seed and the most important numbers of a run.
-func (r *Run) brief() []string {
+// brief returns the seed and the most important numbers of a run. Those of several pods are of all of them.
+func (r *Run) brief(pods int) []string {
 	var parts []string
 	if r.Seed != nil {
 		parts = append(parts, fmt.Sprintf("seed %d", *r.Seed))
@@ -468,11 +484,17 @@ func (r *Run) brief() []string {
 		return append(parts, "ended early")
 	}
 	n := r.Total
+	of := ""
+	if pods > 1 {
+		of = fmt.Sprintf(" of %d pods", pods)
+	}
 	if n.Restarts > 0 {
-		parts = append(parts, plural(n.Restarts, "restart"))
+		parts = append(parts, plural(n.Restarts, "restart")+of)
 	}
 	if n.ToReady != summary.Never {
 		parts = append(parts, "Ready after "+Span(n.ToReady))
+	} else if pods > 1 {
+		parts = append(parts, "a pod never Ready")
 	} else {
 		parts = append(parts, "never Ready")
 	}

@@ -143,11 +143,11 @@ func (c *Case) properties() []junitProperty {
 		}
 	}
 	for _, p := range c.Statistics.Pods {
-		add(PodsLabel(p), &p.Statistics)
+		add(EachLabel(p), &p.Statistics)
 		for _, k := range p.Shown() {
 			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
 		}
 	}
 	worst := c.worst()
-	return append(list, junitProperty{"worst", strings.Join(worst.brief(), ", ")}, junitProperty{"worst replay", printable.Text(worst.Replay)})
+	return append(list, junitProperty{"worst", strings.Join(worst.brief(c.Pods()), ", ")}, junitProperty{"worst replay", printable.Text(worst.Replay)})
 }

@@ -21,10 +21,12 @@ type document struct {
 	Several bool // whether there are several rows
 	Verdict string
 	Counts  map[report.Outcome]int
-	Invalid int // number of invalid files
-	Runs    int
-	Missing int  // number of runs without a section
-	Chosen  bool // whether they are missing by choice, not because of the size of the page
+	// Unchecked says in how many runs nothing was checked.
+	Unchecked string
+	Invalid   int // number of invalid files
+	Runs      int
+	Missing   int  // number of runs without a section
+	Chosen    bool // whether they are missing by choice, not because of the size of the page
 }
 
 // row is a run in the list of runs, or a failure across all runs of a case.
@@ -46,7 +48,7 @@ func (x *row) Recorded() bool { return x.Run != nil && x.History != nil }
 
 // Ready, Unready and Started return numbers of the run for the list of runs.
 func (x *row) Ready() string   { return x.number(report.Span(x.Total.ToReady)) }
-func (x *row) Unready() string { return x.number(report.Span(x.Total.Unready)) }
+func (x *row) Unready() string { return x.number(report.Unready(x.Total)) }
 func (x *row) Started() string { return x.number(strconv.Itoa(x.Restarts)) }
 
 func (x *row) number(text string) string {
@@ -80,7 +82,7 @@ func yes(b bool) int {
 }
 
 func newDocument(cases []report.Case) *document {
-	d := &document{Counts: map[report.Outcome]int{}}
+	d := &document{Counts: map[report.Outcome]int{}, Unchecked: report.Unchecked(cases)}
 	runs, recorded := 0, 0
 	for i := range cases {
 		c := &cases[i]
@@ -149,7 +151,7 @@ func failed(all []report.Expectation) []*report.Expectation {
 }
 
 func verdict(runs int, d *document) string {
-	text := fmt.Sprintf("%s, %s ok", plural(runs, "run"), report.Thousands(d.Counts[report.OK]))
+	text := fmt.Sprintf("%s, %s ok%s", plural(runs, "run"), report.Thousands(d.Counts[report.OK]), d.Unchecked)
 	if n := d.Counts[report.Failed]; n > 0 {
 		text += fmt.Sprintf(", %s failed", report.Thousands(n))
 	}

@@ -67,7 +67,7 @@ func summaries(cases []report.Case, rows []row) []caseSummary {
 			}
 		}
 		for _, p := range c.Statistics.Pods {
-			s.add(report.PodsLabel(p), &p.Statistics)
+			s.add(report.EachLabel(p), &p.Statistics)
 			for _, k := range p.Shown() {
 				if !k.Equal(&p.Statistics) {
 					s.add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)

@@ -35,9 +35,9 @@ function find() {
   bad.addEventListener('change', filter);
 }
 
-// number returns the value of a cell such as 3, 25.053s, 1h02m03.400s or never. Other texts are not numbers.
+// number returns the value of a cell such as 3, 25.053s, 1h02m03.400s, never or never Ready. Other texts are not numbers.
 function number(text) {
-  if (text === 'never') return Infinity;
+  if (/^never( Ready)?$/.test(text)) return Infinity;
   if (!/^[\d.hms]+$/.test(text)) return NaN;
   return text.match(/[\d.]+[hms]?/g).reduce((sum, part) => sum + parseFloat(part) * ({h: 3600, m: 60}[part.slice(-1)] || 1), 0);
 }
