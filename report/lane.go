@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -184,11 +185,12 @@ func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 			continue
 		}
 		i := s.column(max(run.Started, s.from()))
-		if r[i].r != g.running {
+		alive := []rune{g.running, g.killing, g.stopping}
+		if !slices.Contains(alive, r[i].r) {
 			i++ // the previous instance exited in this column
 		}
 		number := strconv.Itoa(run.Number)
-		if !r.all(i, i+len(number), g.running) {
+		if i >= len(r) || !slices.Contains(alive, r[i].r) || !r.all(i, i+len(number), r[i].r) {
 			continue
 		}
 		r.text(i, number, bold)

@@ -139,6 +139,9 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 			errs = append(errs, fmt.Errorf("%s: is of probesim %s, and %s is of %s: use the same version for all parts", printable.Text(path), printable.Text(f.Engine), printable.Text(paths[0]), printable.Text(engine)))
 			continue
 		}
+		if len(f.Explorations) == 0 {
+			return nil, "", fmt.Errorf("%s: has no exploration", printable.Text(path))
+		}
 		for _, r := range f.Explorations {
 			i := slices.IndexFunc(parts, func(p []*outcomes.Result) bool { return p[0].Scenario == r.Scenario && p[0].Kubernetes == r.Kubernetes })
 			if i < 0 {

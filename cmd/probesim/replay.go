@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,8 @@ func newReplay() *cobra.Command {
 }
 
 const replayHelp = `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
-file. replay first checks that the trace has the hash of the witness.
+file. replay first checks that the trace has the hash of the witness, and that the
+outcome and the findings are those that the witness says.
 
 The witness names the scenario file by its path from the directory in which you
 ran explore. Run replay there, or name another copy of the file with --file.
@@ -98,6 +100,12 @@ func repeated(path string, w *outcomes.Witness, s *outcomes.Subject, changed str
 	}
 	if hash != w.TraceHash {
 		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
+	}
+	if id := run.History.ID(); id != w.Outcome {
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the outcome %s, and the witness says %s%s", printable.Text(path), id, printable.Text(w.Outcome), changed)}
+	}
+	if findings := run.History.Findings(); !slices.Equal(findings, w.Findings) {
+		return nil, &exitError{exitFailed, fmt.Errorf("%s: the findings of the run are %q, and the witness says %q%s", printable.Text(path), findings, w.Findings, changed)}
 	}
 	return run, nil
 }

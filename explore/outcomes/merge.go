@@ -38,6 +38,9 @@ func Merge(shards []*Result) (*Result, error) {
 			merged.addOutcome(&joined)
 		}
 	}
+	if merged.Runs <= 0 || len(merged.Outcomes) == 0 {
+		return nil, fmt.Errorf("%s %s: has no outcomes: nothing was explored", first.Scenario, first.Kubernetes)
+	}
 	merged.end()
 	return &merged, nil
 }

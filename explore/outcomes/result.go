@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/virtual"
 )
 
@@ -24,6 +25,8 @@ type Result struct {
 	Seeds      int            `json:"seeds"`
 	Off        []string       `json:"off,omitempty"`
 	JudgeAll   bool           `json:"judgeAll,omitempty"`
+	// Unjudged says that the scenario has no expectation that applies to the version.
+	Unjudged bool `json:"unjudged,omitempty"`
 	// Canonical is the hash of the trace of the canonical run.
 	Canonical string `json:"canonical"`
 	// Periods has the shortest period of the probes of each pod, in nanoseconds.
@@ -148,8 +151,8 @@ func newResult(e *Explorer) Result {
 	r := Result{
 		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard, Shards: e.options.Shards,
 		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off, JudgeAll: e.subject.JudgeAll,
-		Canonical: e.canonical.Hash(),
-		Periods:   periods(e.canonical.plan), byID: map[string]*Outcome{},
+		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results, func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
+		Periods: periods(e.canonical.plan), byID: map[string]*Outcome{},
 	}
 	for _, name := range Policies() {
 		if slices.Contains(e.options.Policies, name) {

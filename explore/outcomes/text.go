@@ -83,6 +83,9 @@ func (r *Result) ending() string {
 	if r.Complete != "" {
 		text += " Complete for " + r.Complete + "; jitters and phases are samples."
 	}
+	if r.Unjudged {
+		text += " No expectation applies to " + r.Kubernetes + ": only invariants were checked."
+	}
 	return text
 }
 

@@ -30,7 +30,10 @@ func (c *checker) empty(e *format.Expect) string {
 	if m == nil || m.Record == nil || !none || e.Pods != nil {
 		return ""
 	}
-	why := ""
+	why := c.misspelled(m)
+	if why != "" {
+		return why
+	}
 	for _, one := range e.Each() {
 		for _, key := range c.subjects(one) {
 			for _, w := range c.windows(one, key, &failures{checker: c, expect: one}) {

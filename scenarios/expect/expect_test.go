@@ -138,6 +138,9 @@ func write(w io.Writer, r Result, around bool) {
 	if r.Why != "" {
 		fmt.Fprint(w, ": ", r.Why)
 	}
+	if r.Empty != "" {
+		fmt.Fprint(w, ", but ", r.Empty)
+	}
 	fmt.Fprintln(w)
 	for _, f := range r.Failures {
 		fmt.Fprintf(w, "  expected %s\n  got      %s\n", f.Expected, f.Got)

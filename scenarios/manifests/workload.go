@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/program"
 )
@@ -97,6 +98,7 @@ func Read(name string, data []byte) (*File, error) {
 	}
 	seen := map[string]bool{}
 	for _, n := range f.others {
+		checkAnnotations(n)
 		if kind := n.Field("kind").Value; !seen[kind] {
 			seen[kind] = true
 			m.Others = append(m.Others, kind)
@@ -104,6 +106,19 @@ func Read(name string, data []byte) (*File, error) {
 	}
 	m.disruptionBudgets(f.others)
 	return m, errs.Err()
+}
+
+// annotationPrefix begins the keys of the annotations that probesim reads.
+const annotationPrefix = "probesim.dev/"
+
+// checkAnnotations reports the annotations of probesim on an object that is no workload: nothing would read them.
+func checkAnnotations(n *strict.Node) {
+	all := n.Find("metadata.annotations")
+	for i, key := range all.Keys {
+		if strings.HasPrefix(key.Name, annotationPrefix) {
+			all.Items[i].Errorf("is for workloads, and a %s is none: write it on one of %s", printable.Text(n.Field("kind").Value), Workloads)
+		}
+	}
 }
 
 // Workloads lists what can be a workload, for people.

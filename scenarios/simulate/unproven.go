@@ -44,7 +44,7 @@ func (r *Result) unproven() []string {
 		for i := range w.Spec.Containers {
 			c := &w.Spec.Containers[i]
 			for n := range c.Behavior {
-				if rule := &c.Behavior[n]; !used[rule] && rule.Handler == nil {
+				if rule := &c.Behavior[n]; !used[rule] && rule.Handler == nil && !r.delaysStop(w, c.Name, rule) {
 					list = append(list, fmt.Sprintf("%s, which never applied: %s", rule.Says(), r.whyUnused(w, c.Name, rule)))
 				}
 			}
@@ -60,16 +60,10 @@ func (r *Result) unproven() []string {
 
 // whyUnused says why a rule never applied.
 func (r *Result) whyUnused(w *plan.Workload, container string, rule *format.Rule) string {
-	has := func(kind trace.Kind, matches func(*trace.Record) bool) bool {
-		return slices.ContainsFunc(r.Records, func(rec trace.Record) bool {
-			return rec.Kind == kind && rec.Container == container && r.of(w, rec.Pod) && matches(&rec)
-		})
-	}
-	any := func(*trace.Record) bool { return true }
 	switch {
-	case rule.Instance != nil && !has(trace.ContainerStarted, func(rec *trace.Record) bool { return rule.Instance.Contains(rec.Instance) }):
+	case rule.Instance != nil && !r.has(w, container, trace.ContainerStarted, rule.Instance):
 		return fmt.Sprintf("instance %s of %s did not run", rule.Instance, container)
-	case rule.AfterSigterm != nil && !has(trace.ContainerStopping, any):
+	case rule.AfterSigterm != nil && !r.has(w, container, trace.ContainerStopping, rule.Instance):
 		return container + " got no stop signal"
 	case rule.At != nil && virtual.At(rule.At.Min) >= r.End:
 		return fmt.Sprintf("it begins at %s, and the run ends at %s", value.Format(rule.At.Min), value.Format(r.End.Offset()))
@@ -79,6 +73,18 @@ func (r *Result) whyUnused(w *plan.Workload, container string, rule *format.Rule
 		return "its since did not occur"
 	}
 	return "nothing asked for its answer while it held, or a later rule answered"
+}
+
+// delaysStop reports whether a rule about the exit after a stop signal got one: its exit may be later than SIGKILL or the end of the run.
+func (r *Result) delaysStop(w *plan.Workload, container string, rule *format.Rule) bool {
+	return rule.AfterSigterm != nil && rule.Exit != nil && r.has(w, container, trace.ContainerStopping, rule.Instance)
+}
+
+// has reports whether the run has a record of a kind about a container of a workload, and about one of these instances unless nil.
+func (r *Result) has(w *plan.Workload, container string, kind trace.Kind, instances *value.IntRange) bool {
+	return slices.ContainsFunc(r.Records, func(rec trace.Record) bool {
+		return rec.Kind == kind && rec.Container == container && (instances == nil || instances.Contains(rec.Instance)) && r.of(w, rec.Pod)
+	})
 }
 
 // of reports whether a pod is a replica of a workload.
