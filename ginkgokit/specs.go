@@ -74,6 +74,9 @@ func describe(s *scenarios.Scenario) {
 					ginkgo.Fail(fmt.Sprintf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure))
 				}
 				ginkgo.AddReportEntry("timeline", v.Timeline, ginkgo.ReportEntryVisibilityFailureOrVerbose, location(s.Pos))
+				if v.Skip != "" {
+					ginkgo.Skip(fmt.Sprintf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Skip))
+				}
 			})
 	}
 }

@@ -27,7 +27,7 @@ import (
 //
 // A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
 // it expected, what happened, the records and the timeline around the failure, and the command that repeats
-// the run. With -v, subtests that pass show their whole timeline.
+// the run. A subtest to which no expectation applies is skipped. With -v, subtests that pass show their whole timeline.
 //
 // An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors
 // listed.
@@ -45,8 +45,13 @@ func RunScenarios(t *testing.T, path string) {
 					v := verdict.Of(t.Context(), plans)
 					if v.Failure != "" {
 						t.Errorf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure)
-					} else if testing.Verbose() {
+						return
+					}
+					if testing.Verbose() {
 						t.Log("\n" + v.Timeline)
+					}
+					if v.Skip != "" {
+						t.Skipf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Skip)
 					}
 				})
 			}

@@ -77,7 +77,8 @@ func (c *checker) starts(m *match.Moment, key string, w window) bool {
 	})
 }
 
-// probesOf reports whether records that a moment matches come from runs of probes, and of which: empty means any.
+// probesOf reports whether records that a moment matches are about how runs of probes end, and of which probe: empty means any. A moment
+// that matches all runs of a probe excludes the runs themselves.
 func probesOf(m *match.Moment) (probe trace.Probe, asked bool) {
 	for _, f := range m.Record.Fields {
 		switch f.Name {
@@ -89,7 +90,9 @@ func probesOf(m *match.Moment) (probe trace.Probe, asked bool) {
 			}
 		case "reason":
 			asked = asked || m.Record.Kind == trace.Event && f.Match.String() == "Unhealthy"
+		case "result", "message", "took":
+			asked = asked || m.Record.Kind == trace.ProbeExecuted
 		}
 	}
-	return probe, asked || m.Record.Kind == trace.ProbeExecuted
+	return probe, asked
 }

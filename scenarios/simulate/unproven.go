@@ -71,6 +71,8 @@ func (r *Result) whyUnused(w *plan.Workload, container string, rule *format.Rule
 		return "it has a chance, and the run has no seed"
 	case rule.Since != nil && firstMatch(r.Plan, rule.Since, r.Records) == 0:
 		return "its since did not occur"
+	case rule.Exit != nil:
+		return "no instance of " + container + " ran until then, or a later rule decides"
 	}
 	return "nothing asked for its answer while it held, or a later rule answered"
 }

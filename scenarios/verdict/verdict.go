@@ -25,6 +25,7 @@ const maxSeeds = 20
 // Verdict is the outcome of the runs of one scenario with one version of Kubernetes.
 type Verdict struct {
 	Failure  string // the message of the failed test; empty: all expectations held
+	Skip     string // the message of a test that checked nothing: no expectation applies to its version
 	Timeline string // the first failed run, or the first run, from its beginning to its end
 }
 
@@ -56,13 +57,18 @@ func Of(ctx context.Context, plans []*scenarios.Plan) Verdict {
 		}
 		c.add(r)
 	}
-	return Verdict{Failure: c.message(simulate.Expectations(expect.Some(c.results))), Timeline: wholeRun(c.shown)}
+	v := Verdict{Failure: c.message(simulate.Expectations(expect.Some(c.results))), Timeline: wholeRun(c.shown)}
+	if v.Failure == "" && c.checked == 0 {
+		v.Skip = "nothing was checked: no expectation applies to " + plans[0].Version
+	}
+	return v
 }
 
 // outcome collects the results of the runs of one test.
 type outcome struct {
 	runs    int // planned
 	made    int
+	checked int         // expectations that applied to a run
 	failed  []*int64    // seeds of the failed runs
 	told    string      // description of the first failed run
 	shown   *report.Run // the first failed run, or the first run
@@ -82,6 +88,7 @@ func (c *outcome) add(r *simulate.Result) {
 		c.failed = append(c.failed, r.Plan.Seed)
 	}
 	c.made++
+	c.checked += run.Checked()
 	c.results = append(c.results, r.Results)
 }
 
