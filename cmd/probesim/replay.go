@@ -37,8 +37,8 @@ func newReplay() *cobra.Command {
 }
 
 const replayHelp = `Repeat the run of a witness that explore wrote, byte for byte. WITNESS is the
-file. replay first checks that the trace has the hash of the witness, and that the
-outcome and the findings are those that the witness says.
+file. replay first checks that the trace has the hash of the witness, and the
+outcome and the findings that it says.
 
 The witness names the scenario file by its path from the directory in which you
 ran explore. Run replay there, or name another copy of the file with --file.

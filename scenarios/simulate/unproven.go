@@ -25,26 +25,24 @@ func (r *Result) use(rec *trace.Record) {
 	r.decided[decision{rec.Pod, rec.Container, rec.Message}] = true
 }
 
-// used returns the rules that decided something.
-func (r *Result) used() map[*format.Rule]bool {
-	rules := map[*format.Rule]bool{}
-	for d := range r.decided {
-		if number, err := strconv.Atoi(d.number); err == nil {
-			rules[r.Plan.Rule(d.pod, d.container, number)] = true
+// applied reports whether a rule of a container decided something in a pod of a workload. The first rule has number 1.
+func (r *Result) applied(w *plan.Workload, container string, number int) bool {
+	for i := range w.Replicas {
+		if r.decided[decision{w.Key(i), container, strconv.Itoa(number)}] {
+			return true
 		}
 	}
-	return rules
+	return false
 }
 
 // unproven says which expectations held and prove nothing, and which rules never applied, in the order of the file.
 func (r *Result) unproven() []string {
 	var list []string
-	used := r.used()
 	for _, w := range r.Plan.Scenario.Workloads {
 		for i := range w.Spec.Containers {
 			c := &w.Spec.Containers[i]
 			for n := range c.Behavior {
-				if rule := &c.Behavior[n]; !used[rule] && rule.Handler == nil && !r.delaysStop(w, c.Name, rule) {
+				if rule := &c.Behavior[n]; !r.applied(w, c.Name, n+1) && rule.Handler == nil && !r.delaysStop(w, c.Name, rule) {
 					list = append(list, fmt.Sprintf("%s, which never applied: %s", rule.Says(), r.whyUnused(w, c.Name, rule)))
 				}
 			}
