@@ -21,7 +21,10 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 			from = exit.T.Add(delay)
 		}
 	}
-	if cause.Kind != trace.PodAdded && start.T.Sub(from) <= noticeable {
+	if cause.Kind == trace.PodAdded && start.T.Sub(from) <= noticeable {
+		return appended(r.hooksLongerThan(-1, subject{start.Pod, start.Container}, from, start.T)) // of which a scenario may not know the time
+	}
+	if start.T.Sub(from) <= noticeable {
 		return r.withoutBackOff(start, cause) + r.forgottenBackOff(start, cause)
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
@@ -84,14 +87,19 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 
 // postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
 func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
+	return r.hooksLongerThan(noticeable, c, from, to)
+}
+
+// hooksLongerThan is postStartHooks for the hooks that took longer than a time.
+func (r *Run) hooksLongerThan(least time.Duration, c subject, from, to virtual.Time) []string {
 	var reasons []string
 	for _, rec := range r.records {
-		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod || rec.Container == c.container || rec.T > to {
+		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod || rec.Container == c.container || rec.T >= to {
 			continue
 		}
 		h, name := r.hook(rec), printable.Text(rec.Container)
 		switch {
-		case min(h.end, to).Sub(max(rec.T, from)) <= noticeable:
+		case min(h.end, to).Sub(max(rec.T, from)) <= least:
 		case h.end <= to:
 			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", name, r.at(h.end)))
 		default:
