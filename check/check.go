@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -136,6 +137,11 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 		}
 	}
 	return nil
+}
+
+// ordinary returns the containers that are neither sidecars nor init containers: at least one.
+func (w *workload) ordinary() []v1.Container {
+	return slices.DeleteFunc(slices.Clone(w.Pod.Spec.Containers), func(c v1.Container) bool { return w.terms.sidecars[c.Name] != "" })
 }
 
 // hasProbes reports whether a container has a probe.

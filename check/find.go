@@ -26,7 +26,7 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 		if broken[p] == "" || !slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
 			continue
 		}
-		for _, f := range findBroken(broken) {
+		for _, f := range findBroken(s.spec(), broken) {
 			if f.Field == string(p)+"Probe" {
 				return f.Message
 			}
@@ -38,18 +38,40 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 
 // findBroken finds probes that can never run, such as one of a named port that does not exist: a healthy program gets no request. The figures
 // are those without them.
-func findBroken(broken map[trace.Probe]string) (list []Finding) {
+func findBroken(c *v1.Container, broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
 		if strings.HasPrefix(broken[p], asksHost) {
 			continue // otherHost says more
 		}
 		if because := broken[p]; because != "" {
-			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
+			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe", Fix: correctPort(c, p),
 				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
 				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
 		}
 	}
 	return list
+}
+
+// correctPort says how to correct the unknown name of a port of a probe. It returns an empty string if the probe can never run for another reason.
+func correctPort(c *v1.Container, p trace.Probe) string {
+	for _, port := range program.UnknownPorts(c) {
+		switch meant := strict.Nearest(port.Name, port.Known); {
+		case !slices.Contains(port.Keys, string(p)):
+		case meant != "":
+			return fmt.Sprintf("%s.port %s -> %s", handlerField(c, p), port.Name, meant)
+		default:
+			return fmt.Sprintf("add the port %s to the ports of the container, or ask a port by its number", strict.Quote(port.Name))
+		}
+	}
+	return ""
+}
+
+// handlerField returns the field of a container with what a probe over HTTP or TCP asks.
+func handlerField(c *v1.Container, p trace.Probe) string {
+	if prober.ProbeOf(c, p).TCPSocket != nil {
+		return string(p) + "Probe.tcpSocket"
+	}
+	return string(p) + "Probe.httpGet"
 }
 
 // asksHost begins the reason of a probe that does not ask its container.
@@ -74,10 +96,7 @@ func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 		if probe == nil || asksElsewhere(probe, pod) == "" {
 			continue
 		}
-		field := string(p) + "Probe.httpGet.host"
-		if probe.TCPSocket != nil {
-			field = string(p) + "Probe.tcpSocket.host"
-		}
+		field := handlerField(c, p) + ".host"
 		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field, Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, program.HostOf(probe)),
 			Message: fmt.Sprintf("The %s probe asks %s: the kubelet runs it on the node, so that is the node and not the pod. Nothing listens there unless another program does: %s.",
 				p, program.HostOf(probe), refusedAlways[p])}
@@ -153,8 +172,8 @@ func startKilled(r *result) []Finding {
 			Field: field, Witness: r.container.rowName(Start)}}
 	case limit.Least < start.Max && r.share != nil:
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
-			"%d x %ds: comes up in %s of the starts that take %s. A start of up to %s always succeeds, one of over %s never does.%s",
-			p.FailureThreshold, p.PeriodSeconds, Percent(*r.share), start, always, FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)),
+			"%s of the starts that take %s are killed: %d x %ds always allows a start of up to %s, and never one of over %s.%s",
+			Percent(1-*r.share), start, p.FailureThreshold, p.PeriodSeconds, always, FormatUp(Seconds(limit.Greatest)), wrongFormula(p, limit)),
 			Summary: fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take up to %s", Percent(1-*r.share), always, seconds(start.Max)),
 			Fix:     fix, Field: field, App: app, weight: 1 - *r.share}}
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
@@ -223,7 +242,7 @@ func noStartupProbe(r *result) []Finding {
 // pods of a Job serve nothing, and a sidecar has no probe of its own to have.
 func noReadinessProbe(r *result) []Finding {
 	w := r.container.workload
-	asked := slices.ContainsFunc(w.Pod.Spec.Containers, func(c v1.Container) bool { return c.ReadinessProbe != nil && w.terms.sidecars[c.Name] == "" })
+	asked := slices.ContainsFunc(w.ordinary(), func(c v1.Container) bool { return c.ReadinessProbe != nil })
 	if asked || w.terms.sidecars[r.container.spec.Name] != "" || r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
 		return nil
 	}
@@ -235,6 +254,23 @@ func noReadinessProbe(r *result) []Finding {
 	return []Finding{{ID: NoReadiness, Severity: Warning, App: []string{r.app("start %s", start)},
 		Message: fmt.Sprintf("There is no readiness probe: the pod gets traffic %s before the program is up, for a start of %s.", between(early), start),
 		Summary: fmt.Sprintf("without a readiness probe, it gets traffic %s before it is up", between(early)), Fix: "add a readiness probe"}}
+}
+
+// noProbes finds workloads without any probe, except of sidecars. It belongs to the first ordinary container. If it is known how long a start takes,
+// noReadinessProbe says more.
+func noProbes(r *result) []Finding {
+	w := r.container.workload
+	ordinary := w.ordinary()
+	if slices.ContainsFunc(ordinary, func(c v1.Container) bool { return hasProbes(&c) }) || r.container.spec.Name != ordinary[0].Name ||
+		r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways || len(noReadinessProbe(r)) > 0 {
+		return nil
+	}
+	who, when := "no container has a probe", "it runs"
+	if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
+		who, when = "except sidecars, no container has a probe", "its sidecars are"
+	}
+	return []Finding{{ID: NoProbes, Severity: Note, Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
+		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so requests come before the program is up, and nothing restarts it when it hangs.", upper(who), when)}}
 }
 
 // otherEndpoint finds startup probes that ask another port, or in another way, than the probe that follows: the liveness probe, or else the readiness probe. The time

@@ -34,6 +34,7 @@ const (
 	StartTight      FindingID = "start-tight"
 	NoStartupProbe  FindingID = "no-startup-probe"
 	NoReadiness     FindingID = "no-readiness-probe"
+	NoProbes        FindingID = "no-probes"
 	OtherEndpoint   FindingID = "other-endpoint"
 	ReadinessGate   FindingID = "readiness-gate"
 	ShortRestart    FindingID = "short-restart"
@@ -113,7 +114,7 @@ func (c *Checker) findings(found *container) []Finding {
 
 // finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
-	startKilled, noStartupProbe, noReadinessProbe, readinessGate, otherEndpoint, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace, kubeletRestart,
+	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace, kubeletRestart,
 }
 
 // leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.

@@ -41,7 +41,7 @@ func (r *result) measure() error {
 		return err
 	}
 	r.broken, r.rows = r.brokenProbes(), map[RowID][]Value{}
-	r.findings = append(findBroken(r.broken), otherHost(r.spec(), &r.simulation.Pod.Spec)...)
+	r.findings = append(findBroken(r.spec(), r.broken), otherHost(r.spec(), &r.simulation.Pod.Spec)...)
 	r.drop()
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return r.Probe(p) != nil })
 	if r.cannotStart = hasProbes(r.container.spec) && !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs

@@ -280,7 +280,7 @@ func describe(p *v1.Probe) string {
 	return text
 }
 
-// tenth is the precision of most durations in texts.
+// tenth is the precision of durations in texts below ten minutes; above, it is a second.
 const tenth = 100 * time.Millisecond
 
 // FormatDown formats a duration for people, rounded down.
@@ -323,18 +323,12 @@ func FormatDifference(before, after Seconds) string {
 	if d < 0 {
 		d, sign = -d, "-"
 	}
-	if d = d.Round(max(tenth, unit(Seconds(d)))); d < 10*time.Second {
-		return fmt.Sprintf("%s%.1fs", sign, d.Seconds())
-	}
-	return sign + format(d)
+	return sign + format(d.Round(unit(Seconds(d))))
 }
 
 // unit is the precision of a duration in texts.
 func unit(s Seconds) time.Duration {
-	switch d := time.Duration(s); {
-	case d < 10*time.Second:
-		return 10 * time.Millisecond
-	case d < 10*time.Minute:
+	if time.Duration(s) < 10*time.Minute {
 		return tenth
 	}
 	return time.Second
@@ -346,11 +340,9 @@ func format(d time.Duration) string {
 		return "no limit"
 	case d == 0:
 		return "0s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.2fs", d.Seconds())
 	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < 10*time.Minute:
+	case d < 10*time.Minute && d%time.Second != 0:
 		return fmt.Sprintf("%dm%04.1fs", d/time.Minute, (d % time.Minute).Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)

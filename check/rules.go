@@ -112,6 +112,12 @@ var rules = []Rule{
 		Do:      "Let the startup probe ask what the liveness probe asks.",
 	},
 	{
+		ID: NoProbes, Severity: "note; once for each workload",
+		Text:    "No container of the workload has a probe, except perhaps sidecars.",
+		Kubelet: "A container without a readiness probe is ready as soon as it runs: in each rollout and after each restart, a Service sends requests to it before its program is up. Without a liveness probe, the kubelet restarts a program that exits, but never one that hangs.",
+		Do:      "Add a readiness probe that asks whether the program can serve. Say how long a start takes with --start: the report says how long requests come too early. Ignore the finding for what serves nothing.",
+	},
+	{
 		ID: ReadinessGate, Severity: "note",
 		Text:    "The pod is Ready only once somebody sets the condition of a readiness gate.",
 		Kubelet: "The kubelet makes a pod Ready if its containers are ready and each condition of spec.readinessGates is True. A controller sets them, such as the one of a load balancer. No probe does.",

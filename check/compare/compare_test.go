@@ -242,7 +242,7 @@ func TestRuns(t *testing.T) {
 	}
 	want := []string{
 		"restarts", "2", "3", "1", "2", "1", "1", "-3 (seed 2)", "+1 (seed 1)",
-		"time to Ready", "4.00s", "never", "4.05s", "never", "1", "1", "no longer never (seed 2)", "never (seed 1)",
+		"time to Ready", "4.0s", "never", "4.1s", "never", "1", "1", "no longer never (seed 2)", "never (seed 1)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -171,7 +171,7 @@ func TestChart(t *testing.T) {
 		cells = append(cells, x.Cells)
 	}
 	want := [][3]string{
-		{"50.0s", "50.0s – 1m00.0s", "1m00.0s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
+		{"50.0s", "50.0s – 1m00s", "1m00s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
 	}
 	if !slices.Equal(cells, want) {
 		t.Errorf("the numbers are %q, want %q", cells, want)
@@ -200,7 +200,7 @@ func TestParts(t *testing.T) {
 		"<summary>2 cases</summary>",
 		`<th scope="row">first start (name, v2)`,
 		"<dd>0s 1m", "<dd>50%",
-		"start&gt;=55s: 50.0s in container name, name (name) <span class=\"margin\">5.00s short of it</span>",
+		"start&gt;=55s: 50.0s in container name, name (name) <span class=\"margin\">5.0s short of it</span>",
 		`<span class="margin">margin 15.0s</span>`,
 		"unready&lt;=1s: container other has no readiness probe",
 		"<code>probesim run name --app name</code>",

@@ -45,6 +45,9 @@ func annotations(w *check.Workload) []report.Annotation {
 	title := w.Title()
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {
+			if f.ID == check.NoProbes { // unready names its workload
+				continue
+			}
 			message := f.Text()
 			if command := Command(&f); command != "" {
 				message += "\n" + command

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"probesim.dev/check"
@@ -42,7 +43,8 @@ func markdownVerdict(b *bytes.Buffer, r *check.Report) {
 
 func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for i := range w.Containers {
-		if c := &w.Containers[i]; c.HasProbes() || len(c.Findings) > 0 {
+		unprobed := func(f check.Finding) bool { return f.ID == check.NoProbes && len(r.Workloads) > 1 } // the verdict names it
+		if c := &w.Containers[i]; c.HasProbes() || !slices.ContainsFunc(c.Findings, unprobed) && len(c.Findings) > 0 {
 			markdownContainer(b, r, w, c)
 		}
 	}

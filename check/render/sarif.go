@@ -82,7 +82,7 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}})
 	}
 	for _, workload := range r.Workloads {
-		if workload.NoReadiness {
+		if workload.NoReadiness && !saysUnready(&workload) {
 			add(readinessRule, "note", workload.Title()+" has no readiness probe: its pods are Ready as soon as they run.", workload.File, workload.Line, 0)
 		}
 		for _, c := range workload.Containers {

@@ -119,17 +119,13 @@ func limits(c *check.Container) *report.Table {
 	}
 	t := &report.Table{Left: 1}
 	if len(c.Limits) > 0 {
-		t.Head("", "always", "depends on timing", "never")
+		t.Head("", "always", "never", youSay(c))
 		for _, l := range c.Limits {
 			always, never := check.FormatDown(l.Always), check.FormatUp(l.Never)
-			between := always + " - " + never
-			if always == never {
-				between = ""
-			}
-			if l.Always == l.Never && always == "no limit" {
+			if l.Always == l.Never && l.Always.IsNever() {
 				never = ""
 			}
-			t.Row(label(l.Text), plain(always), plain(between), plain(never))
+			t.Row(label(l.Text), plain(always), plain(never), said(c, &l))
 		}
 	}
 	if len(c.Limits) > 0 && len(c.Times) > 0 {
@@ -146,6 +142,25 @@ func limits(c *check.Container) *report.Table {
 		}
 	}
 	return t
+}
+
+// youSay is the head of the column with the known starts of a container, or empty.
+func youSay(c *check.Container) string {
+	if c.Start == nil {
+		return ""
+	}
+	return "you say"
+}
+
+// said is the known length of starts beside the limit of a start. A mark says that the limit is shorter.
+func said(c *check.Container, l *check.Limit) report.Cell {
+	switch {
+	case c.Start == nil || l.Row != check.Start && l.Row != check.Restart:
+		return plain("")
+	case c.Start.Greatest > l.Always:
+		return report.Cell{Text: c.Start.String() + " !", Style: report.Bad}
+	}
+	return plain(c.Start.String() + "  ")
 }
 
 // facts writes what has no range.

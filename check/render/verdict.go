@@ -57,6 +57,8 @@ func Unready(r *check.Report) []string {
 	switch {
 	case n == 0:
 		return nil
+	case len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
+		return nil
 	case len(r.Workloads) == 1:
 		return []string{unreadyWorkload(&r.Workloads[0], len(v.NoProbes) == 1)}
 	}
@@ -74,13 +76,23 @@ func Unready(r *check.Report) []string {
 	switch len(without) {
 	case 0:
 	case n:
-		text = append(text, map[bool]string{true: "Its containers have no probes at all.", false: "Their containers have no probes at all."}[n == 1])
+		text = append(text, map[bool]string{true: "Its containers have no probes at all (no-probes).", false: "Their containers have no probes at all (no-probes)."}[n == 1])
 	case 1:
-		text = append(text, "One of them has no probes at all: "+without[0])
+		text = append(text, "One of them has no probes at all (no-probes): "+without[0])
 	default:
-		text = append(text, fmt.Sprintf("%d of them have no probes at all: %s", len(without), few(without, 5)))
+		text = append(text, fmt.Sprintf("%d of them have no probes at all (no-probes): %s", len(without), few(without, 5)))
 	}
 	return text
+}
+
+// saysUnready reports whether a finding says that the pods of a workload have no readiness probe.
+func saysUnready(w *check.Workload) bool { return has(w, check.NoProbes) || has(w, check.NoReadiness) }
+
+// has reports whether a container of a workload has a finding of a kind.
+func has(w *check.Workload, id check.FindingID) bool {
+	return slices.ContainsFunc(w.Containers, func(c check.Container) bool {
+		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.ID == id })
+	})
 }
 
 // unreadyWorkload says that the pods of a workload are Ready although the program need not be up, in a sentence.
@@ -164,7 +176,7 @@ func (t *writer) verdict() {
 			t.Line(3, c.Fix, report.Dim)
 		}
 	}
-	_, others := t.r.Verdict.First(worthFirst)
+	_, others := worth(t.r)
 	t.others(others)
 }
 
@@ -273,11 +285,18 @@ func Missed(r *check.Report) (list []Fact) {
 
 // Changes returns what is most worth changing in all workloads: the containers, what happens to them, the place of the first one, and the change.
 func Changes(r *check.Report) (list []Change) {
-	first, _ := r.Verdict.First(worthFirst)
+	first, _ := worth(r)
 	for _, g := range first {
 		list = append(list, Change{few(g.Names(), 4), g.Summary, where(&g), g.Fix, g.Severity})
 	}
 	return list
+}
+
+// worth returns the groups of findings that the verdict names in full, and the others. The sentences of Unready say all about NoProbes.
+func worth(r *check.Report) (first, others []check.Group) {
+	v := r.Verdict
+	v.Findings = slices.DeleteFunc(slices.Clone(v.Findings), func(g check.Group) bool { return g.ID == check.NoProbes })
+	return v.First(worthFirst)
 }
 
 // Change is a change that is worth making.
@@ -318,7 +337,7 @@ func (t *writer) one(w *check.Workload) {
 	if len(fine) > 0 {
 		t.Line(0, "ok       "+strings.Join(fine, ", "), report.Good)
 	}
-	if len(w.WithoutProbes) > 0 && len(t.r.Verdict.NoProbes) == 0 {
+	if len(w.WithoutProbes) > 0 && len(t.r.Verdict.NoProbes) == 0 && !has(w, check.NoProbes) {
 		t.Line(0, "Without probes: "+strings.Join(w.WithoutProbes, ", "), report.Plain)
 	}
 }
