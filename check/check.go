@@ -36,9 +36,10 @@ type Options struct {
 	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a container, and what Require says about a row.
 	AllowAnnotations bool
 	Ignore           []Ignore // findings that do not count
-	// IgnoresOf, unless nil, is an earlier report: annotations ignore only findings that it ignores too.
-	IgnoresOf *Report
-	Baseline  *Report // an earlier report, whose findings are known; nil: none is
+	// Base, unless nil, is an earlier report, such as one of the base of a pull request: annotations ignore only findings that it ignores too, its Start, Stop
+	// and requirements hold too, and annotations can only ask for more than these.
+	Base     *Report
+	Baseline *Report // an earlier report, whose findings are known; nil: none is
 	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their annotations say, and all findings count.
 	IgnoreAnnotations bool
 	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.

@@ -31,7 +31,9 @@ func checked(t *testing.T, manifest string, o check.Options) *check.Report {
 
 // special returns findings without those that most containers of these tests have.
 func special(list []check.Finding) []check.Finding {
-	return slices.DeleteFunc(list, func(f check.Finding) bool { return f.ID == check.NoReadiness || f.ID == check.NoProbes || f.ID == check.AnswerTimeout })
+	return slices.DeleteFunc(list, func(f check.Finding) bool {
+		return f.ID == check.NoReadiness || f.ID == check.NoProbes || f.ID == check.AnswerTimeout
+	})
 }
 
 // TestFindings checks which findings a container has, where they point to, and that 'probesim run' accepts their words.

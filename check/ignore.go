@@ -50,7 +50,7 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 	}
 	left := []Finding{}
 	for _, f := range out.Findings {
-		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.IgnoresOf == nil || c.options.IgnoresOf.ignores(w, out.Name, &f))
+		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.Base == nil || c.options.Base.ignores(w, out.Name, &f))
 		switch {
 		case own || slices.Contains(ignored, f.ID):
 			out.Ignored = append(out.Ignored, f)
@@ -66,30 +66,12 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 // has reports whether a report has a finding of the same kind about the same field of a container, as severe or worse. The file of its workload can have another name.
 func (r *Report) has(w *workload, container string, f *Finding) bool {
 	same := func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity.AtLeast(f.Severity) }
-	return r != nil && r.some(w, container, func(c *Container) bool {
-		return slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same)
-	})
+	c := r.find(w).container(container)
+	return c != nil && (slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same))
 }
 
 // ignores reports whether a report ignores a kind of finding of a container.
 func (r *Report) ignores(w *workload, container string, f *Finding) bool {
-	return r.some(w, container, func(c *Container) bool {
-		return slices.ContainsFunc(c.Ignored, func(o Finding) bool { return o.ID == f.ID })
-	})
-}
-
-// some reports whether a report has a container for which has returns true.
-func (r *Report) some(w *workload, container string, has func(*Container) bool) bool {
-	for i := range r.Workloads {
-		old := &r.Workloads[i]
-		if old.Kind != w.Kind || old.Namespace != w.Pod.Namespace || old.Name != w.Name {
-			continue
-		}
-		for k := range old.Containers {
-			if c := &old.Containers[k]; c.Name == container && has(c) {
-				return true
-			}
-		}
-	}
-	return false
+	c := r.find(w).container(container)
+	return c != nil && slices.ContainsFunc(c.Ignored, func(o Finding) bool { return o.ID == f.ID })
 }

@@ -47,11 +47,13 @@ type Required struct {
 type Override struct {
 	Annotation  string `json:"annotation"`
 	Says        string `json:"says"`        // such as detect<=1m, or app=5s..8s
-	CommandLine string `json:"commandLine"` // such as detect<=45s, or app=40s..1m10s
-	Used        bool   `json:"used"`        // the annotation replaces the command line; otherwise it asks for less, and counts for nothing
-	File        string `json:"file"`
-	Line        int    `json:"line"`
-	Column      int    `json:"column"`
+	CommandLine string `json:"commandLine"` // such as detect<=45s, or app=40s..1m10s; empty if neither the command line nor Options.Base says anything
+	// Base reports whether Options.Base says what CommandLine has, and not the command line. Says is empty if only Options.Base has the annotation.
+	Base   bool   `json:"base,omitempty"`
+	Used   bool   `json:"used"` // the annotation replaces the command line; otherwise it asks for less, and counts for nothing
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
 }
 
 // Start returns how long a start of a container is known to take, or nil.
@@ -82,17 +84,17 @@ func (t *Terms) Of(container string) (list Requirements) {
 }
 
 // TermsOf returns the terms of a workload. An annotation may ask for more than the Options: a longer start or stop, a greater limit, a shorter time. It may
-// ask for less only with AllowAnnotations.
+// ask for less only with AllowAnnotations, and with a Base, for what the Base does not have.
 func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
-	a := annotated{file: file, workload: w, Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
+	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name), Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		a.containers = append(a.containers, c.Name)
 	}
 	if !o.IgnoreAnnotations {
 		a.read()
 	}
-	a.start = a.durations(o, StartAnnotation, o.Start, a.ownStart)
-	a.stop = a.durations(o, StopAnnotation, o.Stop, a.ownStop)
+	a.start = a.durations(StartAnnotation, o.Start, a.ownStart)
+	a.stop = a.durations(StopAnnotation, o.Stop, a.ownStop)
 	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
 	if o.AllowAnnotations {
 		a.replace(asked, own)
@@ -107,6 +109,8 @@ type annotated struct {
 	*Terms
 	file              string
 	workload          *manifests.Workload
+	options           *Options
+	base              *Workload // of the Options; nil: it does not have the workload
 	containers        []string
 	found             map[string]*manifests.Annotation // that count, by key
 	ownStart, ownStop Durations
@@ -166,10 +170,13 @@ func (a *annotated) read() {
 	}
 }
 
-// override notes that an annotation and the command line say different things.
-func (a *annotated) override(key, says, commandLine string, used bool) {
-	pos := a.found[key].ValuePos
-	a.Overrides = append(a.Overrides, Override{key, says, commandLine, used, a.file, pos.Line, pos.Column})
+// override notes that an annotation and the command line, or the base, say different things.
+func (a *annotated) override(key, says, other string, base, used bool) {
+	pos := a.workload.Pos
+	if found := a.found[key]; found != nil {
+		pos = found.ValuePos
+	}
+	a.Overrides = append(a.Overrides, Override{key, says, other, base, used, a.file, pos.Line, pos.Column})
 }
 
 func (a *annotated) overrideRequirements(q Required, list Requirements, used bool) {
@@ -180,25 +187,37 @@ func (a *annotated) overrideRequirements(q Required, list Requirements, used boo
 		}
 	}
 	if len(once) > 0 {
-		a.override(RequireAnnotation, q.String(), once.String(), used)
+		a.override(RequireAnnotation, q.String(), once.String(), !slices.ContainsFunc(once, a.asks), used)
 	}
 }
 
-// durations returns what is known of each container, of the command line or of an annotation.
-func (a *annotated) durations(o *Options, key string, asked, own Durations) map[string]*Interval {
+// asks reports whether the command line has a requirement.
+func (a *annotated) asks(r Requirement) bool { return slices.Contains(a.options.Require, r) }
+
+// durations returns what is known of each container, of the command line, of the base or of an annotation.
+func (a *annotated) durations(key string, asked, own Durations) map[string]*Interval {
 	known := map[string]*Interval{}
 	for _, name := range a.containers {
-		ordinary := a.ordinary(name)
+		ordinary, base := a.ordinary(name), false
 		said, says := asked.in(name, ordinary), own.in(name, ordinary)
-		if known[name] = said; says == nil {
-			continue
+		if was := a.base.container(name).known(key); was != nil && (said == nil || *was != *said && was.Max >= said.Max) {
+			said, base = was, true
 		}
-		used := said == nil || o.AllowAnnotations || says.Max >= said.Max
-		if used {
-			known[name] = says
-		}
-		if said != nil && *said != *says {
-			a.override(key, name+"="+says.String(), name+"="+said.String(), used)
+		known[name] = said
+		switch {
+		case says == nil && base:
+			a.override(key, "", name+"="+said.String(), base, false)
+		case says == nil:
+		case said == nil && a.options.Base != nil && !a.options.AllowAnnotations:
+			a.override(key, name+"="+says.String(), "", true, false)
+		default:
+			used := said == nil || a.options.AllowAnnotations || says.Max >= said.Max
+			if used {
+				known[name] = says
+			}
+			if said != nil && *said != *says {
+				a.override(key, name+"="+says.String(), name+"="+said.String(), base, used)
+			}
 		}
 	}
 	return known
@@ -231,8 +250,21 @@ func (a *annotated) ordinary(name string) bool {
 	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// tighten sets the requirements of the command line, and those of the annotation that ask for more.
+// tighten sets the requirements of the command line, and those of the base and of the annotation that ask for more.
 func (a *annotated) tighten(asked, own []Required) {
+	for _, q := range a.base.required(a.containers) {
+		has := func(r Required) bool { return r.Row == q.Row && slices.Equal(r.Containers, q.Containers) }
+		if !a.asks(q.Requirement) && !slices.ContainsFunc(own, has) {
+			a.override(RequireAnnotation, "", q.String(), true, false)
+		}
+	}
+	asked = stricter(asked, a.base.required(a.containers), func(Required, Requirements, bool) {})
+	a.Required = stricter(asked, own, a.overrideRequirements)
+}
+
+// stricter returns the requirements of two lists, of two on a row of a container the one that asks for more. It notes which ones of the first list a requirement
+// replaces or is less than.
+func stricter(asked, own []Required, note func(q Required, list Requirements, used bool)) []Required {
 	for _, q := range own {
 		var kept []string
 		var replaced, stricter Requirements
@@ -249,13 +281,13 @@ func (a *annotated) tighten(asked, own []Required) {
 				stricter = append(stricter, asked[i].Requirement)
 			}
 		}
-		a.overrideRequirements(q, replaced, true)
-		a.overrideRequirements(q, stricter, false)
+		note(q, replaced, true)
+		note(q, stricter, false)
 		if q.Containers = kept; len(kept) > 0 {
 			asked = append(asked, q)
 		}
 	}
-	a.Required = slices.DeleteFunc(asked, func(r Required) bool { return len(r.Containers) == 0 })
+	return slices.DeleteFunc(asked, func(r Required) bool { return len(r.Containers) == 0 })
 }
 
 // replace sets the requirements of the annotation, and those of the command line on other rows.
@@ -288,9 +320,18 @@ func containersIn(files []File) (names []string) {
 
 // String says which of the two counts.
 func (v Override) String() string {
-	flag := "--" + strings.TrimPrefix(v.Annotation, annotationPrefix)
-	if v.Used {
-		return fmt.Sprintf("%s %s of %s:%d replaces %s %s", v.Annotation, v.Says, v.File, v.Line, flag, v.CommandLine)
+	other := fmt.Sprintf("--%s %s", strings.TrimPrefix(v.Annotation, annotationPrefix), v.CommandLine)
+	if v.Base {
+		other = v.CommandLine + " of the base"
 	}
-	return fmt.Sprintf("%s %s of %s:%d counts for nothing: it asks for less than %s %s (see --allow-annotations)", v.Annotation, v.Says, v.File, v.Line, flag, v.CommandLine)
+	says := fmt.Sprintf("%s %s of %s:%d", v.Annotation, v.Says, v.File, v.Line)
+	switch {
+	case v.Says == "":
+		return fmt.Sprintf("%s %s counts, although %s:%d does not have it any more (see --allow-annotations)", v.Annotation, other, v.File, v.Line)
+	case v.Used:
+		return fmt.Sprintf("%s replaces %s", says, other)
+	case v.CommandLine == "":
+		return says + " counts for nothing: the base does not have it (see --allow-annotations)"
+	}
+	return fmt.Sprintf("%s counts for nothing: it asks for less than %s (see --allow-annotations)", says, other)
 }

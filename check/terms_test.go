@@ -322,3 +322,57 @@ func TestUnknownContainers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBase checks that annotations can only ask for more than an earlier report does, and that the report names what differs.
+func TestBase(t *testing.T) {
+	pod := func(annotations string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {" + annotations + "}}\nspec: {containers: [{name: app, image: a, livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}}]}\n"
+	}
+	for _, test := range []struct {
+		base, now   string
+		o           check.Options
+		start, stop string
+		required    string
+		overrides   string
+	}{
+		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 1s..3s", start: "8s",
+			overrides: "probesim.dev/start app=1s..3s of web.yaml:3 counts for nothing: it asks for less than app=8s of the base (see --allow-annotations)"},
+		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 9s", start: "9s", overrides: "probesim.dev/start app=9s of web.yaml:3 replaces app=8s of the base"},
+		{base: "probesim.dev/start: 8s", start: "8s", overrides: "probesim.dev/start app=8s of the base counts, although web.yaml:1 does not have it any more (see --allow-annotations)"},
+		{now: "probesim.dev/stop: 1s", stop: "none", overrides: "probesim.dev/stop app=1s of web.yaml:3 counts for nothing: the base does not have it (see --allow-annotations)"},
+		{base: "probesim.dev/stop: 3s", now: "probesim.dev/stop: 3s", stop: "3s"},
+		{base: "probesim.dev/stop: 3s", now: "probesim.dev/stop: 1s", o: check.Options{AllowAnnotations: true}, stop: "1s", overrides: "probesim.dev/stop app=1s of web.yaml:3 replaces app=3s of the base"},
+		{now: "probesim.dev/start: 1s", o: check.Options{Start: durations(t, "5s")}, start: "5s",
+			overrides: "probesim.dev/start app=1s of web.yaml:3 counts for nothing: it asks for less than --start app=5s (see --allow-annotations)"},
+		{base: "probesim.dev/require: stall>=5s", now: "probesim.dev/require: stall>=2s", required: "stall>=5s",
+			overrides: "probesim.dev/require stall>=2s of web.yaml:3 counts for nothing: it asks for less than stall>=5s of the base (see --allow-annotations)"},
+		{base: "probesim.dev/require: stall>=5s", required: "stall>=5s", overrides: "probesim.dev/require stall>=5s of the base counts, although web.yaml:1 does not have it any more (see --allow-annotations)"},
+		{base: "probesim.dev/require: stall>=5s", now: "probesim.dev/require: 'stall>=6s, detect<=9s'", required: "stall>=6s detect<=9s", overrides: "probesim.dev/require stall>=6s of web.yaml:3 replaces stall>=5s of the base"},
+		{base: "probesim.dev/require: stall>=5s", o: check.Options{Require: requirements(t, "stall>=5s")}, required: "stall>=5s"},
+	} {
+		o := test.o
+		text, _ := json.Marshal(checked(t, pod(test.base), check.Options{}))
+		o.Base = &check.Report{}
+		if err := json.Unmarshal(text, o.Base); err != nil {
+			t.Fatal(err)
+		}
+		w := checked(t, pod(test.now), o).Workloads[0]
+		known := func(s *check.Span) string {
+			if s == nil {
+				return "none"
+			}
+			return s.String()
+		}
+		var required, overrides []string
+		for _, v := range w.Requirements {
+			required = append(required, v.Requirement)
+		}
+		for _, v := range w.Overrides {
+			overrides = append(overrides, v.String())
+		}
+		c := w.Containers[0]
+		if test.start != "" && known(c.Start) != test.start || test.stop != "" && known(c.Stop) != test.stop || strings.Join(required, " ") != test.required || strings.Join(overrides, "; ") != test.overrides {
+			t.Errorf("base %q, now %q: start %s, stop %s, requirements %q, overrides %q, want %+v", test.base, test.now, known(c.Start), known(c.Stop), required, overrides, test)
+		}
+	}
+}

@@ -7,7 +7,7 @@ bin=$RUNNER_TEMP/probesim/bin/$KEY/probesim
 reports=$RUNNER_TEMP/probesim/reports
 rm -rf "$reports"
 mkdir -p "$reports"
-for input in REQUIRE START KUBERNETES DELAYS FAIL_ON CHANGED_ONLY ALLOW_ANNOTATIONS; do # a workflow can have Windows line ends
+for input in REQUIRE START STOP KUBERNETES DELAYS FAIL_ON CHANGED_ONLY ALLOW_ANNOTATIONS; do # a workflow can have Windows line ends
   printf -v "$input" %s "${!input//$'\r'/}"
 done
 
@@ -98,28 +98,39 @@ copy_base() {
 compare_base() {
   local code=0
   find "$work/base" -type f | grep -q . || return 0
-  (cd "$work" && "$bin" compare base head "${flags[@]+"${flags[@]}"}" --delays="$DELAYS" --fail-on=lost -o markdown) >"$work/comparison" 2>"$work/stderr" || code=$?
+  (cd "$work" && "$bin" compare base head --config=none "${flags[@]+"${flags[@]}"}" --delays="$DELAYS" --fail-on=lost -o markdown) >"$work/comparison" 2>"$work/stderr" || code=$?
   [ -z "${GITHUB_STEP_SUMMARY-}" ] || cat "$work/comparison" >>"$GITHUB_STEP_SUMMARY"
   case $code in
   0) ;;
-  1) echo '::error title=probesim::The pull request takes a probe away from a container. The job summary says from which.'; return 1 ;;
+  1) echo '::error title=probesim::The pull request takes a probe away from a container, or misses a requirement of an annotation. The job summary says which.'; return 1 ;;
   *) echo '::notice title=probesim::The pull request could not be compared with its base.' ;;
   esac
 }
 
-# trust_base writes flags into the array "trust", so that a pull request cannot switch off its own check: its defaults and its ignored findings are
-# those of its base.
+# trust_base writes flags into the array "trust", so that a pull request cannot switch off its own check: its defaults and what its annotations say are
+# those of its base. A baseline that its base does not have is an error of the check.
 trust_base() {
   trust=()
   [ -n "$BASE" ] && [ "$ALLOW_ANNOTATIONS" != true ] || return 0
-  trust=(--config=none)
-  if git show "$BASE:./.probesim.yaml" >"$work/config.yaml" 2>/dev/null; then
-    trust=(--config="$work/config.yaml")
-  fi
-  local same=(--delays="$DELAYS")
+  local same=(--delays="$DELAYS") baseline
   [ -z "$START" ] || same+=(--start="$START")
+  [ -z "$STOP" ] || same+=(--stop="$STOP")
+  trust=(--config=none)
+  rm -rf "$work/trusted"
+  mkdir -p "$work/trusted"
+  if git show "$BASE:./.probesim.yaml" >"$work/trusted/.probesim.yaml" 2>/dev/null; then
+    trust=(--config="$work/trusted/.probesim.yaml")
+    baseline=$(sed -n "s/^baseline:[[:space:]]*//p" "$work/trusted/.probesim.yaml" | sed "s/[[:space:]]*\(#.*\)\{0,1\}\r\{0,1\}$//; s/^[\"']\(.*\)[\"']$/\1/")
+    case $baseline in
+    '' | /* | .. | ../* | */.. | */../*) ;; # check refuses a file outside
+    *)
+      mkdir -p "$work/trusted/$(dirname -- "$baseline")"
+      git show "$BASE:./$baseline" >"$work/trusted/$baseline" 2>/dev/null || rm -f -- "$work/trusted/$baseline"
+      ;;
+    esac
+  fi
   (cd "$work" && "$bin" check base --allow-empty --config=none "${flags[@]+"${flags[@]}"}" "${same[@]}" --fail-on=none -o json) >"$work/base.json" 2>/dev/null || [ $? -eq 1 ] || echo '{}' >"$work/base.json"
-  trust+=(--ignores-of="$work/base.json")
+  trust+=(--annotations-of="$work/base.json")
 }
 
 # annotated runs probesim. What it says about wrong inputs becomes an annotation, unless it has written one.
@@ -148,6 +159,7 @@ if [ "${#manifests[@]}" -gt 0 ]; then
   check=(--delays="$DELAYS" --allow-empty --also="html=$reports/check.html" -o github)
   [ -z "$REQUIRE" ] || check+=(--require="$REQUIRE")
   [ -z "$START" ] || check+=(--start="$START")
+  [ -z "$STOP" ] || check+=(--stop="$STOP")
   [ "$ALLOW_ANNOTATIONS" != true ] || check+=(--allow-annotations)
   [ -z "$FAIL_ON" ] || check+=(--fail-on="$FAIL_ON")
   annotated check "${flags[@]+"${flags[@]}"}" "${check[@]}" "${trust[@]+"${trust[@]}"}" -- "${manifests[@]}" || passed=false

@@ -32,24 +32,24 @@ import (
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	output     string
-	kubernetes []string
-	delays     string
-	start      []string // each a list with commas
-	stop       []string
-	require    []string
-	allow      bool // annotations that ask for less
-	failOn     string
-	also       []string
-	allowEmpty bool
-	details    bool
-	explain    string
-	config     string
-	baseline   string
-	ignoresOf  string
-	witness    string
-	rows       []string // for witness
-	parallel   int
+	output        string
+	kubernetes    []string
+	delays        string
+	start         []string // each a list with commas
+	stop          []string
+	require       []string
+	allow         bool // annotations that ask for less
+	failOn        string
+	also          []string
+	allowEmpty    bool
+	details       bool
+	explain       string
+	config        string
+	baseline      string
+	annotationsOf string
+	witness       string
+	rows          []string // for witness
+	parallel      int
 }
 
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
@@ -79,9 +79,8 @@ func newCheck() *cobra.Command {
 	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
-	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for these flags, and with findings to ignore; none for no file.")
 	flags.StringVar(&o.baseline, "baseline", "", "Count only findings that are not in this `file`, the JSON of an earlier check.")
-	flags.StringVar(&o.ignoresOf, "ignores-of", "", "Let annotations ignore only findings that they ignore in this `file`, the JSON of an earlier check.")
+	flags.StringVar(&o.annotationsOf, "annotations-of", "", "Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only ask for more.")
 	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
 	return cmd
@@ -192,6 +191,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start.")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let the annotations of a workload ask for less than --start, --stop and --require.")
+	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for these flags, and with findings to ignore; none for no file.")
 	addParallel(cmd, &o.parallel, "containers")
 	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
@@ -260,7 +260,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if options.IgnoresOf, err = readReport("--ignores-of", o.ignoresOf); err != nil {
+	if options.Base, err = readReport("--annotations-of", o.annotationsOf); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)

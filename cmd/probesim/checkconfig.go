@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,15 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// configFile has the defaults of check, if it is in the working directory.
+// configFile has the defaults of check, compare and tune, if it is in the working directory.
 const configFile = ".probesim.yaml"
 
-// configured are the flags that a configuration can set: a value, or a list for a flag that takes several.
-var configured = []string{"start", "stop", "delays", "kubernetes", "require", "allow-annotations", "fail-on", "baseline"}
+// configured are the flags that a configuration can set: a value, or a list for a flag that takes several. Those of onlyCheck have another meaning, or none, for
+// other commands.
+var (
+	configured = []string{"start", "stop", "delays", "kubernetes", "require", "allow-annotations", "fail-on", "baseline"}
+	onlyCheck  = []string{"fail-on", "baseline"}
+)
 
 // configure sets the flags that the command line leaves out from a configuration, and returns the findings that it ignores.
 func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
@@ -42,7 +47,7 @@ func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 		ignores = append(ignores, o.applyConfig(cmd, doc)...)
 	}
 	if err := errs.Err(); err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was checked\n%w", err)}
+		return nil, &exitError{exitUsage, fmt.Errorf("nothing was done\n%w", err)}
 	}
 	return ignores, nil
 }
@@ -56,7 +61,7 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 	strict.CheckKeys(doc, append([]string{"ignore"}, configured...)...)
 	for _, name := range configured {
 		n, flag := doc.Field(name), cmd.Flags().Lookup(name)
-		if !n.Written() || flag == nil || flag.Changed {
+		if !n.Written() || flag == nil || flag.Changed || cmd.Name() != "check" && slices.Contains(onlyCheck, name) {
 			continue
 		}
 		values := n.Items
@@ -64,11 +69,21 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 			values = []*strict.Node{n}
 		}
 		for _, value := range values {
-			if value.Kind != strict.Scalar {
+			text := value.Value
+			switch {
+			case value.Kind != strict.Scalar:
 				value.Errorf("must be a text")
-			} else if err := cmd.Flags().Set(name, value.Value); err != nil {
+				continue
+			case name == "baseline" && !filepath.IsLocal(text):
+				value.Errorf("must be a file in the directory of this file, or below it")
+				continue
+			case name == "baseline":
+				text = filepath.Join(filepath.Dir(o.config), text)
+			}
+			if err := flag.Value.Set(text); err != nil {
 				value.Errorf("%v", err)
 			}
+			flag.Changed = true
 		}
 	}
 	var ignores []check.Ignore

@@ -31,7 +31,13 @@ var compareOutputs = []string{"table", "json", "markdown", "html"}
 func newCompare() *cobra.Command {
 	var o compareOptions
 	cmd := newCommand("compare BEFORE AFTER", "Compare the probe settings of two manifests", compareHelp, compareExamples, o.checkArgs,
-		func(cmd *cobra.Command, args []string) error { return compareManifests(cmd, args, o) })
+		func(cmd *cobra.Command, args []string) error {
+			ignores, err := o.configure(cmd)
+			if err != nil {
+				return err
+			}
+			return compareManifests(cmd, args, o, ignores)
+		})
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
 	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
@@ -106,11 +112,12 @@ func (o *compareOptions) checkArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func compareManifests(cmd *cobra.Command, paths []string, o compareOptions) error {
+func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, ignores []check.Ignore) error {
 	options, err := o.parse(compareOutputs...)
 	if err != nil {
 		return err
 	}
+	options.Ignore = ignores
 	if !slices.Contains([]string{"", "lost", "worse", "error", "warning", "note"}, o.failOn) {
 		return errors.New("--fail-on: must be lost, worse, error, warning or note")
 	}

@@ -22,7 +22,12 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 func newTune() *cobra.Command {
 	var o tuneOptions
 	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error { return tuneManifests(cmd, args, o) })
+		func(cmd *cobra.Command, args []string) error {
+			if _, err := o.configure(cmd); err != nil {
+				return err
+			}
+			return tuneManifests(cmd, args, o)
+		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false, "Also show the check before and after the changes.")
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})

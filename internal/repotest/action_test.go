@@ -320,6 +320,8 @@ func testPullRequests(t *testing.T, first *job) {
 	slow := ", livenessProbe: {httpGet: {port: 80}, periodSeconds: 10}"
 	wrong, ignores := ", livenessProbe: {httpGet: {port: htpp}}", ", annotations: {probesim.dev/ignore: broken-probe}"
 	loose := ", annotations: {probesim.dev/require: detect<=2m}"
+	starts := ", annotations: {probesim.dev/start: 40s}"
+	known := `{"workloads": [{"kind": "Deployment", "name": "web", "containers": [{"name": "app", "findings": [{"id": "broken-probe", "severity": "error", "field": "spec.containers[0].livenessProbe"}]}]}]}`
 	for name, test := range map[string]struct {
 		before, after, inputs map[string]string
 		passed                bool
@@ -343,6 +345,24 @@ func testPullRequests(t *testing.T, first *job) {
 			map[string]string{"deploy/a.yaml": manifest("", wrong), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"}, nil, false, "1 error", "can never run"},
 		"defaults of the base": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"},
 			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, true, "1 ignored", ""},
+		"a start that gets shorter": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)}, nil,
+			false, "counts for nothing", "probesim.dev/start app=1s of deploy/a.yaml:3 counts for nothing: it asks for less than app=40s of the base"},
+		"a start that is gone": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest("", quick)}, nil,
+			false, "does not have it any more", "start-killed"},
+		"a start that is allowed": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)},
+			map[string]string{"allow-annotations": "true"}, true, "2 warnings, 1 note", ""},
+		"a stop of the base": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 50s}", quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 2s}", quick)}, nil,
+			false, "counts for nothing", "short-grace"},
+		"a stop of the action": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, map[string]string{"stop": "50s\r"},
+			false, "1 error", "short-grace"},
+		"a requirement that is gone": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
+			false, "**not met**: detect&lt;=10s", "probesim.dev/require detect<=10s of the base counts"},
+		"a baseline of the pull request": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: known.json # findings\n", "known.json": "{}"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong), "known.json": known}, nil, false, "1 error", "can never run"},
+		"a baseline of the base": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: 'ci/known.json'\n", "ci/known.json": known},
+			map[string]string{"deploy/a.yaml": manifest("", wrong), "ci/known.json": "{}"}, nil, true, "1 known", ""},
+		"a baseline outside": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: ../../known.json\n"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, false, "", "must be a file in the directory of this file"},
 		"Windows line ends": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)},
 			map[string]string{"manifests": "deploy\r\n", "fail-on": "error\r", "kubernetes": "v1.37\r", "require": "stall>=1s\r", "start": "1s\r", "delays": "typical\r"}, true, "better", ""},
 	} {
