@@ -120,6 +120,12 @@ func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 // deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of the period of a probe.
 const deletedAfter = 31337 * time.Millisecond
 
+// Deleted returns what happens to a container after the deletion of its pod, on nodes with some delays, if its program ignores the stop signal. The others exit as the
+// terms say.
+func (a *Admitted) Deleted(container string, nodes fakeruntime.Delays, terms *Terms) Deletion {
+	return (&simulation{a, container, nodes, terms.LongestStops()}).deleted()
+}
+
 // deleted returns what happens to a healthy container after the deletion of its pod, if its program ignores the stop signal.
 func (s *simulation) deleted() Deletion {
 	d := Deletion{Condition: strings.Join(s.stopWaitsFor(), " and ")}

@@ -36,7 +36,7 @@ func (r *result) measure() error {
 	if err != nil {
 		return err
 	}
-	r.simulation = simulation{admitted, name, r.options.Nodes, r.container.workload.terms.longestStops()}
+	r.simulation = simulation{admitted, name, r.options.Nodes, r.container.workload.terms.LongestStops()}
 	if r.Container, err = admitted.Bounds(name, r.delays); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (c *Checker) container(found *container) Container {
 	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
-			out.Probes = append(out.Probes, Probe{string(kind), describe(p), found.at(string(kind) + "Probe").Line})
+			out.Probes = append(out.Probes, Probe{string(kind), Describe(p), found.at(string(kind) + "Probe").Line})
 		}
 	}
 	for _, row := range rows {
@@ -256,8 +256,8 @@ func (c *container) noValues(id RowID) string {
 	return ""
 }
 
-// describe describes a probe for people.
-func describe(p *v1.Probe) string {
+// Describe describes a probe for people.
+func Describe(p *v1.Probe) string {
 	var parts []string
 	switch {
 	case p.Exec != nil:

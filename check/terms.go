@@ -62,8 +62,8 @@ func (t *Terms) Start(container string) *Interval { return t.start[container] }
 // Stop returns how long a container is known to take from SIGTERM to its exit, or nil.
 func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
 
-// longestStops returns the longest known time from SIGTERM to the exit of each container.
-func (t *Terms) longestStops() map[string]time.Duration {
+// LongestStops returns the longest known time from SIGTERM to the exit of each container.
+func (t *Terms) LongestStops() map[string]time.Duration {
 	longest := map[string]time.Duration{}
 	for _, name := range slices.Sorted(maps.Keys(t.stop)) {
 		if stop := t.stop[name]; stop != nil {

@@ -27,13 +27,16 @@ func (c Cost) String() string {
 // noise is the greatest difference that is no cost.
 const noise = check.Seconds(100 * time.Millisecond)
 
-// costs returns the rows that are worse in a setting than in the old one.
+// costs returns the rows that are worse in a setting than in the one of the manifest.
 func (s *subject) costs(x setting) (list []Cost) {
 	for _, row := range check.Rows() {
-		before, after := s.guaranteed(s.old, row), s.guaranteed(x, row)
+		before, after := s.guaranteed(s.now, row), s.guaranteed(x, row)
 		worse := after - before
 		if row.IsLimit() {
 			worse = before - after
+		}
+		if row.IsLimit() && len(s.values(s.now, row)) == 0 { // what a new probe decides at all is no cost
+			continue
 		}
 		if worse >= noise {
 			list = append(list, Cost{row, before, after})
@@ -68,6 +71,9 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 // Notes says for people what the changes cost, and what the requirements leave out.
 func (c *Container) Notes() []string {
 	var list []string
+	if c.Tight {
+		list = append(list, "No setting has the margin of --margin. This one just meets the requirements.")
+	}
 	if len(c.Costs) > 0 {
 		list = append(list, "The changes make some figures worse: "+joined(c.Costs)+".")
 	}

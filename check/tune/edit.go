@@ -34,6 +34,9 @@ func (r *Report) Edit(f check.File) (edited []byte, comments []Comment, err erro
 		for _, c := range r.changedIn(f.Name, w) {
 			e.container(w, c)
 		}
+		if of := r.of(f.Name, w); of != nil && of.Grace != nil {
+			e.grace(w, of.Grace)
+		}
 	}
 	if e.err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", printable.Text(f.Name), e.err)
@@ -113,20 +116,31 @@ func (e *editor) comment(from int) string {
 
 func (e *editor) container(w *manifests.Workload, c *Container) {
 	path := containerPath(w.Pod, c.Name)
-	if c.added != nil {
-		e.add(w, path, c.added)
+	for k, added := range c.added {
+		if added != nil {
+			e.add(w, path, kindNames[k]+"Probe", added)
+		}
 	}
 	for _, change := range c.Changes {
-		if c.added != nil && change.place.kind == startup {
+		if c.added[change.place.kind] != nil {
 			continue
 		}
 		probe := path + "." + kindNames[change.place.kind] + "Probe"
 		name := fieldNames[change.place.field]
 		if w.Has(probe + "." + name) {
-			e.replace(w.At(probe+"."+name), *change.Before, change.After)
+			e.replace(w.At(probe+"."+name), int64(*change.Before), int64(change.After))
 		} else {
 			e.insert(w.At(probe), name, strconv.Itoa(int(change.After)))
 		}
+	}
+}
+
+// grace changes the grace period of a pod.
+func (e *editor) grace(w *manifests.Workload, g *Grace) {
+	if w.Has(g.Field) {
+		e.replace(w.At(g.Field), g.Before, g.After)
+	} else {
+		e.insert(w.At("spec"), graceField, strconv.FormatInt(g.After, 10))
 	}
 }
 
@@ -155,14 +169,14 @@ func (e *editor) offset(pos strict.Pos) int {
 	return min(at, len(e.data))
 }
 
-func (e *editor) replace(pos strict.Pos, before, after int32) {
-	from, text := e.offset(pos), strconv.Itoa(int(before))
+func (e *editor) replace(pos strict.Pos, before, after int64) {
+	from, text := e.offset(pos), strconv.FormatInt(before, 10)
 	rest := e.data[from:]
 	if !bytes.HasPrefix(rest, []byte(text)) || len(rest) > len(text) && strings.IndexByte("0123456789_.eE", rest[len(text)]) >= 0 {
 		e.fail(pos)
 		return
 	}
-	e.edits = append(e.edits, edit{from, from + len(text), strconv.Itoa(int(after))})
+	e.edits = append(e.edits, edit{from, from + len(text), strconv.FormatInt(after, 10)})
 }
 
 func (e *editor) fail(pos strict.Pos) {
@@ -205,14 +219,14 @@ func (e *editor) line(key strict.Pos, text string) {
 	e.edits = append(e.edits, edit{start, start, b.String()})
 }
 
-// add adds a startup probe to a container.
-func (e *editor) add(w *manifests.Workload, path string, added *v1.Probe) {
+// add adds a probe to a container.
+func (e *editor) add(w *manifests.Workload, path, field string, added *v1.Probe) {
 	p, err := written(added)
 	if err != nil {
 		e.err = err
 		return
 	}
-	probe, mapping := map[string]any{"startupProbe": p}, w.At(path)
+	probe, mapping := map[string]any{field: p}, w.At(path)
 	if at := e.offset(mapping); at < len(e.data) && e.data[at] == '{' {
 		text, err := json.Marshal(probe)
 		e.err = err
@@ -226,7 +240,13 @@ func (e *editor) add(w *manifests.Workload, path string, added *v1.Probe) {
 		e.err = err
 		return
 	}
-	key, ok := e.key(mapping, w.At(path+".livenessProbe"))
+	beside := ""
+	for _, name := range []string{"livenessProbe", "startupProbe", "ports", "image", "name"} {
+		if beside == "" && w.Has(path+"."+name) {
+			beside = path + "." + name
+		}
+	}
+	key, ok := e.key(mapping, w.At(beside))
 	if !ok {
 		e.fail(mapping)
 		return
@@ -234,7 +254,7 @@ func (e *editor) add(w *manifests.Workload, path string, added *v1.Probe) {
 	e.line(key, strings.TrimSuffix(b.String(), "\n"))
 }
 
-// key returns the position of a key of a container, in the column of its first key: that of the liveness probe if there is only
+// key returns the position of a key of a container, in the column of its first key: that of a field if there is only
 // white space before it, or else the next one.
 func (e *editor) key(container, probe strict.Pos) (strict.Pos, bool) {
 	lines := strings.Split(string(e.data), "\n")

@@ -30,7 +30,10 @@ func (r *Report) Patch(w io.Writer) error {
 
 // patch returns the patch of a workload, or nil if it does not change.
 func (w *Workload) patch() ([]byte, error) {
-	lists := map[string][]map[string]any{}
+	lists, spec := map[string][]map[string]any{}, map[string]any{}
+	if w.Grace != nil {
+		spec[graceField] = int(w.Grace.After)
+	}
 	for i := range w.Containers {
 		c := &w.Containers[i]
 		if len(c.Changes) == 0 {
@@ -48,19 +51,23 @@ func (w *Workload) patch() ([]byte, error) {
 			}
 			item[probe].(map[string]any)[fieldNames[change.place.field]] = int(change.After)
 		}
-		if c.added != nil {
-			added, err := written(c.added)
+		for k, added := range c.added {
+			if added == nil {
+				continue
+			}
+			text, err := written(added)
 			if err != nil {
 				return nil, err
 			}
-			item["startupProbe"] = added
+			item[kindNames[k]+"Probe"] = text
 		}
 		lists[field] = append(lists[field], item)
+		spec[field] = lists[field]
 	}
-	if len(lists) == 0 {
+	if len(spec) == 0 {
 		return nil, nil
 	}
-	var value any = map[string]any{"spec": lists}
+	var value any = map[string]any{"spec": spec}
 	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
 		value = map[string]any{name: value}
 	}

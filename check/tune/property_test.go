@@ -40,6 +40,9 @@ func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 			return
 		}
 		x := &tried{t: t, f: f, require: require, base: container(t, f, p)}
+		if slices.ContainsFunc(require, func(q check.Requirement) bool { return len(check.Values(x.base, q.Row, 0)) == 0 }) {
+			return // of a new readiness probe
+		}
 		if !c[0].Met && len(c[0].Contradictions) == 0 {
 			t.Fatalf("%s%s: no setting, and no contradiction", f.Data, require)
 		}

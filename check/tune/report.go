@@ -32,6 +32,7 @@ type Workload struct {
 	Overrides  []check.Override `json:"overrides,omitempty"` // annotations that say something else than the command line
 	Problem    string           `json:"problem,omitempty"`   // why the workload could not be checked
 	Containers []Container      `json:"containers"`          // containers on which the requirements depend
+	Grace      *Grace           `json:"grace,omitempty"`     // of the pod, if the programs need more time to exit
 
 	template string // path of the pod template in the object
 }
@@ -61,14 +62,15 @@ type Container struct {
 	Wider *Wider `json:"wider,omitempty"`
 	// Costs are the rows that the changes make worse.
 	Costs []Cost `json:"costs,omitempty"`
-	Note  string `json:"note,omitempty"` // on what the requirements leave out
+	Note  string `json:"note,omitempty"`  // on what the requirements leave out
+	Tight bool   `json:"tight,omitempty"` // no setting has the margin: this one just meets the requirements
 	// Contradictions say why no setting meets the requirements.
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
 	Frontiers      []Frontier      `json:"frontiers,omitempty"`
 	Settings       int             `json:"settings"` // rows of settings that were computed
 
-	now   setting   // with the changes
-	added *v1.Probe // a new startup probe
+	now   setting          // with the changes
+	added [kinds]*v1.Probe // new probes
 }
 
 // Tuned reports whether there is a result. There is none if the container is the Problem of its workload.
@@ -159,6 +161,6 @@ func (r *Report) Problems() bool {
 // Changed reports whether a container changes.
 func (r *Report) Changed() bool {
 	return slices.ContainsFunc(r.Workloads, func(w Workload) bool {
-		return slices.ContainsFunc(w.Containers, func(c Container) bool { return len(c.Changes) > 0 })
+		return w.Grace != nil || slices.ContainsFunc(w.Containers, func(c Container) bool { return len(c.Changes) > 0 })
 	})
 }

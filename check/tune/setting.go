@@ -73,7 +73,7 @@ func settingOf(c *v1.Container) (s setting) {
 	return s
 }
 
-// probe returns a probe with the fields of the setting, or nil. A container without it gets the handler of its liveness probe.
+// probe returns a probe with the fields of the setting, or nil. A container without it gets the handler of another one.
 func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 	if !s.has(k) {
 		return nil
@@ -92,12 +92,12 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 	return &p
 }
 
-// apply changes a container of a pod to have the setting.
-func (s setting) apply(pod *v1.Pod, container string) {
+// apply changes a container of a pod to have the setting, and the probes that are new.
+func (s setting) apply(pod *v1.Pod, container string, added [kinds]*v1.Probe) {
 	c := podutil.Find(pod, container)
 	for k, own := range [kinds]**v1.Probe{&c.StartupProbe, &c.LivenessProbe, &c.ReadinessProbe} {
 		if s.has(kind(k)) {
-			*own = s.probe(kind(k), *own, c.LivenessProbe)
+			*own = s.probe(kind(k), *own, added[k])
 		}
 	}
 }

@@ -7,13 +7,15 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/check"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
 // subject is a container whose rows to compute with other settings of its probes.
 type subject struct {
 	versions []*bounds.Container // in each version of Kubernetes
-	old      setting             // without the probes that can never run
+	now      setting             // of the manifest, without the probes that can never run
+	old      setting             // the same with an added readiness probe: a search begins with it
 	start    time.Duration       // the longest start, if it is known
 	settings int                 // number of rows that were computed
 }
@@ -21,7 +23,13 @@ type subject struct {
 // newSubject returns the container of a task. The text says why none of some rows has a meaning, if a probe can never run.
 func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
 	pod, spec := x.pod, x.spec
-	s = &subject{old: settingOf(spec)}
+	s = &subject{now: settingOf(spec)}
+	if x.readiness != nil {
+		pod = pod.DeepCopy()
+		spec = podutil.Find(pod, spec.Name)
+		spec.ReadinessProbe = x.readiness
+	}
+	s.old = settingOf(spec)
 	if x.start != nil {
 		s.start = x.start.Max
 	}
@@ -38,10 +46,10 @@ func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, bro
 			return nil, broken, nil
 		}
 		if admitted.Broken(spec.Name, []check.RowID{check.Detect}) != "" {
-			s.old[liveness] = [fields]int32{}
+			s.old[liveness], s.now[liveness] = [fields]int32{}, [fields]int32{}
 		}
 		if admitted.Broken(spec.Name, []check.RowID{check.Unready}) != "" {
-			s.old[readiness] = [fields]int32{}
+			s.old[readiness], s.now[readiness] = [fields]int32{}, [fields]int32{}
 		}
 		s.versions = append(s.versions, b)
 	}

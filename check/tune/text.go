@@ -9,9 +9,15 @@ import (
 	"probesim.dev/report"
 )
 
-// Text writes the report for people.
-func Text(w io.Writer, r *Report, o report.Options) error {
-	t := &writer{report.Writer{Options: o}}
+// TextOptions say how to write a report for a terminal.
+type TextOptions struct {
+	report.Options
+	Details bool // all margins, and the settings to choose from
+}
+
+// Text writes the report for people: for each container the changes, which requirements they meet, and what gets worse.
+func Text(w io.Writer, r *Report, o TextOptions) error {
+	t := &writer{report.Writer{Options: o.Options}, o.Details}
 	for i := range r.Workloads {
 		if i > 0 {
 			t.Gap()
@@ -22,7 +28,10 @@ func Text(w io.Writer, r *Report, o report.Options) error {
 	return err
 }
 
-type writer struct{ report.Writer }
+type writer struct {
+	report.Writer
+	details bool
+}
 
 func (t *writer) workload(r *Report, w *Workload) {
 	title := w.Title()
@@ -37,6 +46,14 @@ func (t *writer) workload(r *Report, w *Workload) {
 		t.Line(0, v.String(), report.Warn)
 	}
 	first := w.Problem == "" && len(w.Missing)+len(w.Overrides) == 0
+	if g := w.Grace; g != nil {
+		t.Item(report.Cell{Text: title, Style: report.Bold}, "", nodes(r))
+		t.Line(2, g.String(), report.Good)
+		t.Line(0, g.Why(), report.Plain)
+		first = false
+	} else if len(w.Requirements) == 0 && w.Problem == "" {
+		t.Line(0, title+": the requirements are met already.", report.Good)
+	}
 	for i := range w.Containers {
 		c := &w.Containers[i]
 		if !c.Tuned() {
@@ -51,8 +68,7 @@ func (t *writer) workload(r *Report, w *Workload) {
 }
 
 func (t *writer) container(r *Report, title string, c *Container) {
-	t.Line(0, fmt.Sprintf("%s, container %s", title, c.Name), report.Bold)
-	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	t.Item(report.Cell{Text: fmt.Sprintf("%s, container %s", title, c.Name), Style: report.Bold}, "", nodes(r))
 	switch {
 	case len(c.Contradictions) > 0:
 		t.Line(0, "No setting was found that meets the requirements.", report.Bad)
@@ -63,8 +79,15 @@ func (t *writer) container(r *Report, title string, c *Container) {
 	case len(c.Changes) == 0:
 		t.Line(0, "The requirements are met already.", report.Good)
 	}
-	for _, x := range c.Changes {
-		t.Line(2, fmt.Sprintf("%s: %s -> %d", x.Field, x.From(), x.After), report.Good)
+	for _, x := range c.changed() {
+		t.Line(2, x, report.Good)
+	}
+	if !t.details {
+		t.Line(0, c.margins(), report.Plain)
+		for _, note := range c.Notes() {
+			t.Line(0, note, report.Plain)
+		}
+		return
 	}
 	t.Gap()
 	table := &report.Table{Left: 1}
@@ -86,6 +109,38 @@ func (t *writer) container(r *Report, title string, c *Container) {
 		t.Gap()
 		t.frontier(&c.Frontiers[i])
 	}
+}
+
+func nodes(r *Report) string {
+	return fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays)
+}
+
+// changed returns the changes for people. A new probe is one.
+func (c *Container) changed() (list []string) {
+	for k, p := range c.added {
+		if p != nil {
+			list = append(list, fmt.Sprintf("%sProbe: none -> %s", kindNames[k], check.Describe(p)))
+		}
+	}
+	for _, x := range c.Changes {
+		if c.added[x.place.kind] == nil {
+			list = append(list, fmt.Sprintf("%s: %s -> %d", x.Field, x.From(), x.After))
+		}
+	}
+	return list
+}
+
+// margins says in a line by how much the requirements are met.
+func (c *Container) margins() string {
+	var list []string
+	for _, m := range c.Margins {
+		text := m.Requirement + ": " + m.ValueText()
+		if margin := check.FormatDown(m.Margin); !m.Margin.IsNever() {
+			text += " (margin " + margin + ")"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
 }
 
 // after is the new value of a changed field.

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
@@ -17,6 +18,10 @@ import (
 
 // Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same time, as a check.Checker does.
 type Tuner struct {
+	// Margin is by which share limits shall exceed their requirements, and grace periods what programs need: how long something takes in a program is seldom known
+	// well. Set it before Do. The times that the kubelet takes need none.
+	Margin float64
+
 	options check.Options
 	report  *Report
 	tasks   []*task
@@ -27,12 +32,14 @@ type task struct {
 	workload, container int // in the report
 	pod                 *v1.Pod
 	spec                *v1.Container
+	readiness           *v1.Probe // to add; nil: none
 	require             check.Requirements
 	start               *check.Interval // how long it is known to take; nil: not known
+	stops               func() error    // tunes the grace period of the pod, and no container; nil: it does not
 	err                 error
 }
 
-// New returns a Tuner for all workloads with requirements. The error lists all errors of the manifests.
+// New returns a Tuner for all workloads with requirements, or with a known time from SIGTERM to the exit. The error lists all errors of the manifests.
 func New(files []check.File, o check.Options) (*Tuner, error) {
 	if len(o.Profiles) == 0 {
 		o.Profiles = []profile.Profile{profile.Newest()}
@@ -46,30 +53,48 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 
 func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 	terms, errs := t.options.TermsOf(f.Name, w)
-	if len(errs) > 0 || len(terms.Required) == 0 {
+	if len(errs) > 0 || len(terms.Required)+len(terms.LongestStops()) == 0 {
 		return errs
 	}
+	at := len(t.report.Workloads)
 	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
 	for spec := range podutil.Containers(&w.Pod.Spec) {
-		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !decides(settingOf(spec), q.Row) })
+		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !tunable(spec, q.Row) })
 		if len(own) == 0 {
 			continue
 		}
-		t.tasks = append(t.tasks, &task{workload: len(t.report.Workloads), container: len(added.Containers), pod: w.Pod, spec: spec, require: own, start: terms.Start(spec.Name)})
+		x := &task{workload: at, container: len(added.Containers), pod: w.Pod, spec: spec, require: own, start: terms.Start(spec.Name)}
+		for _, q := range own {
+			if p := readinessFor(spec, q.Row); p != nil {
+				x.readiness = p
+			}
+		}
+		t.tasks = append(t.tasks, x)
 		init := slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == spec.Name })
 		added.Containers = append(added.Containers, Container{Name: spec.Name, Init: init, Changes: []Change{}})
 	}
 	for _, q := range terms.Required {
 		text := q.String()
 		added.Requirements = append(added.Requirements, text)
-		has := func(name string) bool { return decides(settingOf(podutil.Find(w.Pod, name)), q.Row) }
+		has := func(name string) bool { return tunable(podutil.Find(w.Pod, name), q.Row) }
 		if without := slices.DeleteFunc(slices.Clone(q.Containers), has); len(without) > 0 {
 			added.Impossible = append(added.Impossible, text)
 			added.Missing = append(added.Missing, Missing{text, without, q.Row.Missing(without)})
 		}
 	}
 	t.report.Workloads = append(t.report.Workloads, added)
+	if len(terms.LongestStops()) > 0 {
+		t.tasks = append(t.tasks, &task{workload: at, stops: func() (err error) {
+			t.report.Workloads[at].Grace, err = t.grace(w, terms)
+			return err
+		}})
+	}
 	return nil
+}
+
+// tunable reports whether a container has a probe for a row, or can get one.
+func tunable(c *v1.Container, row check.RowID) bool {
+	return decides(settingOf(c), row) || readinessFor(c, row) != nil
 }
 
 // decides reports whether a container has a probe without which it has no value of a row.
@@ -86,11 +111,15 @@ func (t *Tuner) Tasks() int { return len(t.tasks) }
 // Do does a task. The error is that of the context; other errors are part of the Report.
 func (t *Tuner) Do(ctx context.Context, task int) error {
 	x := t.tasks[task]
-	x.err = x.tune(&t.report.Workloads[x.workload].Containers[x.container], &t.options)
+	if x.stops != nil {
+		x.err = x.stops()
+	} else {
+		x.err = x.tune(&t.report.Workloads[x.workload].Containers[x.container], &t.options, t.Margin)
+	}
 	return ctx.Err()
 }
 
-func (x *task) tune(c *Container, o *check.Options) error {
+func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 	var rows []check.RowID
 	for _, q := range x.require {
 		rows = append(rows, q.Row)
@@ -111,24 +140,56 @@ func (x *task) tune(c *Container, o *check.Options) error {
 	if len(c.Contradictions) > 0 {
 		return nil
 	}
-	s := of.search(of.implied(x.require...))
 	defer func() { c.Settings = of.settings }()
-	found := s.findWithGrace(of.podGrace())
+	s, found := of.findWithMargin(x.require, margin)
 	if !found.met() {
 		c.Contradictions = s.contradictions(x.require)
 		return nil
 	}
-	c.Met, c.now, c.Changes = true, found.setting, changed(s.old, found.setting)
-	if !s.old.has(startup) {
-		c.added = c.now.probe(startup, nil, x.spec.LivenessProbe)
+	c.Met, c.now, c.Changes = true, found.setting, changed(s.now, found.setting)
+	c.Tight = margin > 0 && len(c.Changes) > 0 && !s.meets(c.now, withMargin(x.require, margin))
+	if !s.now.has(startup) {
+		c.added[startup] = c.now.probe(startup, nil, x.spec.LivenessProbe)
+	}
+	if x.readiness != nil {
+		c.added[readiness] = c.now.probe(readiness, nil, x.readiness)
 	}
 	for _, q := range x.require {
 		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}
-	c.Wider, c.Costs = s.wider(c), s.costs(c.now)
-	c.Note = s.note(c.now, x.require)
+	if margin == 0 {
+		c.Wider = s.wider(c)
+	}
+	c.Costs, c.Note = s.costs(c.now), s.note(c.now, x.require)
+	if p := c.added[readiness]; p != nil && p.TCPSocket != nil {
+		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the program has an endpoint that says whether it can serve, ask that.")
+	}
 	s.frontiers(c)
 	return nil
+}
+
+// findWithMargin finds a setting that exceeds the limits by a margin, or one that just meets the requirements if there is none. What meets them already stays as it is.
+func (s *subject) findWithMargin(require check.Requirements, margin float64) (*search, result) {
+	tight := s.search(s.implied(require...))
+	if found := tight.result(s.old); margin == 0 || found.met() && s.old == s.now {
+		return tight, tight.findWithGrace(s.podGrace())
+	}
+	wide := s.search(s.implied(withMargin(require, margin)...))
+	if found := wide.findWithGrace(s.podGrace()); found.met() {
+		return wide, found
+	}
+	return tight, tight.findWithGrace(s.podGrace())
+}
+
+// withMargin returns requirements whose limits have a margin.
+func withMargin(require check.Requirements, margin float64) check.Requirements {
+	all := slices.Clone(require)
+	for i := range all {
+		if all[i].Row.IsLimit() {
+			all[i].Duration = min(more(all[i].Duration, margin), bounds.LongestLimit)
+		}
+	}
+	return all
 }
 
 // changed returns the fields in which a setting differs from the old one.
@@ -157,17 +218,30 @@ func (t *Tuner) Report() *Report {
 // Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
 func (r *Report) Modify(file string, w *manifests.Workload) {
 	for _, c := range r.changedIn(file, w) {
-		c.now.apply(w.Pod, c.Name)
+		c.now.apply(w.Pod, c.Name, c.added)
+	}
+	if of := r.of(file, w); of != nil && of.Grace != nil {
+		w.Pod.Spec.TerminationGracePeriodSeconds = new(of.Grace.After)
 	}
 }
 
+// of returns the result for a workload of the manifests, or nil.
+func (r *Report) of(file string, w *manifests.Workload) *Workload {
+	i := slices.IndexFunc(r.Workloads, func(of Workload) bool { return of.File == file && of.Line == w.Line && of.Name == w.Name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Workloads[i]
+}
+
 func (r *Report) changedIn(file string, w *manifests.Workload) (list []*Container) {
-	for i := range r.Workloads {
-		of := &r.Workloads[i]
-		for k := range of.Containers {
-			if c := &of.Containers[k]; of.File == file && of.Line == w.Line && of.Name == w.Name && len(c.Changes) > 0 {
-				list = append(list, c)
-			}
+	of := r.of(file, w)
+	if of == nil {
+		return nil
+	}
+	for k := range of.Containers {
+		if c := &of.Containers[k]; len(c.Changes) > 0 {
+			list = append(list, c)
 		}
 	}
 	return list

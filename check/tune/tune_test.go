@@ -264,3 +264,142 @@ func TestTuneTakesAnnotations(t *testing.T) {
 		}
 	}
 }
+
+// tunedWith is tuned with a margin.
+func tunedWith(t *testing.T, manifest string, o check.Options, margin float64) (check.File, *tune.Report) {
+	t.Helper()
+	f := check.File{Name: "web.yaml", Data: []byte(manifest)}
+	x, err := tune.New([]check.File{f}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Margin = margin
+	for i := range x.Tasks() {
+		if err := x.Do(context.Background(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f, x.Report()
+}
+
+// TestMargin checks that limits get a margin if a setting has it, that times do not, and that what meets the requirements stays as it is.
+func TestMargin(t *testing.T) {
+	for _, test := range []struct {
+		probes, require, changes string
+		tight                    bool
+	}{
+		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}", "start>=70s", "startupProbe.failureThreshold 18", false},
+		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 15}", "start>=70s", "", false},
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}", "stall>=5s", "livenessProbe.failureThreshold 7", false},
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}", "stall>=5s, detect<=8.1s", "livenessProbe.failureThreshold 6", true},
+		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 3}", "detect<=20s", "livenessProbe.periodSeconds 5", false},
+	} {
+		o := check.Options{Require: requirementsOf(t, test.require)}
+		_, r := tunedWith(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n    "+test.probes+"\n", o, 0.2)
+		c := r.Workloads[0].Containers[0]
+		var changes []string
+		for _, x := range c.Changes {
+			changes = append(changes, fmt.Sprintf("%s %d", x.Field, x.After))
+		}
+		if got := strings.Join(changes, ", "); !c.Met || got != test.changes || c.Tight != test.tight || c.Wider != nil {
+			t.Errorf("%s, %s: the changes are %q, tight %v, met %v, want %+v", test.probes, test.require, got, c.Tight, c.Met, test)
+		}
+	}
+}
+
+func requirementsOf(t *testing.T, text string) check.Requirements {
+	t.Helper()
+	require, err := check.ParseRequirements(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return require
+}
+
+// TestAddsAReadinessProbe checks what a new readiness probe asks, and that the changed manifest meets the requirements.
+func TestAddsAReadinessProbe(t *testing.T) {
+	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: web:1\n"
+	for _, test := range []struct{ container, require, probe, missing string }{
+		{"livenessProbe: {httpGet: {path: /live, port: 80}, timeoutSeconds: 2}", "unready<=40s", "http :80/live every 10s, 3 failures, timeout 2s", ""},
+		{"livenessProbe: {httpGet: {path: /live, port: 80}}", "unready<=20s", "http :80/live every 6s, 3 failures, timeout 1s", ""},
+		{"startupProbe: {grpc: {port: 80}}", "serving>=25s", "grpc :80 every 13s, 3 failures, timeout 1s", ""},
+		{"ports: [{containerPort: 53, protocol: UDP}, {containerPort: 3000}]", "ready<=12s", "tcp :3000 every 10s, 3 failures, timeout 1s", ""},
+		{"args: [x]", "ready<=12s", "", "ready<=12s: container app has no readiness or startup probe"},
+		{"ports: [{containerPort: 3000}]", "start>=12s", "", "start>=12s: container app has no startup or liveness probe"},
+		{"startupProbe: {httpGet: {port: 80}}", "ready<=40s", "", ""}, // the startup probe decides
+	} {
+		o := check.Options{Require: requirementsOf(t, test.require)}
+		f, r := tunedWith(t, head+"    "+test.container+"\n", o, 0)
+		var b strings.Builder
+		if err := tune.Text(&b, r, tune.TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), test.missing) || strings.Contains(b.String(), "readinessProbe: none -> ") != (test.probe != "") || !strings.Contains(b.String(), test.probe) {
+			t.Errorf("%s, %s, want %+v:\n%s", test.container, test.require, test, b.String())
+		}
+		if strings.Contains(b.String(), "accepts connections") != strings.HasPrefix(test.probe, "tcp") || r.Met() != (test.missing == "") {
+			t.Errorf("%s: met %v:\n%s", test.container, r.Met(), b.String())
+		}
+		if !r.Met() {
+			continue
+		}
+		edited, _, err := r.Edit(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := checked(t, check.File{Name: f.Name, Data: edited}, o); !got.Met() {
+			t.Errorf("%s: the check of %s finds %+v", test.container, edited, got.Workloads[0].Requirements)
+		}
+	}
+}
+
+// TestGrace checks the grace period of a pod whose programs need some time after SIGTERM, and that the changed manifest has no finding about it.
+func TestGrace(t *testing.T) {
+	stop := func(text string) check.Options {
+		d, err := check.ParseDurations(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return check.Options{Stop: d}
+	}
+	const hook = "  containers:\n  - name: app\n    image: web:1\n    lifecycle: {preStop: {sleep: {seconds: 20}}}\n"
+	meshed, err := os.ReadFile("../testdata/meshed-deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+	for _, test := range []struct {
+		manifest, stop string
+		margin         float64
+		want           string
+	}{
+		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "3s", 0, ""},
+		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "10s", 0, "terminationGracePeriodSeconds: 25 -> 31: app takes up to 10.0s to exit after SIGTERM: SIGKILL comes after 11.0s."},
+		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "10s", 0.2, "terminationGracePeriodSeconds: 25 -> 33: app takes up to 10.0s to exit after SIGTERM: SIGKILL comes after 13.0s."},
+		{pod + hook, "4s..40s", 0, "terminationGracePeriodSeconds: 30 -> 61: app takes up to 40.0s to exit after SIGTERM: SIGKILL comes after 41.0s."},
+		{string(meshed), "app=40s,envoy=3s", 0, "terminationGracePeriodSeconds: 45 -> 59: app takes up to 40.0s to exit after SIGTERM: SIGKILL comes after 44.0s."},
+	} {
+		o := stop(test.stop)
+		f, r := tunedWith(t, test.manifest, o, test.margin)
+		got := ""
+		if g := r.Workloads[0].Grace; g != nil {
+			got = g.String() + ": " + g.Why()
+		}
+		if got != test.want || r.Changed() != (test.want != "") {
+			t.Errorf("%s: the change is %q, want %q", test.stop, got, test.want)
+		}
+		edited, _, err := r.Edit(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checked(t, check.File{Name: f.Name, Data: edited}, o).Workloads[0].Containers {
+			if slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.ID == check.ShortGrace }) {
+				t.Errorf("%s: the changed manifest has the findings %+v", test.stop, c.Findings)
+			}
+		}
+		var b strings.Builder
+		if err := r.Patch(&b); err != nil || strings.Contains(b.String(), "terminationGracePeriodSeconds") != (test.want != "") {
+			t.Errorf("%s: the patch is %s, %v", test.stop, b.String(), err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ func newTune() *cobra.Command {
 			return tuneManifests(cmd, args, o)
 		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
-	cmd.Flags().BoolVar(&o.details, "details", false, "Also show the check before and after the changes.")
+	cmd.Flags().BoolVar(&o.details, "details", false, "Also show all margins, other settings, and the check before and after the changes.")
+	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%.")
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
 	return cmd
 }
@@ -37,6 +39,7 @@ func newTune() *cobra.Command {
 type tuneOptions struct {
 	checkOptions
 	details bool // show the comparison
+	margin  string
 }
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
@@ -47,10 +50,16 @@ requirement names it.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
-with the handler of the liveness probe, and terminationGracePeriodSeconds to the
-liveness probe for a short time to recover. It changes as few fields as
-possible, each of them as little as possible: one step closer to the old value,
-a requirement does not hold.
+with the handler of the liveness probe, a readiness probe, and
+terminationGracePeriodSeconds to the liveness probe for a short time to recover.
+With --stop, it raises terminationGracePeriodSeconds of the pod until all
+programs exit by themselves. It changes as few fields as possible, each of them
+as little as possible: one step closer to the old value, a requirement does not
+hold.
+
+Limits exceed what is required by --margin, because how long something takes in
+a program is seldom known well. If no setting does, tune returns one that just
+meets the requirements. Settings that meet them already stay as they are.
 
 The settings hold on every node of --delays, in every phase, and in every
 version of --kubernetes, as check finds. If no setting meets the requirements,
@@ -58,7 +67,7 @@ tune says which of them contradict each other.
 
 Output formats:
   table  the changes, the margins and what gets worse (default); with
-         --details also the check before and after
+         --details also other settings, and the check before and after
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/tune.md
@@ -87,11 +96,15 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err != nil {
 		return err
 	}
+	margin, err := parseShare(o.margin)
+	if err != nil {
+		return fmt.Errorf("--margin: %w", err)
+	}
 	files, err := newManifestReader(cmd, false).read(paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	r, err := runTune(cmd, files, options, o.parallel)
+	r, err := runTune(cmd, files, options, margin, o.parallel)
 	if err != nil {
 		return err
 	}
@@ -107,8 +120,21 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	return nil
 }
 
+// maxMargin is the greatest share of --margin.
+const maxMargin = 10
+
+// parseShare parses a share, such as 20%.
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if err != nil || !percent || !(share >= 0 && share <= 100*maxMargin) {
+		return 0, fmt.Errorf("must be a share from 0%% to %d%%, such as 20%%", 100*maxMargin)
+	}
+	return share / 100, nil
+}
+
 // runTune finds settings and shows progress.
-func runTune(cmd *cobra.Command, files []check.File, o check.Options, parallel int) (*tune.Report, error) {
+func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int) (*tune.Report, error) {
 	if err := o.UnknownContainers(files); err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -116,11 +142,11 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, parallel i
 	if err != nil {
 		return nil, invalidManifests("tune", files, err)
 	}
-	if t.Workloads() == 0 && len(o.Require) > 0 {
+	if t.Margin = margin; t.Workloads() == 0 && len(o.Require) > 0 {
 		return nil, noWorkload("tune", listed(files))
 	}
 	if t.Workloads() == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, or the annotation %s", listed(files), check.RequireAnnotation)}
+		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require or --stop, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
 	if err := doTasks(cmd, t.Tasks(), "containers tuned", parallel, t.Do); err != nil {
 		return nil, err
@@ -147,7 +173,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		}
 		return html.Write(w, r, comparison.String())
 	}
-	if err := tune.Text(w, r, terminal.Options(w)); err != nil || !r.Changed() || !o.details {
+	if err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details}); err != nil || !r.Changed() || !o.details {
 		return err
 	}
 	fmt.Fprintln(w)
