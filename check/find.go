@@ -593,11 +593,11 @@ func longTimeout(r *result) []Finding {
 		if apart <= period {
 			continue
 		}
-		at := r.warm()
-		if p == trace.Startup {
-			at = 0
+		at, severity := r.warm(), Warning
+		if p == trace.Startup { // it only allows more time
+			at, severity = 0, Note
 		}
-		list = append(list, Finding{ID: LongTimeout, Severity: Warning, Message: fmt.Sprintf(
+		list = append(list, Finding{ID: LongTimeout, Severity: severity, Message: fmt.Sprintf(
 			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not every %s.",
 			p, format(apart), format(period)),
 			Summary: fmt.Sprintf("while it hangs, its %s probe runs every %s, not every %s", p, format(apart), format(period)),

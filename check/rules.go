@@ -88,7 +88,7 @@ var rules = []Rule{
 		Do:      "Choose failureThreshold so that the shortest restart is long enough, not only the first start. 'probesim check --require restart>=70s' keeps it so.",
 	},
 	{
-		ID: LongTimeout, Severity: "warning",
+		ID: LongTimeout, Severity: "warning; note for a startup probe",
 		Text:    "Runs of a probe are skipped while the program hangs, because the timeout is not less than the period.",
 		Kubelet: "The kubelet runs a probe again only after the last run has ended. A program that hangs lets each run last until timeoutSeconds, so failureThreshold failures take longer than the periods say.",
 		Do:      "Make timeoutSeconds less than periodSeconds, or count with the longer time.",

@@ -1,114 +1,50 @@
 package report
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"probesim.dev/internal/junit"
 	"probesim.dev/internal/printable"
 )
-
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Name       string           `xml:"name,attr"`
-	Class      string           `xml:"classname,attr"`
-	File       string           `xml:"file,attr"`
-	Line       int              `xml:"line,attr"`
-	Properties *junitProperties `xml:"properties,omitempty"`
-	Failure    *junitText       `xml:"failure,omitempty"`
-	Error      *junitText       `xml:"error,omitempty"`
-	Skipped    *junitText       `xml:"skipped,omitempty"`
-	Output     *junitOutput     `xml:"system-out,omitempty"`
-}
-
-type junitProperties struct {
-	Properties []junitProperty `xml:"property"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
-}
-
-type junitText struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",cdata"`
-}
-
-type junitOutput struct {
-	Text string `xml:",cdata"`
-}
 
 // JUnit writes a JUnit report with one test suite for each file and one test case for each case, in the given order. The
 // properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run, and the
 // statistics of all its runs. The report contains no durations: the same cases give the same bytes.
 func JUnit(w io.Writer, cases []Case) error {
-	suites := junitSuites{Name: "probesim"}
+	all := junit.Report{Name: "probesim"}
 	for i := range cases {
-		c, file := &cases[i], printable.Text(cases[i].File)
-		if n := len(suites.Suites); n == 0 || suites.Suites[n-1].Name != file {
-			suites.Suites = append(suites.Suites, junitSuite{Name: file})
-		}
-		suites.Suites[len(suites.Suites)-1].add(c)
+		all.Add(cases[i].File, cases[i].junit())
 	}
-	for _, s := range suites.Suites {
-		suites.Tests += s.Tests
-		suites.Failures += s.Failures
-		suites.Errors += s.Errors
-	}
-	text, err := xml.MarshalIndent(suites, "", "  ")
-	if err != nil {
-		return err
-	}
-	return Options{}.write(w, fmt.Sprintf("%s%s\n", xml.Header, text))
+	return all.Write(w)
 }
 
 // invalidFile stands for the scenarios of an invalid file.
 const invalidFile = "invalid scenario file"
 
-func (s *junitSuite) add(c *Case) {
-	shown, file := c.shown(), printable.Text(c.File)
-	jc := junitCase{Name: fmt.Sprintf("%s [%s]", printable.Text(c.Scenario), c.Kubernetes), Class: file, File: file, Line: c.Line}
+func (c *Case) junit() junit.Case {
+	one := junit.Case{Name: fmt.Sprintf("%s [%s]", printable.Text(c.Scenario), c.Kubernetes), Line: c.Line}
 	if c.Err != nil {
-		jc.Name = invalidFile
+		one.Name = invalidFile
 	}
-	if shown != nil {
-		jc.Properties = &junitProperties{append(shown.properties(), c.properties()...)}
+	if shown := c.shown(); shown != nil {
+		one.Properties = &junit.Properties{Properties: append(shown.properties(), c.properties()...)}
 		if shown.Output != "" {
-			jc.Output = &junitOutput{printable.Lines(shown.Output)}
+			one.Output = &junit.Output{Text: printable.Lines(shown.Output)}
 		}
 	}
-	s.Tests++
 	switch c.Outcome() {
 	case Failed:
-		s.Failures++
-		jc.Failure = &junitText{c.headline(), c.failureText()}
+		one.Failure = &junit.Text{Message: c.headline(), Text: c.failureText()}
 	case Broken:
-		s.Errors++
-		jc.Error = &junitText{c.headline(), c.failureText()}
+		one.Error = &junit.Text{Message: c.headline(), Text: c.failureText()}
 	}
 	if c.idle() {
-		jc.Skipped = &junitText{Message: nothing}
+		one.Skipped = &junit.Text{Message: nothing}
 	}
-	s.Cases = append(s.Cases, jc)
+	return one
 }
 
 // shown returns the first unsuccessful run, or the first run.
@@ -124,13 +60,13 @@ func (c *Case) shown() *Run {
 	return nil
 }
 
-func (r *Run) properties() []junitProperty {
-	properties := []junitProperty{{"hash", r.Hash}}
+func (r *Run) properties() []junit.Property {
+	properties := []junit.Property{{Name: "hash", Value: r.Hash}}
 	if r.Replay != "" {
-		properties = append(properties, junitProperty{"replay", printable.Text(r.Replay)})
+		properties = append(properties, junit.Property{Name: "replay", Value: printable.Text(r.Replay)})
 	}
 	if r.Seed != nil {
-		properties = append(properties, junitProperty{"seed", strconv.FormatInt(*r.Seed, 10)})
+		properties = append(properties, junit.Property{Name: "seed", Value: strconv.FormatInt(*r.Seed, 10)})
 	}
 	return properties
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/junit"
 	"probesim.dev/internal/printable"
 	"probesim.dev/report/summary"
 	"probesim.dev/trace"
@@ -130,15 +131,15 @@ func orNull(v int64) *int64 {
 }
 
 // properties returns the summary of a case with several runs for a JUnit report.
-func (c *Case) properties() []junitProperty {
+func (c *Case) properties() []junit.Property {
 	if len(c.Runs) < 2 || c.Statistics == nil {
 		return nil
 	}
-	list := []junitProperty{{"runs", fmt.Sprint(len(c.Runs))}, {"outcomes", c.Counts()}}
+	list := []junit.Property{{Name: "runs", Value: fmt.Sprint(len(c.Runs))}, {Name: "outcomes", Value: c.Counts()}}
 	add := func(subject string, s *summary.Statistics) {
 		for _, r := range Rows(s) {
 			max, seed := r.Max()
-			list = append(list, junitProperty{printable.Text(subject) + " " + r.Label, fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
+			list = append(list, junit.Property{Name: printable.Text(subject) + " " + r.Label, Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
 				r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
 		}
 	}
@@ -149,5 +150,5 @@ func (c *Case) properties() []junitProperty {
 		}
 	}
 	worst := c.worst()
-	return append(list, junitProperty{"worst", strings.Join(worst.brief(c.Pods()), ", ")}, junitProperty{"worst replay", printable.Text(worst.Replay)})
+	return append(list, junit.Property{Name: "worst", Value: strings.Join(worst.brief(c.Pods()), ", ")}, junit.Property{Name: "worst replay", Value: printable.Text(worst.Replay)})
 }

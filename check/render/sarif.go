@@ -40,10 +40,15 @@ type (
 		Text string `json:"text"`
 	}
 	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations"`
+		RuleID       string             `json:"ruleId"`
+		Level        string             `json:"level"`
+		Message      sarifText          `json:"message"`
+		Locations    []sarifLocation    `json:"locations"`
+		Suppressions []sarifSuppression `json:"suppressions,omitempty"` // code scanning closes a result with one
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Justification string `json:"justification"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical `json:"physicalLocation"`
@@ -61,8 +66,10 @@ type (
 	}
 )
 
-// requirementRule is the rule of requirements that are not met. readinessRule is that of workloads without a readiness probe.
+// requirementRule is the rule of requirements that are not met, readinessRule the one of workloads without a readiness probe, and annotationRule the one of annotations
+// that differ from the command line.
 const (
+	annotationRule  = "annotation"
 	requirementRule = "requirement"
 	readinessRule   = "readiness-missing"
 )
@@ -76,19 +83,28 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	}
 	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
 		sarifRule{requirementRule, sarifText{"A requirement is not met."}, sarifText{"The value of the row misses what --require or the annotation probesim.dev/require says."}},
+		sarifRule{annotationRule, sarifText{"An annotation differs from the command line."}, sarifText{"An annotation can ask for more than --start, --stop and --require. What asks for less counts for nothing, unless --allow-annotations is set."}},
 		sarifRule{readinessRule, sarifText{"No container of the workload has a readiness probe."}, sarifText{"The pods are Ready as soon as they run, and get traffic before their program is up."}})
-	add := func(rule, level, message, file string, line, column int) {
+	add := func(rule, level, message, file string, line, column int, suppressed ...sarifSuppression) {
 		where := sarifPhysical{sarifArtifact{uri(path(file))}, sarifRegion{max(line, 1), column}}
-		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}})
+		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}, suppressed})
+	}
+	findings := func(list []check.Finding, suppressed ...sarifSuppression) {
+		for _, f := range list {
+			add(string(f.ID), string(f.Severity), f.Text(), f.File, f.Line, f.Column, suppressed...)
+		}
 	}
 	for _, workload := range r.Workloads {
 		if workload.NoReadiness && !saysUnready(&workload) {
-			add(readinessRule, "note", workload.Title()+" has no readiness probe: its pods are Ready as soon as they run.", workload.File, workload.Line, 0)
+			add(readinessRule, "note", workload.Title()+": "+unreadyWorkload(&workload, false), workload.File, workload.Line, 0)
 		}
 		for _, c := range workload.Containers {
-			for _, f := range c.Findings {
-				add(string(f.ID), string(f.Severity), f.Text(), f.File, f.Line, f.Column)
-			}
+			findings(c.Findings)
+			findings(c.Ignored, sarifSuppression{"external", "ignored by an annotation or the configuration"})
+			findings(c.Known, sarifSuppression{"external", "known in the baseline"})
+		}
+		for _, v := range workload.Overrides {
+			add(annotationRule, "warning", v.String(), v.File, v.Line, v.Column)
 		}
 		for _, v := range workload.Requirements {
 			if !v.Met {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -39,17 +40,18 @@ type writer struct {
 }
 
 // shown reports whether the tables of a container are a part of the output: without details, those of the containers with findings if there is only one
-// workload.
+// workload. Notes about a sidecar, which comes from elsewhere, do not count.
 func (t *writer) shown(w *check.Workload, c *check.Container) bool {
-	found := func(c check.Container) bool { return len(c.Findings) > 0 }
+	found := func(c check.Container) bool {
+		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return c.Sidecar == "" || f.Severity != check.Note })
+	}
 	return t.details || len(t.r.Workloads) == 1 && (found(*c) || !slices.ContainsFunc(w.Containers, found))
 }
 
 // workload writes the tables of a workload, and in a report of several its findings and requirements too. It reports whether tables are left out.
 func (t *writer) workload(w *check.Workload) (hidden bool) {
 	several := len(t.r.Workloads) > 1
-	for i := range w.Containers {
-		c := &w.Containers[i]
+	for _, c := range ordinaryFirst(w) {
 		if !t.shown(w, c) {
 			hidden = true
 			continue
@@ -85,6 +87,15 @@ func (t *writer) workload(w *check.Workload) (hidden bool) {
 		WriteRequirement(&t.Writer, &v)
 	}
 	return hidden
+}
+
+// ordinaryFirst returns the containers of a workload, and the sidecars last.
+func ordinaryFirst(w *check.Workload) (list []*check.Container) {
+	for i := range w.Containers {
+		list = append(list, &w.Containers[i])
+	}
+	slices.SortStableFunc(list, func(a, b *check.Container) int { return cmp.Compare(min(1, len(a.Sidecar)), min(1, len(b.Sidecar))) })
+	return list
 }
 
 func (t *writer) container(w *check.Workload, c *check.Container) {

@@ -70,9 +70,23 @@ func Unready(r *check.Report) []string {
 	if slices.ContainsFunc(r.Workloads, func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) }) {
 		outside, and = " outside sidecars", " and the sidecars are Ready"
 	}
-	text := []string{fmt.Sprintf("%d %s %s no readiness probe%s: %s pods are Ready as soon as they run%s. %s", n, printable.Plural(n, "workload"), have, outside, their, and, few(v.NoReadiness, 5))}
+	startup := 0
+	for i := range r.Workloads {
+		if w := &r.Workloads[i]; w.NoReadiness && waitsForStartup(w) {
+			startup++
+		}
+	}
+	run := "they run"
+	switch {
+	case startup == n:
+		run = "their startup probes succeed"
+	case startup > 0:
+		run = fmt.Sprintf("they run (%d: as soon as their startup probes succeed)", startup)
+	}
+	text := []string{fmt.Sprintf("%d %s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s", n, printable.Plural(n, "workload"), have, outside, their, run, and, few(v.NoReadiness, 5))}
 	without := slices.Clone(v.NoReadiness)
 	without = slices.DeleteFunc(without, func(name string) bool { return !slices.Contains(v.NoProbes, name) })
+	others := slices.DeleteFunc(slices.Clone(v.NoReadiness), func(name string) bool { return slices.Contains(v.NoProbes, name) })
 	switch len(without) {
 	case 0:
 	case n:
@@ -80,7 +94,11 @@ func Unready(r *check.Report) []string {
 	case 1:
 		text = append(text, "One of them has no probes at all (no-probes): "+without[0])
 	default:
-		text = append(text, fmt.Sprintf("%d of them have no probes at all (no-probes): %s", len(without), few(without, 5)))
+		names := few(without, 5)
+		if len(others) < len(without) && len(others) <= 5 {
+			names = "all but " + strings.Join(others, ", ")
+		}
+		text = append(text, fmt.Sprintf("%d of them have no probes at all (no-probes): %s", len(without), names))
 	}
 	return text
 }
@@ -101,13 +119,18 @@ func unreadyWorkload(w *check.Workload, noProbes bool) string {
 	if noProbes {
 		what = "probes"
 	}
-	if slices.ContainsFunc(w.Containers, func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") }) {
+	if waitsForStartup(w) {
 		when = "its startup probe succeeds"
 	}
 	if hasReadySidecar(w) {
 		who, when = "Except sidecars, no container has", "its sidecars are"
 	}
 	return fmt.Sprintf("%s %s: the pod is Ready as soon as %s.", who, what, when)
+}
+
+// waitsForStartup reports whether an ordinary container has a startup probe.
+func waitsForStartup(w *check.Workload) bool {
+	return slices.ContainsFunc(w.Containers, func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") })
 }
 
 // hasReadySidecar reports whether a sidecar has a readiness probe.

@@ -11,7 +11,7 @@ import (
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
 	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
-	{"internal/queue", "internal/strict", "sim/choose", "sim/limit", "trace", "kube"},
+	{"internal/queue", "internal/strict", "internal/junit", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value", "apiserver/admission"},
 	{"apiserver/store"},
 	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results", "report"},
