@@ -89,7 +89,7 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 	}
 }
 
-// otherHost finds probes that do not ask their container. The kubelet makes the request on the node, so localhost is the node. The figures are those without them.
+// otherHost finds probes and hooks that do not ask their container. The kubelet makes the request on the node, so localhost is the node. The figures are those without them.
 func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
 		probe := prober.ProbeOf(c, p)
@@ -106,7 +106,29 @@ func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 		}
 		list = append(list, f)
 	}
+	for _, key := range program.HookKeys {
+		h := program.HookOf(c, key)
+		if h == nil || h.HTTPGet == nil || h.HTTPGet.Host == "" || program.IsNode(h.HTTPGet.Host) && pod.HostNetwork {
+			continue
+		}
+		host, field := h.HTTPGet.Host, "lifecycle."+key+".httpGet.host"
+		f := Finding{ID: ProbeHost, Severity: Warning, Field: field, Fix: "remove " + field, Summary: fmt.Sprintf("its %s hook asks %s, another machine", key, host),
+			Message: fmt.Sprintf("The %s hook asks %s, another machine: it says nothing to this container, and if that refuses, %s.", key, host, hookFails[key])}
+		if program.IsNode(host) {
+			f.Summary = fmt.Sprintf("its %s hook asks %s, which is the node", key, host)
+			f.Message = fmt.Sprintf("The %s hook asks %s: the kubelet runs it on the node, so that is the node and not the pod. Nothing listens there unless another program does: %s.", key, host, hookFails[key])
+			if key == "postStart" {
+				f.Severity = Error
+			}
+		}
+		list = append(list, f)
+	}
 	return list
+}
+
+// hookFails says what a hook does that fails.
+var hookFails = map[string]string{
+	"postStart": "the kubelet kills the container, in each start", "preStop": "the hook fails at once, and SIGTERM comes without a wait",
 }
 
 // refusedAlways says what a probe does that is always refused, and outage what it does while another machine is down.

@@ -165,6 +165,13 @@ func TestHostOfAProbe(t *testing.T) {
 	a.has(t, "The readiness probe asks db.example.com, another machine: its answers say nothing about this container, and the container is not ready while that is down.",
 		`"id":"probe-host","severity":"warning"`)
 	a.hasNot(t, "broken-probe")
+
+	hooks := "lifecycle: {postStart: {httpGet: {host: localhost, port: 80}}, preStop: {httpGet: {host: 10.0.0.1, port: 80}}}"
+	a = ask(t, pod(hooks), check.Options{})
+	a.has(t, "error probe-host web.yaml:9 The postStart hook asks localhost: the kubelet runs it on the node, so that is the node and not the pod. Nothing listens there unless another program does: the kubelet kills the container, in each start.",
+		`"id":"probe-host","severity":"error"`)
+	a.has(t, "warning probe-host web.yaml:9 The preStop hook asks 10.0.0.1, another machine", `"field":"spec.containers[0].lifecycle.preStop.httpGet.host"`)
+	ask(t, strings.Replace(pod(strings.Replace(hooks, "10.0.0.1", "127.0.0.1", 1)), "spec:", "spec:\n  hostNetwork: true", 1), check.Options{}).hasNot(t, "probe-host")
 }
 
 // TestNotSimulated checks that fields which decide the question and have no part in the figures are named once per workload.

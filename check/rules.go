@@ -40,10 +40,10 @@ var rules = []Rule{
 		Do:      "Correct the name, or add it to the ports of the container. The figures of the report leave the probe out.",
 	},
 	{
-		ID: ProbeHost, Severity: "error; warning for another machine",
-		Text:    "A probe with host asks the node or another machine, and not its container.",
+		ID: ProbeHost, Severity: "error; warning for another machine, and for a preStop hook",
+		Text:    "A probe or a hook with host asks the node or another machine, and not its container.",
 		Kubelet: "The kubelet runs HTTP and TCP probes on the node. So localhost and 127.0.0.1 are the node, where nothing listens on the port unless another program does, and the probe is refused. Only with hostNetwork the node is the pod. Another host is another machine: its answers say nothing about the container, and its outage counts against the container.",
-		Do:      "Remove host. The kubelet then asks the IP of the pod. The figures of the report leave the probe out.",
+		Do:      "Remove host. The kubelet then asks the IP of the pod. The figures of the report leave the probe out; 'probesim run' takes a hook as one that the program answers.",
 	},
 	{
 		ID: StartKilled, Severity: "error",

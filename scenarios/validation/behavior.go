@@ -135,6 +135,11 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 			w.Notes = append(w.Notes, fmt.Sprintf("the %s probe of %s asks %s, which is the node and not the pod: nothing listens there unless a rule answers the probe", p.Key, c.Name, strict.Quote(host)))
 		}
 	}
+	for _, key := range program.HookKeys {
+		if h := program.HookOf(c, key); h != nil && h.HTTPGet != nil && program.IsNode(h.HTTPGet.Host) {
+			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: the run takes it as one that the program answers, so say with a rule for %s what happens", key, c.Name, strict.Quote(h.HTTPGet.Host), key))
+		}
+	}
 	if len(config.Program.AskNode) > 0 {
 		w.Containers[c.Name] = config
 	}
