@@ -451,17 +451,25 @@ func noTimeToRecover(r *result) []Finding {
 		return nil
 	}
 	return []Finding{r.restartedFirst(begins, periodsFor(unready.Greatest-begins, time.Duration(liveness.PeriodSeconds)*time.Second), fmt.Sprintf(
-		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: an outage of %s, also of a database behind the endpoint, can restart the container, and the readiness probe takes up to %s to remove it from its Service.",
-		FormatDown(Seconds(begins)), FormatUp(Seconds(unready.Greatest))))}
+		"The liveness probe asks the same endpoint as the readiness probe and is as impatient: %s, also of a database behind the endpoint, can restart the container, and the readiness probe takes up to %s to remove it from its Service.",
+		outageOf(begins), FormatUp(Seconds(unready.Greatest))))}
 }
 
 // restartedFirst returns the finding about a liveness probe that needs some failures more.
 func (r *result) restartedFirst(after time.Duration, more int32, message string) Finding {
 	threshold := r.Probe(trace.Liveness).FailureThreshold
 	return Finding{ID: NoTimeToRecover, Severity: Note, Message: message,
-		Summary: fmt.Sprintf("an outage of %s can restart it before it leaves its Service", FormatDown(Seconds(after))),
+		Summary: fmt.Sprintf("%s can restart it before it leaves its Service", outageOf(after)),
 		Fix:     change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more)),
 		Field:   "livenessProbe", weight: -after.Seconds(), App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}
+}
+
+// outageOf says how long an outage is.
+func outageOf(d time.Duration) string {
+	if d < tenth {
+		return "the shortest outage"
+	}
+	return "an outage of " + FormatDown(Seconds(d))
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every phase, although the probes ask two

@@ -99,7 +99,7 @@ compare_base() {
   local code=0
   find "$work/base" -type f | grep -q . || return 0
   (cd "$work" && "$bin" compare base head --config=none "${flags[@]+"${flags[@]}"}" --delays="$DELAYS" --fail-on=lost -o markdown) >"$work/comparison" 2>"$work/stderr" || code=$?
-  [ -z "${GITHUB_STEP_SUMMARY-}" ] || cat "$work/comparison" >>"$GITHUB_STEP_SUMMARY"
+  [ -z "${GITHUB_STEP_SUMMARY-}" ] || sed 's#^\(\*\*New\*\* [a-z]* (\)head/#\1#; s#^\(Gone: [a-z]* (\)base/#\1#' "$work/comparison" >>"$GITHUB_STEP_SUMMARY"
   case $code in
   0) ;;
   1) echo '::error title=probesim::The pull request takes a probe away from a container, or misses a requirement of an annotation. The job summary says which.'; return 1 ;;

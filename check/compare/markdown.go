@@ -96,7 +96,7 @@ func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
 		b.WriteString("```\n")
 	}
 	for _, limit := range []bool{true, false} {
-		rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.Limit != limit })
+		rows := slices.DeleteFunc(c.rows(), func(r Row) bool { return r.Limit != limit })
 		if len(rows) == 0 {
 			continue
 		}
@@ -117,7 +117,8 @@ func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
 	for i := range c.Appeared {
 		finding("**New**", &c.Appeared[i])
 	}
-	for i := range c.Disappeared {
-		finding("Gone:", &c.Disappeared[i])
+	gone := c.gone()
+	for i := range gone {
+		finding("Gone:", &gone[i])
 	}
 }

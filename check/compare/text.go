@@ -13,10 +13,14 @@ import (
 
 // Text writes the report as tables.
 func Text(w io.Writer, r *Report, o report.Options) error {
-	t := &writer{report.Writer{Options: o}}
-	t.Line(0, fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays), report.Dim)
+	t := &writer{Writer: report.Writer{Options: o}, fold: r.sum(func(*Container) int { return 1 }) > 1}
+	t.Item(report.Cell{Text: r.Headline(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays))
 	for i := range r.Workloads {
 		t.workload(&r.Workloads[i])
+	}
+	if len(t.same) > 0 {
+		t.Gap()
+		t.Line(0, "No change: "+strings.Join(t.same, "; "), report.Dim)
 	}
 	for i := range r.Scenarios {
 		t.scenario(&r.Scenarios[i])
@@ -25,7 +29,11 @@ func Text(w io.Writer, r *Report, o report.Options) error {
 	return err
 }
 
-type writer struct{ report.Writer }
+type writer struct {
+	report.Writer
+	fold bool     // containers without a change into a line at the end
+	same []string // those
+}
 
 // Title is the name of a workload for people.
 func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
@@ -40,8 +48,13 @@ func (t *writer) workload(w *Workload) {
 		t.Line(0, line, report.Plain)
 	}
 	for i := range w.Containers {
+		c := &w.Containers[i]
+		if t.fold && !c.Changed() {
+			t.same = append(t.same, w.HeadingOf(c))
+			continue
+		}
 		t.Gap()
-		t.container(w, &w.Containers[i])
+		t.container(w, c)
 	}
 	if len(w.Containers) == 0 {
 		t.Gap()
@@ -80,7 +93,8 @@ func (t *writer) container(w *Workload, c *Container) {
 		t.Gap()
 		t.Table(table)
 	}
-	if len(c.Appeared)+len(c.Disappeared) > 0 {
+	gone := c.gone()
+	if len(c.Appeared)+len(gone) > 0 {
 		t.Gap()
 	}
 	for i := range c.Appeared {
@@ -88,8 +102,8 @@ func (t *writer) container(w *Workload, c *Container) {
 		t.Line(0, fmt.Sprintf("new %s  %s:%d", f.Severity, f.File, f.Line), report.Bad)
 		t.Line(2, f.Message, report.Plain)
 	}
-	for i := range c.Disappeared {
-		f := &c.Disappeared[i]
+	for i := range gone {
+		f := &gone[i]
 		t.Line(0, fmt.Sprintf("gone %s  %s:%d", f.Severity, f.File, f.Line), report.Good)
 		t.Line(2, f.Message, report.Dim)
 	}
@@ -121,9 +135,23 @@ func (c *Container) ChangedProbes() []string {
 	return lines
 }
 
+// rows returns the rows to show: without those that a container loses with a probe.
+func (c *Container) rows() []Row {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return len(c.Lost) > 0 && r.Change == Removed })
+}
+
+// gone returns the findings that a change ends. Without the probe that has them, they are no progress.
+func (c *Container) gone() []check.Finding {
+	if len(c.Lost) > 0 {
+		return nil
+	}
+	return c.Disappeared
+}
+
 // table returns the table of the rows, or nil.
 func (c *Container) table() *report.Table {
-	if len(c.Rows) == 0 {
+	all := c.rows()
+	if len(all) == 0 {
 		return nil
 	}
 	t := &report.Table{Left: 1}
@@ -131,11 +159,11 @@ func (c *Container) table() *report.Table {
 		limit bool
 		head  string
 	}{{true, "always"}, {false, "at worst"}} {
-		rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.Limit != part.limit })
+		rows := slices.DeleteFunc(slices.Clone(all), func(r Row) bool { return r.Limit != part.limit })
 		if len(rows) == 0 {
 			continue
 		}
-		if part.limit != rows[0].Limit || len(rows) != len(c.Rows) && !part.limit {
+		if part.limit != rows[0].Limit || len(rows) != len(all) && !part.limit {
 			t.Line("", report.Plain)
 		}
 		t.Head(part.head, "before", "after", "")

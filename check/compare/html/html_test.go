@@ -113,7 +113,7 @@ func TestTitle(t *testing.T) {
 		r    *compare.Report
 		want string
 	}{
-		{sample("name"), "Probe settings: 1 better, 1 worse, 1 probe lost"},
+		{sample("name"), "Probe settings: 1 probe lost, 1 better, 1 worse"},
 		{&compare.Report{}, "Probe settings: no limit and no time differs"},
 	} {
 		if page := write(t, test.r); !strings.Contains(page, "<h1>"+test.want+"</h1>") {
