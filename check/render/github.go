@@ -18,7 +18,7 @@ func GitHub(w io.Writer, r *check.Report, path func(string) string) error {
 		}
 	}
 	for i := range r.Workloads {
-		for _, a := range annotations(&r.Workloads[i]) {
+		for _, a := range annotations(&r.Workloads[i], len(Unready(r)) > 0) {
 			a.File = path(a.File)
 			if err := report.Annotate(w, a); err != nil {
 				return err
@@ -30,6 +30,9 @@ func GitHub(w io.Writer, r *check.Report, path func(string) string) error {
 
 // unready returns an annotation that names all workloads without a readiness probe, at the first one: GitHub shows only few annotations.
 func unready(r *check.Report) (report.Annotation, bool) {
+	if len(Unready(r)) == 0 { // there is none, or a finding says so
+		return report.Annotation{}, false
+	}
 	for i := range r.Workloads {
 		if w := &r.Workloads[i]; w.NoReadiness {
 			return report.Annotation{Level: report.NoticeLevel, File: w.File, Line: w.Line, Title: "no readiness probe", Message: strings.Join(Unready(r), "\n")}, true
@@ -40,12 +43,12 @@ func unready(r *check.Report) (report.Annotation, bool) {
 
 var levels = map[check.Severity]report.Level{check.Error: report.ErrorLevel, check.Warning: report.WarningLevel, check.Note: report.NoticeLevel}
 
-func annotations(w *check.Workload) []report.Annotation {
+func annotations(w *check.Workload, named bool) []report.Annotation {
 	var list []report.Annotation
 	title := w.Title()
 	for _, c := range w.Containers {
 		for _, f := range c.Findings {
-			if f.ID == check.NoProbes { // unready names its workload
+			if f.ID == check.NoProbes && named { // unready names its workload
 				continue
 			}
 			message := f.Text()
