@@ -15,12 +15,14 @@ import (
 // document is the data of the page for the template.
 type document struct {
 	pages.Head
-	Report   *check.Report
-	Unready  []string
-	Missed   []render.Fact
-	Changes  []render.Change
-	Start    string // how long a start is known to take, or empty
-	Sections []*section
+	Report    *check.Report
+	Unready   []string
+	Missed    []render.Fact
+	Counted   string   // workloads and containers, if there are several workloads
+	Overrides []string // of all workloads, if there are several
+	Changes   []render.Change
+	Start     string // how long a start is known to take, or empty
+	Sections  []*section
 }
 
 // section is a container with probes, or a workload without such a container.
@@ -94,6 +96,14 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 		}
 	}
 	d.Title = "Probe settings: " + render.Counts(&r.Verdict)
+	if v := &r.Verdict; len(r.Workloads) > 1 {
+		d.Counted = counted(v.Workloads, "workload") + ", " + counted(v.Containers, "container")
+		for _, w := range r.Workloads {
+			for _, o := range w.Overrides {
+				d.Overrides = append(d.Overrides, o.String())
+			}
+		}
+	}
 	return d, nil
 }
 

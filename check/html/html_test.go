@@ -216,6 +216,7 @@ func TestParts(t *testing.T) {
 	for _, want := range []string{
 		`<p class="verdict">1 workload has no readiness probe: its pods are Ready as soon as they run. none</p>`, `<span class="badge failed">start&gt;=55s</span> name (50.0s)`,
 		`<li><span class="badge sev-error">error</span> <b>name/name</b>: name <span class="where">name:9</span>`,
+		`<span>2 workloads, `, `<p class="verdict">name name of name:0 counts for nothing`,
 	} {
 		if !strings.Contains(begin, want) {
 			t.Errorf("the page does not begin with %q", want)

@@ -86,8 +86,8 @@ func (b *browser) bars() {
 		b.t.Errorf("the page has %d limits", len(rows))
 	}
 	for _, r := range rows {
-		// A pixel is at most a twentieth of a second here.
-		if got := (r.Right - r.Zero) / (r.Tick - r.Zero) * r.Seconds; math.Abs(got-r.Always) > 0.05 {
+		// The number is rounded down to a tenth of a second, and a pixel is at most a twentieth here.
+		if got := (r.Right - r.Zero) / (r.Tick - r.Zero) * r.Seconds; got < r.Always-0.05 || got > r.Always+0.15 {
 			b.t.Errorf("%s: the bar ends at %.2fs, the number is %.2fs", r.Name, got, r.Always)
 		}
 	}
