@@ -321,7 +321,7 @@ func testPullRequests(t *testing.T, first *job) {
 	wrong, ignores := ", livenessProbe: {httpGet: {port: htpp}}", ", annotations: {probesim.dev/ignore: broken-probe}"
 	loose := ", annotations: {probesim.dev/require: detect<=2m}"
 	starts := ", annotations: {probesim.dev/start: 40s}"
-	known := `{"workloads": [{"kind": "Deployment", "name": "web", "containers": [{"name": "app", "findings": [{"id": "broken-probe", "severity": "error", "field": "spec.containers[0].livenessProbe"}]}]}]}`
+	known := `{"workloads": [{"kind": "Deployment", "namespace": "default", "name": "web", "containers": [{"name": "app", "findings": [{"id": "broken-probe", "severity": "error", "field": "spec.containers[0].livenessProbe"}]}]}]}`
 	for name, test := range map[string]struct {
 		before, after, inputs map[string]string
 		passed                bool
