@@ -65,7 +65,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	if !strong && (named == "" || left.unknown > 0) {
 		return false
 	}
-	f := &Fact{Place: at, Source: FromText, Reason: or(named, reason), Count: max(left.count, 1), CountShown: left.count > 0, AtLeast: left.count == 0, Text: brief(line)}
+	f := &Fact{Place: at, Source: FromText, Reason: or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
 	f.Message = strings.ToUpper(line[start:start+1]) + strings.TrimRight(line[start+1:], "`*_ ")
 	if strings.Count(f.Message, `"`)%2 == 1 {
 		f.Message = strings.TrimSuffix(f.Message, `"`)

@@ -20,8 +20,8 @@ type describeReader struct {
 	base       int    // indentation of the text
 	section    string // a title, such as Containers
 	field      string // the field before, whose value may have more lines
-	deleted    bool
-	other      bool // the text is about a workload or a node
+	change     string // DELETED, as in a watch
+	other      bool   // the text is about a workload or a node
 	containers []*describedContainer
 	c          *describedContainer
 	state      *Fact
@@ -135,7 +135,9 @@ func (d *describeReader) podField(key, value string) {
 		if phases[word] {
 			d.pod.Status.Phase = v1.PodPhase(word)
 		}
-		d.deleted = word == "Terminating"
+		if word == "Terminating" {
+			d.change = "DELETED"
+		}
 	case "Reason":
 		d.pod.Status.Reason = value
 	case "Message":
@@ -272,7 +274,7 @@ func (t *textReader) endDescribe() {
 		return
 	}
 	status := &d.pod.Status
-	empty := len(d.containers) == 0 && len(status.Conditions) == 0 && status.Phase == "" && status.StartTime == nil && !d.deleted
+	empty := len(d.containers) == 0 && len(status.Conditions) == 0 && status.Phase == "" && status.StartTime == nil && d.change == ""
 	if empty && d.pod.Name == "" {
 		return
 	}
@@ -285,10 +287,7 @@ func (t *textReader) endDescribe() {
 	}
 	d.pod.Name, d.pod.Namespace = p.Name, p.Namespace
 	t.setObject(p, &d.pod, true)
-	facts = append(facts, podFacts(&d.pod)...)
-	if d.deleted {
-		facts = append(facts, &Fact{Kind: Deleted, Text: "Status: Terminating"})
-	}
+	facts = append(facts, podFacts(&d.pod, d.change)...)
 	seen := Moment{} // the text is not older
 	if status.StartTime != nil {
 		seen = second(*status.StartTime)
@@ -315,7 +314,7 @@ func (t *textReader) probeLine(text string, at Place) {
 		SetProbe(&d.c.spec, which, p)
 		return
 	}
-	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p, t.file})
+	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p})
 }
 
 // SetProbe sets the liveness, the readiness or the startup probe of a container.

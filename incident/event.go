@@ -2,145 +2,134 @@ package incident
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// event has the fields of an Event of the APIs v1 and events.k8s.io/v1.
-type event struct {
-	Metadata struct {
-		Name, Namespace, UID string
-		CreationTimestamp    stamp
-	}
-	InvolvedObject, Regarding                         reference
-	Type, Reason, Message, Note                       string
-	Source, DeprecatedSource                          struct{ Component, Host string }
-	FirstTimestamp, LastTimestamp, EventTime          stamp
-	DeprecatedFirstTimestamp, DeprecatedLastTimestamp stamp
-	Count, DeprecatedCount                            int
-	Series                                            struct {
-		Count            int
-		LastObservedTime stamp
-	}
+// roles are the keys of events, by what they mean, in lower case and without digits and punctuation. A key of an object in the event follows that of the object.
+// The keys of the API (v1 and events.k8s.io) come first, and then those of tools that condense events.
+var roles = map[string][]string{
+	"name": {"metadataname"}, "id": {"metadatauid"}, "type": {"type", "eventtype"}, "reason": {"reason", "event", "eventreason"},
+	"message": {"message", "note", "msg", "eventmessage"}, "count": {"seriescount", "count", "deprecatedcount", "times"},
+	"pod":       {"involvedobjectname", "regardingname", "pod", "podname", "name", "object", "objectname", "involvedobject"},
+	"kind":      {"involvedobjectkind", "regardingkind", "objectkind"},
+	"uid":       {"involvedobjectuid", "regardinguid"},
+	"namespace": {"involvedobjectnamespace", "regardingnamespace", "objectnamespace", "namespace", "ns"},
+	"path":      {"involvedobjectfieldpath", "regardingfieldpath", "objectfieldpath"}, "container": {"container", "containername"},
+	"kubelet": {"sourcecomponent", "deprecatedsourcecomponent"}, "node": {"sourcehost", "deprecatedsourcehost"},
+	"first": {"firsttimestamp", "deprecatedfirsttimestamp", "eventtime", "metadatacreationtimestamp", "first", "firstseen"},
+	"last":  {"serieslastobservedtime", "lasttimestamp", "deprecatedlasttimestamp", "last", "lastseen", "time", "timestamp", "date", "ts", "age"},
 }
 
-// reference is the object of an event.
-type reference struct{ Kind, Namespace, Name, UID, FieldPath string }
+// scalars returns the strings and numbers of an object, and of the objects in it, by their keys in the form of roles.
+func scalars(fields map[string]json.RawMessage, prefix string, values map[string]string) map[string]string {
+	for key, raw := range fields {
+		key = prefix + strings.Map(func(c rune) rune {
+			if c < 'a' || c > 'z' {
+				return -1
+			}
+			return c
+		}, strings.ToLower(key))
+		var inner map[string]json.RawMessage
+		var text string
+		switch {
+		case raw[0] == '{' && prefix == "" && json.Unmarshal(raw, &inner) == nil:
+			scalars(inner, key, values)
+		case json.Unmarshal(raw, &text) == nil:
+			values[key] = max(values[key], text) // of two keys that differ only in digits
+		case raw[0] != '[' && raw[0] != '{' && string(raw) != "0":
+			values[key] = max(values[key], string(raw))
+		}
+	}
+	return values
+}
 
-// stamp is a time in an object. Its precision is that of its text.
-type stamp struct{ Moment }
-
-func (s *stamp) UnmarshalJSON(data []byte) error {
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil || text == "" {
-		return err
+// event uses an event of the API, or what a tool has made of one: any object with a message and a reason. A pod may have lists of events, which are those of
+// the object around them if they name none. It returns false for others.
+func (r *reader) event(o *object, kind, namespace, pod, change string, depth int) (used bool) {
+	values := scalars(o.fields, "", map[string]string{})
+	role := func(name string) string {
+		for _, key := range roles[name] {
+			if values[key] != "" {
+				return values[key]
+			}
+		}
+		return ""
 	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || !plausible(t) {
-		return fmt.Errorf("%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
+	left := fields{namespace: or(role("namespace"), namespace), name: or(role("pod"), pod), uid: role("uid"), kind: role("kind"), count: count0(strings.TrimPrefix(role("count"), "x"))}
+	if kind, name, slash := strings.Cut(left.name, "/"); slash {
+		left.name = name
+		if !isPodKind(kind) {
+			left.namespace = or(left.namespace, kind)
+		}
 	}
-	s.Moment = Moment{t.UTC(), time.Second}
-	_, fraction, _ := strings.Cut(text, ".")
-	for ; fraction != "" && digit(fraction[0]) && s.Within > 0; fraction = fraction[1:] {
-		s.Within = s.Within / 10 / 2 * 2 // 0 from the ninth digit on
+	f := &Fact{Place: o.at, Source: FromEvent, Type: role("type"), Reason: role("reason"), Message: role("message"), Container: or(role("container"), containerOf(role("path")))}
+	switch {
+	case kind == "Event", kind == "" && f.Reason != "" && (o.fields["involvedObject"] != nil || o.fields["regarding"] != nil):
+	case kind != "" || o.fields["status"] != nil || depth > maxDepth:
+		return false
+	case isCamel(f.Reason) && f.Message != "" && o.fields["phase"] == nil && o.fields["state"] == nil && (left.name != "" || terms[f.Reason]):
+		f.Source, f.AtLeast = FromDescribe, left.count == 0
+	default:
+		for _, key := range slices.Sorted(maps.Keys(o.fields)) {
+			if raw := o.fields[key]; raw[0] == '[' && left.name != "" {
+				for _, i := range (item{raw, func(int) Place { return o.at }}).parse().items {
+					used = r.event(i.parse(), "", left.namespace, left.name, "", depth+1) || used
+				}
+			}
+		}
+		return used
 	}
-	return nil
+	switch {
+	case change == "DELETED", f.Source == FromEvent && o.cut && (left.name == "" || f.Reason == ""): // an event expires after an hour
+		return true
+	case left.kind != "" && left.kind != "Pod" && left.kind != "Node":
+		r.others["Event of "+left.kind]++
+		return true
+	case f.Source == FromEvent && left.name == "":
+		r.problem(o.at, true, "the event was not used: it does not name its pod")
+		return true
+	}
+	for _, name := range []string{"first", "last"} {
+		switch text := role(name); {
+		case isAge(text):
+			left.ages = append(left.ages, parseAge(text))
+		case text != "" && !left.addDate(time.RFC3339Nano, text):
+			r.problem(o.at, true, "%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
+		}
+	}
+	if name := role("name"); name != "" && f.Source == FromEvent {
+		if len(left.dates) > 0 {
+			left.dates[0] = preciseTime(name, left.dates[0])
+		}
+		id := or(role("id"), values["metadatanamespace"]+"/"+name)
+		if old := r.events[id]; old != nil {
+			f.date(left)
+			old.update(f)
+			return true
+		}
+		r.events[id] = f
+	}
+	r.text.place(f, left)
+	if r.text.pod, r.text.event = nil, nil; f.Pod != nil && role("kubelet") == "kubelet" {
+		f.Pod.Node = or(f.Pod.Node, role("node"))
+	}
+	return true
 }
 
 // plausible reports whether Kubernetes can have written a time. Other times would need more than the 292 years of a time.Duration.
 func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2200 }
-
-func (r *reader) event(o *object, change string) {
-	if change == "DELETED" {
-		return // an event expires after an hour
-	}
-	var e event
-	if err := json.Unmarshal(o.raw(), &e); err != nil {
-		r.problem(o.at, true, "the event was not used: %s", jsonError(err))
-		return
-	}
-	about := e.InvolvedObject
-	if about.Name == "" && about.UID == "" {
-		about = e.Regarding
-	}
-	f := &Fact{Place: o.at, Source: FromEvent, Kind: Event, Type: e.Type, Reason: e.Reason, Message: e.Message + e.Note, Container: containerOf(about.FieldPath)}
-	switch {
-	case o.cut && (about.Name == "" || e.Reason == ""):
-		return // a problem says that the text is cut off
-	case about.Kind == "Node":
-	case about.Kind != "Pod" && about.Kind != "":
-		r.others["Event of "+about.Kind]++
-		return
-	case about.Name == "":
-		r.problem(o.at, true, "the event was not used: it does not name its pod")
-		return
-	default:
-		if f.Pod = r.pod(about.Namespace, about.Name, about.UID, o.at); f.Pod == nil {
-			return
-		}
-		for _, source := range []struct{ Component, Host string }{e.Source, e.DeprecatedSource} {
-			if source.Component == "kubelet" {
-				f.Pod.Node = or(f.Pod.Node, source.Host)
-			}
-		}
-	}
-	r.eventTimes(f, &e)
-	id := or(e.Metadata.UID, e.Metadata.Namespace+"/"+e.Metadata.Name)
-	old := r.events[id]
-	switch {
-	case e.Metadata.Name == "":
-		r.add(f)
-	case old != nil:
-		old.update(f)
-	case r.add(f):
-		r.events[id] = f
-	}
-}
-
-// eventTimes sets the times and the count of an event.
-func (r *reader) eventTimes(f *Fact, e *event) {
-	first := firstKnown(e.FirstTimestamp, e.DeprecatedFirstTimestamp, e.EventTime, e.Metadata.CreationTimestamp)
-	last := firstKnown(e.Series.LastObservedTime, e.LastTimestamp, e.DeprecatedLastTimestamp, stamp{first})
-	f.Count = max(e.Count, e.DeprecatedCount, e.Series.Count, 1)
-	f.CountShown = max(e.Count, e.DeprecatedCount, e.Series.Count) > 0
-	if least := min(e.Count, e.DeprecatedCount); least < 0 {
-		r.problem(f.Place, false, "the event %s has the count %d, which is no number of events: it counts as 1", f.Reason, least)
-	}
-	f.When, f.Last = preciseTime(e.Metadata.Name, first), last
-	switch {
-	case !first.Known():
-		r.problem(f.Place, false, "the event %s has no time", f.Reason)
-		return
-	case last.End().Before(first.At):
-		r.problem(f.Place, false, "the event %s ended before it began: firstTimestamp %s, lastTimestamp %s", f.Reason, formatTime(first.At), formatTime(last.At))
-		f.Last = f.When
-	case f.Count == 1:
-		f.Last = f.When
-	}
-	f.setPoints()
-}
-
-func firstKnown(list ...stamp) Moment {
-	for _, s := range list {
-		if s.Known() {
-			return s.Moment
-		}
-	}
-	return Moment{}
-}
 
 // preciseTime returns the time in the name of an event. The recorder of client-go names an event after its object and the time of its first occurrence, in
 // nanoseconds since 1970 as a hexadecimal number (makeEvent in tools/record/event.go). The time must agree with the timestamp of the event.
 func preciseTime(name string, first Moment) Moment {
 	_, hex, _ := cutLast(name, ".")
 	nanos, err := strconv.ParseInt(hex, 16, 64)
-	if err != nil || len(hex) < 12 {
-		return first
-	}
 	t := time.Unix(0, nanos).UTC()
-	if first.Known() && (t.Before(first.At.Add(-time.Millisecond)) || t.After(first.End().Add(time.Millisecond))) {
+	if err != nil || len(hex) < 12 || t.Before(first.At.Add(-time.Millisecond)) || t.After(first.End().Add(time.Millisecond)) {
 		return first
 	}
 	return Moment{At: t}

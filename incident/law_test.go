@@ -57,9 +57,9 @@ func signature(r *Recording) []string {
 		if f.Pod != nil {
 			pod = f.Pod.Key()
 		}
-		list = append(list, fmt.Sprintf("%s %s %s/%s x%d shown=%v least=%v %s %s %q %s %s %s exit=%d %v previous=%v age=%v %v restarted=%v %v",
+		list = append(list, fmt.Sprintf("%s %s %s/%s x%d shown=%v least=%v %s %s %q %s %s %s exit=%d %v previous=%v age=%v %v",
 			f.Source, f.Kind, pod, f.Container, f.Count, f.CountShown, f.AtLeast, f.Type, f.Reason, strings.Join(strings.Fields(f.Message), " "), f.Value, f.Probe, f.Result,
-			f.ExitCode, f.ExitKnown, f.Previous, f.Age, f.AgeWithin, f.Restarted, f.RestartedWithin))
+			f.ExitCode, f.ExitKnown, f.Previous, f.Age, f.AgeWithin))
 	}
 	for _, p := range r.Pods {
 		if p.Object == nil {

@@ -55,10 +55,6 @@ func (i item) parse() *object {
 	return o
 }
 
-func (o *object) raw() json.RawMessage { return o.whole }
-
-func jsonError(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
-
 // text returns a field that is a string.
 func (o *object) text(name string) string {
 	var s string
@@ -291,11 +287,7 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case kind == "Event" || kind == "" && o.fields["reason"] != nil && (o.fields["involvedObject"] != nil || o.fields["regarding"] != nil):
-		r.event(o, change)
-	case kind == "Pod" || kind == "" && o.fields["metadata"] != nil && o.fields["spec"] != nil && o.fields["status"] != nil:
-		r.podObject(o, change)
-	case r.workload(o), kind == "" && (r.condensed(o, "", "", 0) || r.part(o, 0)):
+	case r.event(o, kind, "", "", change, 0), r.part(o, kind, change):
 	default:
 		r.others[or(kind, "an object without a kind")]++
 		return false

@@ -41,7 +41,7 @@ func (r *reader) place() {
 	r.placeTimes()
 }
 
-func or(s, otherwise string) string {
+func or[S ~string](s, otherwise S) S {
 	if s == "" {
 		return otherwise
 	}
@@ -135,7 +135,7 @@ func (r *reader) join(p, to *Pod) {
 func (r *reader) placeProbe(l lateProbe) {
 	var of []*Pod
 	for _, p := range r.rec.Pods {
-		if p.Place.File == l.file {
+		if p.Place.File == l.at.File {
 			of = append(of, p)
 		}
 	}
@@ -160,9 +160,7 @@ func (r *reader) useTemplate(p *Pod, t *template) {
 		object.Status = p.Object.Status
 	}
 	p.Object, p.Partial, p.Template = object, false, t.place
-	for _, c := range slices.Concat(object.Spec.InitContainers, object.Spec.Containers) {
-		p.addContainer(c.Name)
-	}
+	p.addContainers(&object.Spec)
 }
 
 // naming matches the name of a container in messages of all versions of the kubelet.

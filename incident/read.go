@@ -80,7 +80,6 @@ type lateProbe struct {
 	at    Place
 	which trace.Probe
 	probe *v1.Probe
-	file  string
 }
 
 // notText returns why the data of a file is no text, or nothing.

@@ -112,9 +112,6 @@ func summary(r *Recording) string {
 		if f.AgeWithin > 0 {
 			fmt.Fprintf(&b, " age=%s+%s", f.Age, f.AgeWithin)
 		}
-		if f.RestartedWithin > 0 {
-			fmt.Fprintf(&b, " restarted=%s+%s", f.Restarted, f.RestartedWithin)
-		}
 		if f.Aged {
 			b.WriteString(" aged")
 		}

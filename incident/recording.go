@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
 )
 
@@ -171,9 +172,9 @@ type Fact struct {
 	AtLeast bool `json:"atLeast,omitempty"`
 	// CountShown says that the source prints the count of an event. Otherwise Count is the number of rows.
 	CountShown bool `json:"-"`
-	// Age is how long before the text was printed the pod was created (of a row), or the event last occurred. Restarted is how long before it the last restart
-	// was. The true ages are less than Within more. Within is negative if the age is unknown, and zero in facts that are no rows.
-	Age, AgeWithin, Restarted, RestartedWithin time.Duration `json:"-"`
+	// Age is how long before the text was printed the pod was created (of a row), or the event last occurred. The true age is less than AgeWithin more, which
+	// is zero if the age is unknown.
+	Age, AgeWithin time.Duration `json:"-"`
 	// Aged says that When and Last count back from the moment at which a text was printed, and that nothing dates this moment: do not compare them with dates.
 	Aged bool   `json:"-"`
 	Text string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects
@@ -227,6 +228,12 @@ func (p *Pod) StartTime() Moment {
 
 // Containers returns the names of the containers of the pod that facts or its spec name, init containers first.
 func (p *Pod) Containers() []string { return p.containers }
+
+func (p *Pod) addContainers(spec *v1.PodSpec) {
+	for c := range podutil.Containers(spec) {
+		p.addContainer(c.Name)
+	}
+}
 
 // addContainer remembers the name of a container. It returns false if there are too many.
 func (p *Pod) addContainer(name string) bool {

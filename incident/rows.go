@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others than pods are not used.
@@ -53,7 +52,7 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 		t.event = nil
 		return true
 	}
-	if f.CountShown, f.Count = left.count > 0, max(left.count, 1); len(rest) > 0 && f.Message == "" {
+	if len(rest) > 0 && f.Message == "" {
 		f.Message = strings.TrimRight(line[rest[0].start:], " \t")
 	}
 	t.place(f, left)
@@ -165,40 +164,44 @@ func wide(f *Fact, left *fields, line string, rest []word) []word {
 
 // place gives an event of a text its pod and its times, and adds it.
 func (t *textReader) place(f *Fact, left fields) {
-	if f.Kind = Event; f.Source == "" {
-		f.Source = FromDescribe
-	}
+	f.Source = or(f.Source, FromDescribe)
 	if path, rest, ok := strings.Cut(f.Message, ": "); ok && f.Container == "" && strings.HasPrefix(path, "spec.") && strings.HasSuffix(path, "}") {
 		f.Container, f.Message = containerOf(path), rest // kubectl of 2026
 	}
-	if left.name != "" {
-		f.Pod = t.reader.pod(left.namespace, left.name, "", f.Place)
+	if left.kind == "Node" {
+		f.Pod = nil
+	} else if left.name != "" {
+		f.Pod = t.reader.pod(left.namespace, left.name, left.uid, f.Place)
 		t.pod = f.Pod
 	} else if t.describe == nil || !t.describe.other {
 		f.Pod = t.ofText(f.Place)
 	}
-	if f.Pod == nil {
+	if f.Pod == nil && left.kind != "Node" {
 		return
 	}
-	first, last := firstAge(left.ages)
-	f.Aged, f.AgeWithin = len(left.dates) == 0, -1
-	if !f.Aged {
-		dates := slices.SortedFunc(slices.Values(left.dates), time.Time.Compare)
-		f.When, f.Last = Moment{dates[0], time.Second}, Moment{dates[len(dates)-1], time.Second}
-		if f.Count == 1 && !f.AtLeast {
-			f.Last = f.When
-		}
-		f.setPoints()
-	} else if last.known {
-		f.Age, f.AgeWithin = last.at, last.unit
-	}
-	if !t.add(f) {
+	if f.date(left); !t.add(f) {
 		return
 	}
 	if t.event, t.width = f, t.raw; f.Aged {
-		f.section, f.ages = t.ages(f.Place), [2]age{first, last}
+		f.section = t.ages(f.Place)
 		f.section.facts = append(f.section.facts, f)
 	}
+}
+
+// date sets the count of an event, and its times or its ages.
+func (f *Fact) date(left fields) {
+	f.Kind, f.Count, f.CountShown = Event, max(left.count, 1), left.count > 0
+	f.Aged = len(left.dates) == 0 && f.Source != FromEvent
+	if len(left.dates) > 0 {
+		slices.SortStableFunc(left.dates, func(a, b Moment) int { return a.End().Compare(b.End()) })
+		f.When, f.Last = left.dates[0], left.dates[len(left.dates)-1]
+		if f.Count == 1 && !f.AtLeast {
+			f.Last = f.When
+		}
+	} else if f.ages[0], f.ages[1] = firstAge(left.ages); f.ages[1].known {
+		f.Age, f.AgeWithin = f.ages[1].at, f.ages[1].unit
+	}
+	f.setPoints()
 }
 
 // podRow reads a row of kubectl get pods, or of a script that polls pods: READY, STATUS and RESTARTS are its anchor.
@@ -216,12 +219,9 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 
 // statusRow reads the words before READY, and the columns from it on.
 func (t *textReader) statusRow(line string, before []word, m []string, at Place) bool {
-	f := &Fact{Place: at, Source: FromWatch, Kind: Row, Value: m[1], Reason: m[2], Count: -1, AgeWithin: -1, RestartedWithin: -1, Aged: true, Text: brief(line)}
+	f := &Fact{Place: at, Source: FromWatch, Kind: Row, Value: m[1], Reason: m[2], Count: -1, Aged: true, Text: brief(line)}
 	if m[3] != "" {
 		f.Count = count0(m[3])
-	}
-	if a := parseAge(m[4]); a.known {
-		f.Restarted, f.RestartedWithin = a.at, a.unit
 	}
 	row := sinceCreation{fact: f, age: parseAge(m[5])}
 	if row.age.known {

@@ -273,7 +273,7 @@ func (f *Fact) merge(o *Fact) {
 	default:
 		f.section, f.Count = o.section, max(f.Count, o.Count)
 	}
-	if o.AgeWithin >= 0 && (f.AgeWithin < 0 || o.Age < f.Age || grows) {
+	if o.AgeWithin > 0 && (f.AgeWithin == 0 || o.Age < f.Age || grows) {
 		f.Age, f.AgeWithin = o.Age, o.AgeWithin
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return !p.At.Known() })

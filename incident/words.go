@@ -84,10 +84,11 @@ func count0(text string) int {
 // fields are what the words left of the type and the reason of an event say.
 type fields struct {
 	ages                             []age
-	dates                            []time.Time
+	dates                            []Moment
 	count                            int // 0: none
 	kind, name, namespace, container string
-	braces                           bool // {kubelet node}
+	uid                              string // of the pod, in an object
+	braces                           bool   // {kubelet node}
 	names                            []string
 	unknown                          int // words of a sentence
 }
@@ -151,7 +152,12 @@ func (f *fields) addDate(layout, text string) bool {
 	if err != nil || !plausible(at) {
 		return false
 	}
-	f.dates = append(f.dates, at.UTC())
+	m := Moment{at.UTC(), time.Second}
+	_, fraction, _ := strings.Cut(text, ".")
+	for ; fraction != "" && digit(fraction[0]) && m.Within > 0; fraction = fraction[1:] {
+		m.Within = m.Within / 10 / 2 * 2 // 0 from the ninth digit on
+	}
+	f.dates = append(f.dates, m)
 	return true
 }
 

@@ -1,7 +1,9 @@
 package incident
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,55 +11,126 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/trace"
 )
 
-func (r *reader) podObject(o *object, change string) {
-	var pod v1.Pod
-	if err := json.Unmarshal(o.raw(), &pod); err != nil || pod.Name == "" {
-		r.problem(o.at, true, "the pod was not used: it has no name, or %v", err)
-		return
+// part is an object with a pod, or with a part of one: a pod, a workload, the spec of a pod, a container, a probe.
+type part struct {
+	Metadata metav1.ObjectMeta
+	v1.PodSpec
+	LivenessProbe, ReadinessProbe, StartupProbe *v1.Probe
+	Spec, Template, JobTemplate                 *part
+}
+
+// podStatus is the status of a pod, or a part of it.
+type podStatus struct {
+	v1.PodStatus
+	InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
+	ContainerStatuses     []containerStatus `json:"containerStatuses"`
+}
+
+// podSpec returns the part with the spec of the pod: that of the template of a workload, or of the pod.
+func (p *part) podSpec(depth int) *part {
+	for _, inner := range []*part{p.JobTemplate, p.Template, p.Spec} {
+		if inner != nil && depth < maxDepth {
+			return inner.podSpec(depth + 1)
+		}
 	}
-	r.objects++
-	p := r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
+	return p
+}
+
+// pod uses an object with a pod, or with a part of one. It returns false for others.
+func (r *reader) part(o *object, kind, change string) bool {
+	var part part
+	var status podStatus
+	var own containerStatus
+	raw, isWhole := o.fields["status"]
+	if !isWhole {
+		raw = o.whole
+	}
+	err := errors.Join(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own)) // what does not fit is not there
+	whole := kind == "Pod" || kind == "" && isWhole && o.fields["metadata"] != nil && o.fields["spec"] != nil
+	spec := part.podSpec(0)
+	pod := &v1.Pod{ObjectMeta: part.Metadata, Spec: spec.PodSpec, Status: status.PodStatus}
+	statuses := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
+	if o.fields["restartCount"] != nil || o.fields["lastState"] != nil || bytes.HasPrefix(o.fields["state"], []byte("{")) {
+		statuses = append(statuses, own)
+	}
+	var p *Pod
+	switch {
+	case whole && pod.Name == "":
+		r.problem(o.at, true, "the pod was not used: it has no name")
+		return true
+	case whole:
+		if err != nil {
+			r.problem(o.at, true, "a part of the pod was not used: %v", err)
+		}
+		p = r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
+		r.objects++
+	case part.Spec != nil && spec != part.Spec && len(pod.Spec.Containers) > 0 && pod.Name != "":
+		r.rec.templates = append(r.rec.templates, template{o.at, pod.Namespace, pod.Name, pod})
+		return true
+	case kind != "":
+		return false
+	case len(statuses)+len(pod.Status.Conditions)+len(pod.Spec.Containers) > 0, phases[string(pod.Status.Phase)]:
+		if p = r.text.ofText(o.at); p != nil {
+			pod.Name, pod.Namespace = p.Name, p.Namespace
+		}
+	default:
+		return r.probes(&part, o.at)
+	}
 	if p == nil {
-		return
+		return true
 	}
-	r.setObject(p, &pod, o.cut)
-	var facts []*Fact
+	r.setObject(p, pod, !whole || o.cut)
+	facts := podFacts(pod, change)
+	for _, s := range statuses {
+		p.addContainer(s.Name)
+		facts = append(facts, s.facts()...)
+	}
+	r.addStatus(p, facts, o.at, FromPod, Moment{})
+	r.probes(&part, o.at)
+	return true
+}
+
+// probes remembers the probes of a container whose name the object does not have. It returns whether there are any.
+func (r *reader) probes(part *part, at Place) (found bool) {
+	for i, p := range []*v1.Probe{part.LivenessProbe, part.ReadinessProbe, part.StartupProbe} {
+		if p == nil {
+			continue
+		}
+		if found = true; r.text.asked != "" {
+			r.text.ofText(at)
+		}
+		r.lateProbes = append(r.lateProbes, lateProbe{at, []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup}[i], p})
+	}
+	return found
+}
+
+// setObject gives a pod its newest object, whose status and names it has. A text does not replace an object, nor a text without containers another.
+func (r *reader) setObject(p *Pod, pod *v1.Pod, partial bool) {
+	if p.Object == nil || !partial || p.Partial && (len(pod.Spec.Containers) > 0 || len(p.Object.Spec.Containers) == 0) {
+		p.Object, p.Partial = pod, partial
+	}
+	p.Node = or(pod.Spec.NodeName, p.Node)
+	p.addContainers(&pod.Spec)
+}
+
+// podFacts returns the facts about a pod as a whole. Change is that of a watch.
+func podFacts(pod *v1.Pod, change string) (facts []*Fact) {
 	if !pod.CreationTimestamp.IsZero() {
 		facts = append(facts, &Fact{Kind: Created, When: second(pod.CreationTimestamp)})
 	}
 	if at := pod.DeletionTimestamp; at != nil {
 		f := &Fact{Kind: Deleted, When: second(*at)}
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil && f.When.Known() {
-			f.Count = int(min(max(*grace, 0), 1<<31-1))
-			f.When.At = f.When.At.Add(-time.Duration(f.Count) * time.Second)
+			f.When.At = f.When.At.Add(-time.Duration(min(max(*grace, 0), 1<<31-1)) * time.Second)
 		}
 		facts = append(facts, f)
 	} else if change == "DELETED" {
 		facts = append(facts, &Fact{Kind: Deleted})
 	}
-	facts = append(facts, podFacts(&pod)...)
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		s := containerStatus{c, &c.RestartCount, &c.Ready}
-		facts = append(facts, s.facts()...)
-	}
-	r.addStatus(p, facts, o.at, FromPod, Moment{})
-}
-
-// setObject gives a pod its newest object, whose status and names it has. A text does not replace an object.
-func (r *reader) setObject(p *Pod, pod *v1.Pod, partial bool) {
-	if p.Object == nil || p.Partial || !partial {
-		p.Object, p.Partial = pod, partial
-	}
-	p.Node = or(pod.Spec.NodeName, p.Node)
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		p.addContainer(c.Name)
-	}
-}
-
-// podFacts returns the facts about a pod as a whole in its status.
-func podFacts(pod *v1.Pod) (facts []*Fact) {
 	if s := pod.Status; s.Phase != "" {
 		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})
 	}
@@ -167,30 +240,6 @@ func second(t metav1.Time) Moment {
 		return Moment{}
 	}
 	return Moment{At: t.UTC(), Within: time.Second}
-}
-
-// workload remembers the pod template of a workload. It returns false for other objects.
-func (r *reader) workload(o *object) bool {
-	type spec struct{ Template *v1.PodTemplateSpec }
-	var w struct {
-		Metadata struct{ Name, Namespace string }
-		Spec     struct {
-			spec
-			JobTemplate struct{ Spec spec }
-		}
-	}
-	if o.fields["spec"] == nil || json.Unmarshal(o.raw(), &w) != nil {
-		return false
-	}
-	t := w.Spec.Template
-	if t == nil {
-		t = w.Spec.JobTemplate.Spec.Template
-	}
-	if t == nil || len(t.Spec.Containers) == 0 || w.Metadata.Name == "" {
-		return false
-	}
-	r.rec.templates = append(r.rec.templates, template{o.at, w.Metadata.Namespace, w.Metadata.Name, &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}})
-	return true
 }
 
 // fromTemplate returns the template of a pod without an object: that of the workload with the longest name that begins the pod's name.
