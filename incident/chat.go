@@ -25,8 +25,8 @@ var missing = regexp.MustCompile(`(?:secrets?|configmaps?) "[^"]+" not found|cou
 
 var killedBy = regexp.MustCompile(`[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe`)
 
-// anchor returns where the words of a message begin in a line, or -1, and the reason of its event.
-func anchor(line string) (start int, reason string, strong bool) {
+// spokenIn returns where the words of a message begin in a line, or -1, and the reason of its event.
+func spokenIn(line string) (start int, reason string, strong bool) {
 	for _, s := range spoken {
 		if start = strings.Index(line, s.words); start >= 0 {
 			rest := line[start+len(s.words):]
@@ -49,7 +49,7 @@ func anchor(line string) (start int, reason string, strong bool) {
 
 // spokenEvent reads a line with the words of a message.
 func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
-	start, reason, strong := anchor(line)
+	start, reason, strong := spokenIn(line)
 	if start < 0 {
 		return false
 	}

@@ -69,8 +69,7 @@ type section struct {
 
 // sinceCreation is a row of kubectl get pods, whose time is the age of its pod.
 type sinceCreation struct {
-	fact   *Fact
-	age    age
+	*Fact
 	polled bool // the age is the time since a script began instead
 	of     *Pod // whose ages count from one moment; nil: those of a script
 }

@@ -223,19 +223,18 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	if m[3] != "" {
 		f.Count = count0(m[3])
 	}
-	row := sinceCreation{fact: f, age: parseAge(m[5])}
-	if row.age.known {
-		f.Age, f.AgeWithin = row.age.at, row.age.unit
-	}
+	f.ages[0] = parseAge(m[5])
+	f.Age, f.AgeWithin = f.ages[0].at, f.ages[0].unit
 	if gates := lastColumn.FindStringSubmatch(line); gates != nil && gates[1] != m[1] {
 		f.Message = "readiness gates " + gates[1]
 	}
+	polled := false
 	names := []string{""}
 	for _, w := range before {
 		kind, name, slash := strings.Cut(w.text, "/")
 		switch {
 		case w.text[0] == '+' && isAge(w.text[1:]):
-			row.age, row.polled = parseAge(w.text[1:]), true
+			f.ages[0], polled = parseAge(w.text[1:]), true
 		case isName(w.text) && strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz"):
 			names = append(names, w.text)
 		case slash && isPodKind(kind):
@@ -251,7 +250,7 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		return false // a sentence
 	}
 	if f.Pod != nil && t.add(f) {
-		t.rows = append(t.rows, row)
+		t.rows = append(t.rows, sinceCreation{Fact: f, polled: polled})
 	}
 	return true
 }

@@ -67,11 +67,25 @@ func (r *reader) placeTimes() {
 	if newest.IsZero() {
 		newest, r.rec.Relative = invented, len(r.sections)+len(r.rows) > 0
 	}
-	dates := r.dates()
-	for _, s := range r.sections {
-		r.placeSection(s, dates, newest)
+	started := map[anchor]Moment{}
+	created := map[*Pod]time.Time{}
+	for _, p := range r.rec.Pods {
+		if at := p.StartTime(); at.Known() { // the scheduler binds the pod up to a second before
+			started[anchor{p, "Scheduled", ""}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
+		}
 	}
-	r.placeRows(newest)
+	for _, f := range r.rec.Facts {
+		switch {
+		case f.Kind == Created:
+			created[f.Pod] = f.When.At
+		case f.Kind == Running && f.When.Known():
+			started[anchor{f.Pod, "Started", f.Container}] = f.When
+		}
+	}
+	for _, s := range r.sections {
+		r.placeSection(s, started, newest)
+	}
+	r.placeRows(created, newest)
 	r.mergeRows()
 }
 
@@ -82,43 +96,20 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// told identifies an event, or the start of a container, that another source dates.
-type told struct {
-	pod        *Pod
-	reason, of string
-	count      int
-}
-
-// dates returns the times of what texts with ages can tell too: events, the start of a pod on its node, and the last start of a container.
-func (r *reader) dates() map[told]Moment {
-	dates := map[told]Moment{}
-	for _, p := range r.rec.Pods {
-		if at := p.StartTime(); at.Known() { // the scheduler binds the pod up to a second before
-			dates[told{p, "Scheduled", "", 0}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
-		}
-	}
-	for _, f := range r.rec.Facts {
-		switch {
-		case f.Kind == Running && f.When.Known():
-			dates[told{f.Pod, "Started", f.Container, 0}] = f.When
-		case f.Source == FromEvent && f.Kind == Event && f.Last.Known():
-			dates[told{f.Pod, f.Reason, f.Message, f.Count}] = f.Last
-		}
-	}
-	return dates
+// anchor identifies an event that a status dates: the start of a pod on its node, and the last start of a container.
+type anchor struct {
+	pod               *Pod
+	reason, container string
 }
 
 // printedAt returns the second in which a text was printed, or the seconds if it is longer: the date of an event and its age in the text. Of several events it
-// takes the one that tells most exactly. The times of both are truncated to seconds, so an age that is exact to the second tells the second of an event.
-func (s *section) printedAt(dates map[told]Moment) Moment {
-	var best Moment
+// takes the one that says it most exactly. The times of both are truncated to seconds, so an age that is exact to the second tells the second of an event.
+func (s *section) printedAt(dates map[anchor]Moment) (best Moment) {
 	for _, f := range s.facts {
-		for _, key := range []told{{f.Pod, f.Reason, f.Message, f.Count}, {f.Pod, f.Reason, f.Container, 0}} {
-			at, a := dates[key], f.ages[1]
-			now := Moment{at.At.Truncate(time.Second).Add(a.at), max(at.Within, time.Second) + a.unit - 2*time.Second}
-			if at.Known() && a.known && a.unit < time.Hour && (!best.Known() || now.Within < best.Within) {
-				best = now
-			}
+		at, a := dates[anchor{f.Pod, f.Reason, f.Container}], f.ages[1]
+		now := Moment{at.At.Truncate(time.Second).Add(a.at), max(at.Within, time.Second) + a.unit - 2*time.Second}
+		if at.Known() && a.known && a.unit < time.Hour && (!best.Known() || now.Within < best.Within) {
+			best = now
 		}
 	}
 	return best
@@ -133,7 +124,7 @@ func (a age) before(now Moment) Moment {
 }
 
 // placeSection gives a text with ages its time. If no date tells when it was printed, it was printed with the newest other fact.
-func (r *reader) placeSection(s *section, dates map[told]Moment, newest time.Time) {
+func (r *reader) placeSection(s *section, dates map[anchor]Moment, newest time.Time) {
 	s.unwatch()
 	now := s.printedAt(dates)
 	dated := now.Known()
@@ -173,9 +164,9 @@ func (r *reader) placeSection(s *section, dates map[told]Moment, newest time.Tim
 // shows how much later that was.
 func (s *section) unwatch() {
 	var clock time.Duration
-	seen, at := map[told]*Fact{}, map[*Fact]time.Duration{}
+	seen, at := map[eventKey]*Fact{}, map[*Fact]time.Duration{}
 	for _, f := range s.facts {
-		key := told{f.Pod, f.Reason, f.Message, 0}
+		key := f.key()
 		fresh := f.ages[1].known && f.ages[1].at <= 5*time.Second
 		if old := seen[key]; fresh && old != nil && f.Count > old.Count {
 			clock = max(clock, at[old]-old.ages[0].at+f.ages[0].at)
@@ -198,59 +189,57 @@ func (f *Fact) setPoints() {
 	}
 }
 
-// placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If nothing tells the creation, the last row of each pod was
-// printed together with the other texts.
-func (r *reader) placeRows(newest time.Time) {
-	created := map[*Pod]time.Time{}
-	for _, f := range r.rec.Facts {
-		if f.Kind == Created && f.When.Known() {
-			created[f.Pod] = f.When.At
-		}
-	}
+// placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If nothing tells the creation, the last row of each pod, or of
+// a script, was printed together with the other texts.
+func (r *reader) placeRows(created map[*Pod]time.Time, newest time.Time) {
 	last := map[*Pod]time.Duration{} // the age of the last row; nil: of a script
 	for i := range r.rows {
 		row := &r.rows[i]
-		if row.of = row.fact.Pod; row.polled {
+		if row.of = row.Pod; row.polled {
 			row.of = nil
 		}
-		last[row.of] = max(last[row.of], row.age.at)
+		last[row.of] = max(last[row.of], row.ages[0].at)
 	}
 	told := false
 	for _, row := range r.rows {
-		f := row.fact
 		zero, known := created[row.of]
-		switch {
-		case !row.age.known:
-		case known:
-			f.When, f.Aged = Moment{zero.Add(row.age.at), row.age.unit}, false
-		default:
-			ago := last[row.of] - row.age.at + time.Second
-			f.When = Moment{newest.Add(-ago), min(row.age.unit, ago)}
+		if !known {
+			zero = newest.Add(-last[row.of] - time.Second)
+		}
+		if age := row.ages[0]; age.known {
+			row.When, row.Aged = Moment{zero.Add(age.at), age.unit}, !known
+		}
+		if !known {
+			row.When.Within = min(row.When.Within, newest.Sub(row.When.At))
 		}
 		if !known && !told {
 			told = true
-			r.problem(f.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", f.Pod.Name)
+			r.problem(row.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", row.Pod.Name)
 		}
 	}
 }
 
+// eventKey identifies an event.
+type eventKey struct {
+	pod                        *Pod
+	reason, message, container string
+}
+
+func (f *Fact) key() eventKey { return eventKey{f.Pod, f.Reason, f.Message, f.Container} }
+
 // mergeRows makes one fact of the rows about one event.
 func (r *reader) mergeRows() {
-	type key struct {
-		pod                        *Pod
-		reason, message, container string
-	}
-	of := map[key]*Fact{}
+	of := map[eventKey]*Fact{}
 	r.rec.Facts = slices.DeleteFunc(r.rec.Facts, func(f *Fact) bool {
-		if f.Kind != Event || f.Source != FromDescribe && f.Source != FromText {
+		old := of[f.key()]
+		if f.Kind != Event || f.Source == FromEvent {
 			return false
 		}
-		k := key{f.Pod, f.Reason, f.Message, f.Container}
-		if old := of[k]; old != nil {
+		if old != nil {
 			old.merge(f)
 			return true
 		}
-		of[k] = f
+		of[f.key()] = f
 		return false
 	})
 }
