@@ -106,7 +106,9 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 		d.field = key
 		d.containerField(key, value, at)
 	case (podFields[key] || sections[key]) && !(long && deep && d.c == nil): // otherwise a label or a volume with the name of a field
-		d.field = key
+		if d.field = key; sections[key] {
+			d.section, d.c, d.state = key, nil, nil
+		}
 		d.podField(key, value)
 	case long || d.section == "Volumes":
 		if d.field == "Message" && d.state != nil {
@@ -134,8 +136,7 @@ func (d *describeReader) podField(key, value string) {
 	case "Status":
 		if phases[word] {
 			d.pod.Status.Phase = v1.PodPhase(word)
-		}
-		if word == "Terminating" {
+		} else if word == "Terminating" {
 			d.change = "DELETED"
 		}
 	case "Reason":
@@ -144,15 +145,10 @@ func (d *describeReader) podField(key, value string) {
 		d.pod.Status.Message = value
 	case "Termination Grace Period":
 		if s, err := time.ParseDuration(value); err == nil && s >= 0 {
-			d.pod.Spec.TerminationGracePeriodSeconds = ptr(int64(s / time.Second))
+			d.pod.Spec.TerminationGracePeriodSeconds = new(int64(s / time.Second))
 		}
 	}
-	if sections[key] {
-		d.section, d.c, d.state = key, nil, nil
-	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func describeTime(value string) metav1.Time {
 	t, err := time.Parse(time.RFC1123Z, strings.TrimSpace(value))
@@ -176,26 +172,40 @@ func (d *describeReader) containerField(key, value string, at Place) {
 		d.begin("")
 		d.field = key
 	}
+	if f, is := d.state, stateFields[key]; is {
+		if f == nil && key == "Exit Code" { // the line before it is cut off
+			f = &Fact{Place: at, Kind: Terminated, Previous: true, Text: "Last State: Terminated"}
+			d.state, d.c.previous = f, f
+		}
+		if f != nil {
+			f.Text = brief(f.Text + ", " + key + ": " + value)
+			f.set(key, value)
+		}
+		return
+	}
 	text := brief(key + ": " + value)
-	word, _, _ := strings.Cut(value, " ")
+	word, rest, _ := strings.Cut(strings.TrimSpace(value), " ")
+	d.state = nil
 	switch key {
 	case "State", "Last State":
-		parts := strings.Split(inLine.ReplaceAllString(value, "\n$1: "), "\n")
-		d.beginState(key, parts[0], at)
+		kind := states[strings.Trim(word, ",;:")]
+		if kind == "" {
+			return
+		}
+		d.state = &Fact{Place: at, Kind: kind, Previous: key == "Last State", Text: key + ": " + string(kind)}
+		if d.state.Previous {
+			d.c.previous = d.state
+		} else {
+			d.c.state = d.state
+		}
+		parts := strings.Split(inLine.ReplaceAllString(" "+rest, "\n$1: "), "\n")
+		if note := strings.Trim(parts[0], "() "); isCamel(note) { // Terminated (OOMKilled)
+			d.state.Reason = note
+		}
 		for _, part := range parts[1:] {
 			key, value, _ := strings.Cut(part, ": ")
 			d.containerField(key, value, at)
 		}
-		return
-	case "Reason", "Message", "Exit Code", "Started", "Finished", "Signal":
-		if d.state == nil && key == "Exit Code" {
-			d.beginState("Last State", "Terminated", at) // the line before it is cut off
-		}
-		if f := d.state; f != nil {
-			f.Text = brief(f.Text + ", " + text)
-			f.set(key, value)
-		}
-		return
 	case "Image":
 		d.c.spec.Image = value
 	case "Ready":
@@ -207,26 +217,13 @@ func (d *describeReader) containerField(key, value string, at Place) {
 			d.c.restarts = &Fact{Place: at, Kind: Restarts, Count: count0(word), Text: text}
 		}
 	}
-	d.state = nil
 }
 
-// beginState reads the value of a state, which may have a note: Terminated (OOMKilled).
-func (d *describeReader) beginState(key, value string, at Place) {
-	word, note, _ := strings.Cut(strings.TrimSpace(value), " ")
-	kind := map[string]Kind{"Running": Running, "Waiting": Waiting, "Terminated": Terminated}[strings.Trim(word, ",;:")]
-	if d.state = nil; kind == "" {
-		return
-	}
-	d.state = &Fact{Place: at, Kind: kind, Previous: key == "Last State", Text: key + ": " + string(kind)}
-	if note = strings.Trim(note, "() "); isCamel(note) {
-		d.state.Reason = note
-	}
-	if d.state.Previous {
-		d.c.previous = d.state
-	} else {
-		d.c.state = d.state
-	}
-}
+// states are the states of a container, and stateFields the fields of a state.
+var (
+	states      = map[string]Kind{"Running": Running, "Waiting": Waiting, "Terminated": Terminated}
+	stateFields = wordSet(`Reason|Message|Exit Code|Started|Finished|Signal`)
+)
 
 // set sets a field of a state.
 func (f *Fact) set(key, value string) {
@@ -254,45 +251,35 @@ func (f *Fact) setExit(code string) {
 // endDescribe adds the facts of the text. The description of a workload gives the settings of its pods.
 func (t *textReader) endDescribe() {
 	d := t.describe
-	if t.describe = nil; d == nil {
+	if d == nil {
 		return
 	}
+	pod := &d.pod
 	var facts []*Fact
 	for _, c := range d.containers {
-		list := &d.pod.Spec.Containers
+		list := &pod.Spec.Containers
 		if c.init {
-			list = &d.pod.Spec.InitContainers
+			list = &pod.Spec.InitContainers
 		}
 		*list, c.name = append(*list, c.spec), c.spec.Name
 		facts = append(facts, c.list()...)
 	}
-	if d.other {
-		if len(d.pod.Spec.Containers) > 0 {
-			t.rec.templates = append(t.rec.templates, template{d.at, d.pod.Namespace, d.pod.Name, &d.pod})
-		}
+	facts = append(facts, podFacts(pod, d.change)...)
+	seen := startTime(pod) // the text is not older
+	empty := len(d.containers)+len(facts) == 0 && !seen.Known()
+	var p *Pod
+	switch {
+	case d.other:
 		t.others["description of "+d.section]++
-		return
+		t.template(d.at, pod)
+	case !empty || pod.Name != "":
+		p = t.ofText(d.at)
 	}
-	status := &d.pod.Status
-	empty := len(d.containers) == 0 && len(status.Conditions) == 0 && status.Phase == "" && status.StartTime == nil && d.change == ""
-	if empty && d.pod.Name == "" {
-		return
+	if t.describe = nil; p != nil && !empty {
+		pod.Name, pod.Namespace = p.Name, p.Namespace
+		t.setObject(p, pod, true)
+		t.addStatus(p, facts, d.at, FromDescribe, seen)
 	}
-	p := t.ofText(d.at)
-	if p != nil && p.Namespace == "" && isName(d.pod.Namespace) && !p.Unnamed {
-		p = t.reader.pod(d.pod.Namespace, p.Name, "", d.at)
-	}
-	if p == nil || empty {
-		return
-	}
-	d.pod.Name, d.pod.Namespace = p.Name, p.Namespace
-	t.setObject(p, &d.pod, true)
-	facts = append(facts, podFacts(&d.pod, d.change)...)
-	seen := Moment{} // the text is not older
-	if status.StartTime != nil {
-		seen = second(*status.StartTime)
-	}
-	t.addStatus(p, facts, d.at, FromDescribe, seen)
 }
 
 // probeLine reads a probe in the form of kubectl describe (DescribeProbe).

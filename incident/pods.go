@@ -68,8 +68,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 		}
 		p = r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
 		r.objects++
-	case part.Spec != nil && spec != part.Spec && len(pod.Spec.Containers) > 0 && pod.Name != "":
-		r.rec.templates = append(r.rec.templates, template{o.at, pod.Namespace, pod.Name, pod})
+	case part.Spec != nil && spec != part.Spec && r.template(o.at, pod):
 		return true
 	case kind != "":
 		return false
@@ -91,6 +90,15 @@ func (r *reader) part(o *object, kind, change string) bool {
 	}
 	r.addStatus(p, facts, o.at, FromPod, Moment{})
 	r.probes(&part, o.at)
+	return true
+}
+
+// template remembers the pod template of a workload, with its name. It returns false if it has none.
+func (r *reader) template(at Place, pod *v1.Pod) bool {
+	if pod.Name == "" || len(pod.Spec.Containers) == 0 {
+		return false
+	}
+	r.rec.templates = append(r.rec.templates, template{at, pod})
 	return true
 }
 
@@ -247,8 +255,8 @@ func (r *Recording) fromTemplate(p *Pod) *template {
 	var found *template
 	for i := range r.templates {
 		t := &r.templates[i]
-		same := t.namespace == "" || p.Namespace == "" || t.namespace == p.Namespace
-		if same && strings.HasPrefix(p.Name, t.name+"-") && (found == nil || len(t.name) > len(found.name)) {
+		same := t.pod.Namespace == "" || p.Namespace == "" || t.pod.Namespace == p.Namespace
+		if same && strings.HasPrefix(p.Name, t.pod.Name+"-") && (found == nil || len(t.pod.Name) > len(found.pod.Name)) {
 			found = t
 		}
 	}

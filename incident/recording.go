@@ -190,11 +190,10 @@ type Point struct {
 	At    Moment
 }
 
-// template is the pod template of a workload in a recording.
+// template is the pod template of a workload in a recording, with the name of the workload.
 type template struct {
-	place           Place
-	namespace, name string
-	pod             *v1.Pod
+	place Place
+	pod   *v1.Pod
 }
 
 // finish sorts the facts, and computes the time between them and the facts of each pod.
@@ -218,12 +217,12 @@ func (r *Recording) finish() {
 	})
 }
 
-// StartTime returns when the kubelet began to start the pod, as its status tells.
-func (p *Pod) StartTime() Moment {
-	if p == nil || p.Object == nil || p.Object.Status.StartTime == nil {
+// startTime returns when the kubelet began to start a pod, as its status tells.
+func startTime(pod *v1.Pod) Moment {
+	if pod == nil || pod.Status.StartTime == nil {
 		return Moment{}
 	}
-	return second(*p.Object.Status.StartTime)
+	return second(*pod.Status.StartTime)
 }
 
 // Containers returns the names of the containers of the pod that facts or its spec name, init containers first.

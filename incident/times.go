@@ -54,7 +54,7 @@ func (r *reader) placeTimes() {
 	}
 	year := newest
 	for _, p := range r.rec.Pods {
-		year = later(year, p.StartTime().At)
+		year = later(year, startTime(p.Object).At)
 	}
 	if r.rec.Relative = year.IsZero() && len(r.logTimes) > 0; r.rec.Relative {
 		year = invented
@@ -70,7 +70,7 @@ func (r *reader) placeTimes() {
 	started := map[anchor]Moment{}
 	created := map[*Pod]time.Time{}
 	for _, p := range r.rec.Pods {
-		if at := p.StartTime(); at.Known() { // the scheduler binds the pod up to a second before
+		if at := startTime(p.Object); at.Known() { // the scheduler binds the pod up to a second before
 			started[anchor{p, "Scheduled", ""}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
 		}
 	}
