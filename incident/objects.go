@@ -178,7 +178,7 @@ func (r *reader) readYAML(at int, part, probe bool) int {
 		depth, blank := indent(text), strings.TrimSpace(text) == ""
 		outside := !blank && (depth < margin || part && end > at && depth == margin && !strings.HasPrefix(text[margin:], "- "))
 		text = text[min(margin, depth):]
-		if outside && !(probe && ofProbe(text)) || probe && blank || !yamlLine.MatchString(text) {
+		if outside && !(probe && probeDepth(text) > 0) || probe && blank || !yamlLine.MatchString(text) {
 			break
 		}
 		lines = append(lines, text)
@@ -187,7 +187,10 @@ func (r *reader) readYAML(at int, part, probe bool) int {
 	end = min(end, len(r.data))
 	docs, errs := r.parseYAML(lines, end-at < 1<<20)
 	if probe && (len(docs) == 0 || len(errs) > 0 || bytes.Contains(docs[0].JSON(), []byte("null"))) {
-		docs, errs = r.parseYAML(indented(lines), true)
+		for i, line := range lines { // its indentation is lost
+			lines[i] = strings.Repeat(" ", probeDepth(line)) + strings.TrimPrefix(strings.TrimSpace(line), strings.Repeat("- ", 1-min(i, 1)))
+		}
+		docs, errs = r.parseYAML(lines, true)
 	}
 	before := r.at(at).Line - 1
 	var list []*object
@@ -228,26 +231,14 @@ func (r *reader) parseYAML(lines []string, again bool) (docs []*strict.Node, lis
 var probeKeys = map[string]int{"httpGet": 2, "exec": 2, "tcpSocket": 2, "grpc": 2, "path": 4, "port": 4, "scheme": 4, "host": 4, "httpHeaders": 4, "command": 4, "service": 4, "name": 6, "value": 8,
 	"initialDelaySeconds": 2, "timeoutSeconds": 2, "periodSeconds": 2, "successThreshold": 2, "failureThreshold": 2, "terminationGracePeriodSeconds": 2}
 
-// ofProbe reports whether a line can belong to a probe in a manifest, whatever its indentation.
-func ofProbe(line string) bool {
+// probeDepth returns the indentation that a line of a probe in a manifest must have, or 0 if it can be none.
+func probeDepth(line string) int {
 	item, isItem := strings.CutPrefix(strings.TrimSpace(line), "- ")
 	key, _, _ := strings.Cut(item, ":")
-	return probeKeys[strings.Trim(key, `"`)] > 0 || isItem && !strings.Contains(line, "Probe:")
-}
-
-// indented returns the lines of a probe whose indentation is lost: it follows from their keys.
-func indented(lines []string) []string {
-	list := []string{strings.TrimPrefix(lines[0], "- ")}
-	for _, line := range lines[1:] {
-		line = strings.TrimSpace(line)
-		key, _, _ := strings.Cut(line, ":")
-		depth := probeKeys[key]
-		if depth == 0 { // an item of a list
-			depth = 6
-		}
-		list = append(list, strings.Repeat(" ", depth)+line)
+	if isItem && !strings.Contains(line, "Probe:") {
+		return 6
 	}
-	return list
+	return probeKeys[strings.Trim(key, `"`)]
 }
 
 // node returns a YAML document as an object.

@@ -22,8 +22,7 @@ const burst = 25
 // the recording does not tell.
 func (r *Recording) RunOf(pods []*Pod) *report.Run {
 	d := &drawn{zero: r.Zero(), names: map[*Pod]string{}, events: []*report.EventSeries{}}
-	d.end = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50)) // the last facts are visible, and what follows is hatched
-	h := &history.History{End: d.end}
+	d.End = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50)) // the last facts are visible, and what follows is hatched
 	namespaces := map[string]bool{"": true}
 	for _, p := range r.Pods {
 		namespaces[p.Namespace] = true
@@ -33,20 +32,19 @@ func (r *Recording) RunOf(pods []*Pod) *report.Run {
 			if d.names[p] = "default/" + p.Name + r.twin(p); len(namespaces) > 2 { // reports leave out this namespace
 				d.names[p] = p.Key() + r.twin(p)
 			}
-			h.Pods = append(h.Pods, d.pod(p))
+			d.Pods = append(d.Pods, d.pod(p))
 		}
 	}
-	slices.SortStableFunc(h.Pods, func(a, b *history.Pod) int { return cmp.Compare(a.Added, b.Added) })
 	for _, f := range r.Facts {
 		if f.Pod == nil && f.Kind == Event && f.When.Known() {
-			h.Marks = append(h.Marks, history.Mark{At: d.at(f.When.Best()), What: f.Reason, Record: d.record(f, trace.Step)})
+			d.Marks = append(d.Marks, d.mark(f, f.Reason))
 		}
 	}
-	slices.Sort(d.changes)
-	h.Changes = d.changes
+	slices.SortStableFunc(d.Pods, func(a, b *history.Pod) int { return cmp.Compare(a.Added, b.Added) })
+	slices.Sort(d.Changes)
 	slices.SortStableFunc(d.records, func(a, b *trace.Record) int { return cmp.Compare(a.T, b.T) })
 	slices.SortStableFunc(d.events, func(a, b *report.EventSeries) int { return cmp.Compare(a.Latest.T, b.Latest.T) })
-	run := &report.Run{Scenario: "recording", Until: h.End, History: h, EventList: d.events, Steps: len(d.records)}
+	run := &report.Run{Scenario: "recording", Until: d.End, History: &d.History, EventList: d.events, Steps: len(d.records)}
 	for i, rec := range d.records {
 		rec.Step = int64(i + 1)
 		run.Records = append(run.Records, *rec)
@@ -57,14 +55,13 @@ func (r *Recording) RunOf(pods []*Pod) *report.Run {
 // Zero returns the time that is t=0 of a recording: the second of its first fact.
 func (r *Recording) Zero() time.Time { return r.Start.Truncate(time.Second) }
 
-// drawn collects the history of a recording.
+// drawn is the history of a recording, with its records and events.
 type drawn struct {
+	history.History
 	zero    time.Time
 	names   map[*Pod]string
-	end     virtual.Time
 	records []*trace.Record
 	events  []*report.EventSeries
-	changes []virtual.Time
 }
 
 func (d *drawn) at(t time.Time) virtual.Time { return virtual.At(max(t.Sub(d.zero), 0)) }
@@ -73,6 +70,13 @@ func (d *drawn) at(t time.Time) virtual.Time { return virtual.At(max(t.Sub(d.zer
 func (d *drawn) record(f *Fact, kind trace.Kind) *trace.Record {
 	r := &trace.Record{T: d.at(f.When.Best()), Kind: kind, Pod: d.names[f.Pod], Container: f.Container, Type: f.Type, Reason: f.Reason, Message: f.Message}
 	d.records = append(d.records, r)
+	return r
+}
+
+// changed appends a record, and its time as one of a change.
+func (d *drawn) changed(f *Fact, kind trace.Kind) *trace.Record {
+	r := d.record(f, kind)
+	d.Changes = append(d.Changes, r.T)
 	return r
 }
 
@@ -94,22 +98,22 @@ var marked = wordSet(`Scheduled Evicted Preempted NodeNotReady TaintManagerEvict
 	DeadlineExceeded ADD DELETE REMOVE`)
 
 func (d *drawn) pod(p *Pod) *history.Pod {
-	h := &history.Pod{Name: d.names[p], Added: d.end, Removed: history.Forever}
+	h := &history.Pod{Name: d.names[p], Added: d.End, Removed: history.Forever}
 	for _, f := range p.Facts {
 		if !f.When.Known() {
 			continue
 		}
 		h.Added = min(h.Added, d.at(f.When.Best()))
 		if f.Kind == Event {
-			d.event(h, f)
+			h.Events = append(h.Events, d.event(f))
 		}
 		switch {
 		case f.Kind == Created || f.Kind == Deleted:
-			d.mark(h, f, strings.ToLower(string(f.Kind)))
+			h.Marks = append(h.Marks, d.mark(f, strings.ToLower(string(f.Kind))))
 		case f.Kind == Log && marked[f.Reason]:
-			d.mark(h, f, strings.ToLower(f.Reason))
+			h.Marks = append(h.Marks, d.mark(f, strings.ToLower(f.Reason)))
 		case f.Kind == Event && f.Container == "" && marked[f.Reason]:
-			d.mark(h, f, f.Reason)
+			h.Marks = append(h.Marks, d.mark(f, f.Reason))
 		}
 	}
 	names := p.Containers()
@@ -135,87 +139,70 @@ func (d *drawn) pod(p *Pod) *history.Pod {
 // ofOne reports whether a fact is a row of a pod with one container.
 func ofOne(f *Fact) bool { return f.Kind == Row && strings.HasSuffix(f.Value, "/1") && f.Count >= 0 }
 
-func (d *drawn) mark(h *history.Pod, f *Fact, what string) {
-	m := history.Mark{At: d.at(f.When.Best()), What: what, Record: d.record(f, trace.Step)}
-	m.Record.Reason = what
-	h.Marks = append(h.Marks, m)
-	d.changes = append(d.changes, m.At)
+func (d *drawn) mark(f *Fact, what string) history.Mark {
+	r := d.changed(f, trace.Step)
+	r.Reason = what
+	return history.Mark{At: r.T, What: what, Record: r}
 }
 
-func (d *drawn) event(h *history.Pod, f *Fact) {
-	first := d.record(f, trace.Event)
-	last := first
+// event adds an event to the list, and returns the record of its first occurrence.
+func (d *drawn) event(f *Fact) *trace.Record {
+	first := d.changed(f, trace.Event)
+	last, since := first, cmp.Or(f.Last, f.When)
 	if f.Last.Known() && f.Count > 1 {
 		last = d.record(f, trace.Event)
 		last.T = d.at(f.Last.Best())
 	}
-	h.Events = append(h.Events, first)
-	e := report.NewEventSeries(first, last, f.Count, d.end)
-	e.Says = d.times(f)
-	d.events = append(d.events, e)
-	d.changes = append(d.changes, first.T)
-}
-
-// times formats the times of an event as exactly as they are known.
-func (d *drawn) times(f *Fact) string {
-	last := f.Last
-	if !last.Known() {
-		last = f.When
-	}
-	switch text := d.since(last); {
+	e := report.NewEventSeries(first, last, f.Count, d.End)
+	switch e.Says = d.since(since); {
 	case f.Count > 1:
-		return fmt.Sprintf("%s (x%d since %s)", text, f.Count, d.since(f.When))
+		e.Says += fmt.Sprintf(" (x%d since %s)", f.Count, d.since(f.When))
 	case f.AtLeast:
-		return text + " (the last)"
-	default:
-		return text
+		e.Says += " (the last)"
 	}
+	d.events = append(d.events, e)
+	return first
 }
 
-// since formats a moment as the time since t=0.
+// since formats a moment as the time since t=0, as exactly as it is known.
 func (d *drawn) since(m Moment) string {
-	t := m.At.Sub(d.zero)
-	switch {
-	case !m.Known():
-		return "?"
+	switch t := m.At.Sub(d.zero); {
 	case m.Within > time.Second:
 		return t.Round(time.Second).String() + " to " + (t + m.Within).Round(time.Second).String()
 	case m.Within >= 10*time.Millisecond:
 		return t.Truncate(time.Second).String()
 	}
-	return trace.FormatTimeOf(d.end, d.at(m.At))
+	return trace.FormatTimeOf(d.End, d.at(m.At))
 }
 
-// lane draws a condition: value says whether a fact tells it. It is unknown before the first fact, between two that differ, and after the last one. Rows of a
-// watch and lines of a log tell every change, and a status when the condition last changed.
+// lane draws a condition: value says whether a fact tells it. It is unknown before the first fact, before a change of a condition, and after the last fact. Rows
+// of a watch and lines of a log tell every change.
 func (d *drawn) lane(facts []*Fact, from virtual.Time, value func(*Fact) (is, on bool)) (flips []history.Flip, unknown []history.Span) {
-	gap := func(from, to virtual.Time) {
-		if to > from {
-			unknown = append(unknown, history.Span{From: from, To: to})
-		}
-	}
 	to := from
 	for _, f := range facts {
 		is, on := value(f)
 		if !is || !f.When.Known() {
 			continue
 		}
-		at := d.at(f.When.Best())
-		changes := len(flips) == 0 || flips[len(flips)-1].On != on
-		if len(flips) == 0 || f.Kind == Condition && (changes || at > to) {
-			gap(to, at)
+		at, n := d.at(f.When.Best()), len(flips)
+		if n == 0 || f.Kind == Condition {
+			unknown = hatch(unknown, to, at)
 		}
-		if changes {
+		if n == 0 || flips[n-1].On != on {
 			flips = append(flips, history.Flip{At: at, On: on})
-			d.changes = append(d.changes, at)
+			d.Changes = append(d.Changes, at)
 		}
-		to = max(to, d.at(f.When.End()))
-		if f.Kind == Condition && f.Last.Known() {
-			to = max(to, d.at(f.Last.End()))
-		}
+		to = max(to, d.at(f.When.End()), d.at(f.Last.End()))
 	}
-	gap(to, d.end)
-	return flips, unknown
+	return flips, hatch(unknown, to, d.End)
+}
+
+// hatch adds a time about which nothing is known.
+func hatch(unknown []history.Span, from, to virtual.Time) []history.Span {
+	if to > from {
+		unknown = append(unknown, history.Span{From: from, To: to})
+	}
+	return unknown
 }
 
 func (d *drawn) container(h *history.Pod, p *Pod, name string) *history.Container {
@@ -320,16 +307,16 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 	wait(h.Added, "")
 	starts, first := instances(p.starts(name))
 	if len(starts) == 0 && !waiting {
-		hatch(h.Added, d.end)
+		hatch(h.Added, d.End)
 	} else if len(starts) > 0 && (!first || len(alive) > 0 && alive[0] < d.at(starts[0].when.Best())) {
 		hatch(h.Added, d.at(starts[0].when.Best()))
 	}
 	for i, s := range starts {
-		at, until, last := d.at(s.when.Best()), d.end, i == len(starts)-1
+		at, until, last := d.at(s.when.Best()), d.End, i == len(starts)-1
 		if !last {
 			until = d.at(starts[i+1].when.Best())
 		}
-		d.changes = append(d.changes, at)
+		d.Changes = append(d.Changes, at)
 		run := history.Instance{Number: s.number, Started: at, Killing: history.Forever, Stopping: history.Forever, Exited: history.Forever}
 		run.Records = append(run.Records, d.instance(p, name, s.when, trace.ContainerStarted, &run))
 		known := at
@@ -413,12 +400,12 @@ func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills 
 			}
 		}
 	}
-	d.changes = append(d.changes, alive...)
+	d.Changes = append(d.Changes, alive...)
 	for _, probe := range trace.ProbeTypes {
 		list := c.Probes[probe]
 		slices.SortStableFunc(list, func(a, b *trace.Record) int { return cmp.Compare(a.T, b.T) })
 		if n := len(list); sent >= burst && n > 0 { // the spam filter may have dropped events
-			c.Unknown[string(probe)] = append(c.Unknown[string(probe)], history.Span{From: list[n-1].T, To: d.end})
+			c.Unknown[string(probe)] = append(c.Unknown[string(probe)], history.Span{From: list[n-1].T, To: d.End})
 		}
 	}
 	slices.Sort(kills)
