@@ -237,29 +237,33 @@ func (p *Pod) starts(name string) (list []start) {
 			counted += f.Count
 		}
 	}
+	add := func(when Moment, number int, exit *Fact, id string) {
+		if when.Known() {
+			list = append(list, start{when, number, exit, id})
+		}
+	}
 	for _, f := range p.Facts {
 		switch {
 		case rows && ofOne(f):
 			if f.Reason == "Running" && f.Count > shown && shown >= 0 {
-				list = append(list, start{when: f.When, number: f.Count})
+				add(f.When, f.Count, nil, "")
 			}
 			shown = max(shown, f.Count)
 		case f.Container != name:
 		case f.Kind == Lifecycle && f.Reason == "ContainerStarted":
-			list = append(list, start{when: f.When, number: -1, id: f.Message})
+			add(f.When, -1, nil, f.Message)
 		case f.Kind == Lifecycle && f.Reason == "ContainerDied" && len(list) > 0 && list[len(list)-1].id == f.Message:
 			list[len(list)-1].exit = f
 		case f.Kind == Event && f.Reason == "Started": // an event that is younger than the pod counts from the first start that it has seen
 			for _, pt := range f.Points {
-				list = append(list, start{when: pt.At, number: pt.Count - 1 + max(restarts+1-counted, 0)})
+				add(pt.At, pt.Count-1+max(restarts+1-counted, 0), nil, "")
 			}
 		case f.Kind == Running:
-			list = append(list, start{when: f.When, number: f.Count})
+			add(f.When, f.Count, nil, "")
 		case f.Kind == Terminated:
-			list = append(list, start{when: f.When, number: f.instance, exit: f})
+			add(f.When, f.instance, f, "")
 		}
 	}
-	list = slices.DeleteFunc(list, func(s start) bool { return !s.when.Known() })
 	slices.SortStableFunc(list, func(a, b start) int { return a.when.At.Compare(b.when.At) })
 	return list
 }
@@ -267,149 +271,141 @@ func (p *Pod) starts(name string) (list []start) {
 // instances makes one start of those that can be the same, with its most exact time, and numbers them. first says that nothing ran before them.
 func instances(list []start) (starts []start, first bool) {
 	for _, s := range list {
-		if n := len(starts); n > 0 && starts[n-1].when.overlaps(s.when) {
-			last := &starts[n-1]
-			if s.when.Within < last.when.Within {
-				last.when = s.when
-			}
-			last.number, last.exit = max(last.number, s.number), cmp.Or(last.exit, s.exit)
+		n := len(starts)
+		if n == 0 || !starts[n-1].when.overlaps(s.when) {
+			starts = append(starts, s)
 			continue
 		}
-		starts = append(starts, s)
+		last := &starts[n-1]
+		if s.when.Within < last.when.Within {
+			last.when = s.when
+		}
+		last.number, last.exit = max(last.number, s.number), cmp.Or(last.exit, s.exit)
 	}
 	first = len(starts) > 0 && starts[0].number == 0
-	next := 0
-	for i := range starts {
+	for i, next := 0, 0; i < len(starts); i++ {
 		starts[i].number = max(starts[i].number, next)
 		next = starts[i].number + 1
 	}
 	return starts, first
 }
 
-// life draws the instances of a container, with the times at which probes and kills show that it runs, and those of the kills. An instance is known until its exit, or as long as probes and kills show that it runs. What follows is unknown.
+// life draws the instances of a container, with the times at which probes and kills show that it runs, and those of the kills. An instance is known until its
+// exit, or as long as probes and kills show that it runs. What follows is unknown.
 func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, alive, kills []virtual.Time) {
-	wait := func(at virtual.Time, reason string) {
-		c.States = append(c.States, history.State{At: at, Name: "waiting", Reason: reason})
-	}
-	hatch := func(from, to virtual.Time) {
-		if to > from {
-			c.Unknown[history.LaneLife] = append(c.Unknown[history.LaneLife], history.Span{From: from, To: to})
-		}
-	}
 	var seen virtual.Time // the last fact of the pod
 	for _, f := range p.Facts {
 		seen = max(seen, d.at(f.When.Best()), d.at(f.Last.Best()))
 		if f.Kind == Waiting && f.Container == name {
-			wait(d.at(f.When.Best()), f.Reason)
+			c.States = append(c.States, history.State{At: d.at(f.When.Best()), Name: "waiting", Reason: f.Reason})
 		}
 	}
 	waiting := len(c.States) > 0
-	wait(h.Added, "")
+	c.States = append(c.States, history.State{At: h.Added, Name: "waiting"})
 	starts, first := instances(p.starts(name))
-	if len(starts) == 0 && !waiting {
-		hatch(h.Added, d.End)
-	} else if len(starts) > 0 && (!first || len(alive) > 0 && alive[0] < d.at(starts[0].when.Best())) {
-		hatch(h.Added, d.at(starts[0].when.Best()))
+	var unknown []history.Span
+	switch {
+	case len(starts) == 0 && !waiting:
+		unknown = hatch(unknown, h.Added, d.End)
+	case len(starts) > 0 && (!first || len(alive) > 0 && alive[0] < d.at(starts[0].when.Best())):
+		unknown = hatch(unknown, h.Added, d.at(starts[0].when.Best()))
 	}
 	for i, s := range starts {
-		at, until, last := d.at(s.when.Best()), d.End, i == len(starts)-1
+		run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever, Exited: history.Forever}
+		record := func(at Moment, kind trace.Kind) {
+			r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
+			r.Instance, r.ExitCode = run.Number, run.Code
+			run.Records = append(run.Records, r)
+		}
+		record(s.when, trace.ContainerStarted)
+		run.Started = run.Records[0].T
+		d.Changes = append(d.Changes, run.Started)
+		known, until, last := run.Started, d.End, i == len(starts)-1
 		if !last {
 			until = d.at(starts[i+1].when.Best())
 		}
-		d.Changes = append(d.Changes, at)
-		run := history.Instance{Number: s.number, Started: at, Killing: history.Forever, Stopping: history.Forever, Exited: history.Forever}
-		run.Records = append(run.Records, d.instance(p, name, s.when, trace.ContainerStarted, &run))
-		known := at
 		if n, _ := slices.BinarySearch(alive, until); n > 0 {
-			known = max(at, alive[n-1])
+			known = max(known, alive[n-1])
 		}
-		if n, _ := slices.BinarySearch(kills, at); n < len(kills) && kills[n] < until {
+		if n, _ := slices.BinarySearch(kills, run.Started); n < len(kills) && kills[n] < until {
 			run.Stopping = kills[n]
 		}
 		switch {
 		case s.exit != nil && s.exit.Last.Known():
-			run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), at), s.exit.ExitCode, !s.exit.ExitKnown
+			run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), run.Started), s.exit.ExitCode, !s.exit.ExitKnown
 			if s.exit.ExitKnown {
-				run.Records = append(run.Records, d.instance(p, name, s.exit.Last, trace.ContainerExited, &run))
+				record(s.exit.Last, trace.ContainerExited)
 			}
 			if known = run.Exited; last || starts[i+1].number == s.number+1 {
 				known = until
 			}
 			if !last || waiting {
-				wait(run.Exited, "")
+				c.States = append(c.States, history.State{At: run.Exited, Name: "waiting"})
 			}
 		case last && !waiting:
 			known = max(known, seen)
 		default:
 			run.Exited, run.Vague = until, true
 		}
-		hatch(known, until)
+		unknown = hatch(unknown, known, until)
 		c.Runs = append(c.Runs, run)
 	}
+	c.Unknown[history.LaneLife] = unknown
 	slices.SortStableFunc(c.States, func(a, b history.State) int { return cmp.Compare(a.At, b.At) })
-}
-
-// instance returns a record of the start or the exit of an instance.
-func (d *drawn) instance(p *Pod, name string, at Moment, kind trace.Kind, run *history.Instance) *trace.Record {
-	r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
-	r.Instance, r.ExitCode = run.Number, run.Code
-	return r
 }
 
 // probes draws the failures of the probes, and returns the times at which probes and kills show that the container runs. Between two known counts of an event
 // the failures are unknown, unless each run of the probe in between must have failed.
 func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills []virtual.Time) {
 	sent := 0
-	ran := func(probe trace.Probe, result trace.Result, message string, at Moment) {
-		r := d.record(&Fact{Pod: p, Container: c.Name, When: at, Message: message}, trace.ProbeExecuted)
-		r.Probe, r.Result = probe, result
-		c.Probes[probe] = append(c.Probes[probe], r)
-		alive = append(alive, r.T)
-	}
 	for _, f := range p.Facts {
 		if f.Kind == Event && f.Type == "Warning" {
 			sent += f.Count
 		}
-		u := ParseUnhealthy(f.Message)
+		u, points := f.Unhealthy(), f.Points
 		switch {
 		case f.Container != name || !f.When.Known():
-		case f.Kind == ProbeRun:
-			ran(f.Probe, f.Result, f.Message, f.When)
+			continue
 		case f.Kind == Event && f.Reason == "Killing":
 			for _, pt := range f.Points {
 				kills = append(kills, d.at(pt.At.Best()))
 			}
-		case f.Kind == Event && u.Probe != "":
-			period := periodOf(p, name, u.Probe)
-			for i, b := range f.Points {
-				a := f.Points[max(i-1, 0)]
-				runs := b.Count - a.Count
-				off := b.At.At.Sub(a.At.At) - time.Duration(runs)*period
-				switch {
-				case !b.At.Known():
-					continue
-				case runs < 2 || !a.At.Known():
-				case period > 0 && runs < maxPoints && off.Abs() <= a.At.Within+b.At.Within+100*time.Millisecond:
-					for n := 1; n < runs; n++ {
-						ran(u.Probe, u.Result, u.Output, Moment{At: a.At.At.Add(time.Duration(n) * period)})
-					}
-				default:
-					c.Unknown[string(u.Probe)] = append(c.Unknown[string(u.Probe)], history.Span{From: d.at(a.At.Best()) + 1, To: d.at(b.At.Best())})
+			continue
+		case f.Kind == ProbeRun:
+			points = []Point{{1, f.When}}
+		}
+		ran := func(at Moment) {
+			r := d.changed(&Fact{Pod: p, Container: c.Name, When: at, Message: u.Output}, trace.ProbeExecuted)
+			r.Probe, r.Result = u.Probe, u.Result
+			c.Probes[u.Probe] = append(c.Probes[u.Probe], r)
+			alive = append(alive, r.T)
+		}
+		for i, b := range points {
+			a, period := points[max(i-1, 0)], periodOf(p, name, u.Probe)
+			runs := b.Count - a.Count
+			off := b.At.At.Sub(a.At.At) - time.Duration(runs)*period
+			switch {
+			case u.Probe == "" || !b.At.Known():
+				continue
+			case runs < 2 || !a.At.Known():
+			case period > 0 && runs < maxPoints && off.Abs() <= a.At.Within+b.At.Within+100*time.Millisecond:
+				for n := 1; n < runs; n++ {
+					ran(Moment{At: a.At.At.Add(time.Duration(n) * period)})
 				}
-				ran(u.Probe, u.Result, u.Output, b.At)
+			default:
+				c.Unknown[string(u.Probe)] = hatch(c.Unknown[string(u.Probe)], d.at(a.At.Best())+1, d.at(b.At.Best()))
 			}
+			ran(b.At)
 		}
 	}
-	d.Changes = append(d.Changes, alive...)
-	for _, probe := range trace.ProbeTypes {
-		list := c.Probes[probe]
+	for probe, list := range c.Probes {
 		slices.SortStableFunc(list, func(a, b *trace.Record) int { return cmp.Compare(a.T, b.T) })
-		if n := len(list); sent >= burst && n > 0 { // the spam filter may have dropped events
-			c.Unknown[string(probe)] = append(c.Unknown[string(probe)], history.Span{From: list[n-1].T, To: d.End})
+		if sent >= burst { // the spam filter may have dropped events
+			c.Unknown[string(probe)] = hatch(c.Unknown[string(probe)], list[len(list)-1].T, d.End)
 		}
 	}
-	slices.Sort(kills)
 	alive = append(alive, kills...)
+	slices.Sort(kills)
 	slices.Sort(alive)
 	return alive, kills
 }
