@@ -48,6 +48,19 @@ func or[S ~string](s, otherwise S) S {
 	return s
 }
 
+// theOnly returns the only element of a list that fits, or the zero value.
+func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
+	var none T
+	for _, e := range list {
+		if fits(e) && found != none {
+			return none
+		} else if fits(e) {
+			found = e
+		}
+	}
+	return found
+}
+
 // assigned matches a message that names the pod and its node.
 var assigned = regexp.MustCompile(`^Successfully assigned (?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*) to (\S+)`)
 
@@ -55,28 +68,31 @@ var assigned = regexp.MustCompile(`^Successfully assigned (?:([a-z0-9][-a-z0-9]*
 func (r *reader) nameUnnamed() {
 	named := map[*Pod]Pod{}
 	for _, f := range r.rec.Facts {
-		if f.Pod != nil && f.Pod.Unnamed && f.Kind == Event {
-			old, name := named[f.Pod], Pod{}
-			if m := assigned.FindStringSubmatch(f.Message); m != nil {
-				name = Pod{Namespace: m[1], Name: m[2], Node: m[3]}
-			} else if m := podName.FindStringSubmatch(f.Message); m != nil && f.Reason != "Unhealthy" {
-				name = Pod{Namespace: m[2], Name: m[1]}
-			}
-			if old.Name == "" || old.Name == name.Name {
-				name.Node = or(old.Node, name.Node)
-				named[f.Pod] = name
-			} else if name.Name != "" {
-				named[f.Pod] = Pod{Name: "?"} // the rows are about several pods
-			}
+		if f.Pod == nil || !f.Pod.Unnamed || f.Kind != Event {
+			continue
 		}
+		old, name := named[f.Pod], Pod{}
+		if m := assigned.FindStringSubmatch(f.Message); m != nil {
+			name = Pod{Namespace: m[1], Name: m[2], Node: m[3]}
+		} else if m := podName.FindStringSubmatch(f.Message); m != nil && f.Reason != "Unhealthy" {
+			name = Pod{Namespace: m[2], Name: m[1]}
+		}
+		if old.Name != "" && name.Name != "" && old.Name != name.Name {
+			name = Pod{Name: "?"} // the rows are about several pods
+		}
+		named[f.Pod] = Pod{Namespace: or(name.Namespace, old.Namespace), Name: or(name.Name, old.Name), Node: or(name.Node, old.Node)}
 	}
 	for _, p := range slices.Clone(r.rec.Pods) {
 		if !p.Unnamed {
 			continue
 		}
-		name, to := named[p], r.onlyOther(p)
+		name := named[p]
+		to := theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed && o.Place.File == p.Place.File })
+		if to == nil {
+			to = theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed })
+		}
 		switch {
-		case name.Name != "" && to != nil && to.Name != name.Name, name.Name == "?":
+		case name.Name == "?" || name.Name != "" && to != nil && to.Name != name.Name:
 			to = nil
 		case name.Name != "":
 			if to = r.pod(name.Namespace, name.Name, "", p.Place); to != nil {
@@ -92,26 +108,6 @@ func (r *reader) nameUnnamed() {
 		p.Name = "pod"
 		r.problem(p.Place, false, "the text does not name its pod: all of it is taken as one pod, shown as \"pod\"")
 	}
-}
-
-// onlyOther returns the only named pod of the file of a pod, or if there is none, of all files, or nil.
-func (r *reader) onlyOther(p *Pod) *Pod {
-	var here, anywhere []*Pod
-	for _, o := range r.rec.Pods {
-		if o == p || o.Unnamed {
-			continue
-		}
-		if anywhere = append(anywhere, o); o.Place.File == p.Place.File {
-			here = append(here, o)
-		}
-	}
-	if len(here) == 0 {
-		here = anywhere
-	}
-	if len(here) == 1 {
-		return here[0]
-	}
-	return nil
 }
 
 // join gives the facts of a pod to another pod.
@@ -133,24 +129,18 @@ func (r *reader) join(p, to *Pod) {
 
 // placeProbe gives a probe in a text to the only container of the only pod of its file.
 func (r *reader) placeProbe(l lateProbe) {
-	var of []*Pod
-	for _, p := range r.rec.Pods {
-		if p.Place.File == l.at.File {
-			of = append(of, p)
-		}
+	p := theOnly(r.rec.Pods, func(p *Pod) bool { return p.Place.File == l.at.File })
+	if p != nil && p.Object == nil {
+		p.Object, p.Partial = &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}, true
 	}
-	if len(of) == 1 && of[0].Object == nil {
-		of[0].Object, of[0].Partial = &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: of[0].Name, Namespace: of[0].Namespace}}, true
-	}
-	if len(of) != 1 || len(of[0].Object.Spec.Containers) > 1 {
+	if p == nil || len(p.Object.Spec.Containers) > 1 {
 		r.problem(l.at, true, "this %s probe was not used: the text does not say which of its pods or containers has it", l.which)
 		return
 	}
-	spec := &of[0].Object.Spec
-	if len(spec.Containers) == 0 {
-		spec.Containers = []v1.Container{{}}
+	if p.Object.Spec.Containers == nil {
+		p.Object.Spec.Containers = []v1.Container{{}}
 	}
-	SetProbe(&spec.Containers[0], l.which, l.probe)
+	SetProbe(&p.Object.Spec.Containers[0], l.which, l.probe)
 }
 
 func (r *reader) useTemplate(p *Pod, t *template) {
@@ -229,23 +219,20 @@ func (p *Pod) onlyFor(f *Fact) string {
 	if p.Object == nil {
 		return ""
 	}
-	u := ParseUnhealthy(f.Message)
-	var fit, withPort []string
-	for c := range podutil.Containers(&p.Object.Spec) {
-		probe := ProbeOf(c, u.Probe)
-		if probe != nil || u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`) {
-			fit = append(fit, c.Name)
-		}
-		if port := portOf(c, probe); port != "" && strings.Contains(u.Output, ":"+port) {
-			withPort = append(withPort, c.Name)
-		}
+	u, containers := ParseUnhealthy(f.Message), slices.Collect(podutil.Containers(&p.Object.Spec))
+	c := theOnly(containers, func(c *v1.Container) bool {
+		return ProbeOf(c, u.Probe) != nil || u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`)
+	})
+	if c == nil {
+		c = theOnly(containers, func(c *v1.Container) bool {
+			port := portOf(c, ProbeOf(c, u.Probe))
+			return port != "" && strings.Contains(u.Output, ":"+port)
+		})
 	}
-	for _, list := range [][]string{fit, withPort} {
-		if len(list) == 1 {
-			return list[0]
-		}
+	if c == nil {
+		return ""
 	}
-	return ""
+	return c.Name
 }
 
 // portOf returns the port of a probe, or nothing.
