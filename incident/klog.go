@@ -95,8 +95,7 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	f := &Fact{Place: at, When: when, Count: 1, Text: text}
 	title, values := keyValues(body)
 	f.Container, f.Probe = values["containerName"], trace.Probe(strings.ToLower(values["probeType"]+values["probe"]))
-	result, isProbe := map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "succeeded": trace.Success, "warning": trace.Warning,
-		"terminated redirects": trace.Warning}[strings.TrimPrefix(title, "Probe ")]
+	result, isProbe := results[strings.TrimPrefix(title, "Probe ")]
 	event := plegOf.FindStringSubmatch(values["event"])
 	switch {
 	case isProbe:

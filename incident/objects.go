@@ -62,10 +62,12 @@ func (o *object) text(name string) string {
 	return s
 }
 
+const parts = `(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState|livenessProbe|readinessProbe|startupProbe)`
+
 var (
 	// jsonPart and yamlPart match the first line of a part of a pod.
-	jsonPart = regexp.MustCompile(`^\s*"(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState|livenessProbe|readinessProbe|startupProbe)":\s*([\[{])`)
-	yamlPart = regexp.MustCompile(`^\s*(?:- )?(?:(?:status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState):\s*$|((?:liveness|readiness|startup)Probe):\s*(?:\{.*)?$)`)
+	jsonPart = regexp.MustCompile(`^\s*"` + parts + `":\s*([\[{])`)
+	yamlPart = regexp.MustCompile(`^\s*(?:- )?` + parts + `:\s*(?:\{.*)?$`)
 
 	yamlStart = regexp.MustCompile(`^ *(- )?(apiVersion|kind|metadata|items):(\s|$)`)
 	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with a capital.
@@ -82,14 +84,14 @@ func (r *reader) readObject(at int, line string) int {
 	case (trimmed[0] == '{' || trimmed[0] == '[') && margin < 9:
 		return r.readJSON(at, margin, "")
 	case yamlStart.MatchString(line):
-		return r.readYAML(at, false, false)
+		return r.readYAML(at, "")
 	case trimmed[0] == '"':
 		if m := jsonPart.FindStringSubmatchIndex(line); m != nil {
 			return r.readJSON(at, m[4], line[m[2]:m[3]])
 		}
 	default:
 		if m := yamlPart.FindStringSubmatch(line); m != nil {
-			return r.readYAML(at, true, m[1] != "")
+			return r.readYAML(at, m[1])
 		}
 	}
 	return 0
@@ -169,8 +171,9 @@ func closed(data []byte) []byte {
 	return append(bytes.Clone(data[:end]), then...)
 }
 
-// readYAML reads the YAML documents at an offset, or a part of one such as a probe, and returns the length of their text, or 0 if it is no YAML.
-func (r *reader) readYAML(at int, part, probe bool) int {
+// readYAML reads the YAML documents at an offset, or the part of one with a key, and returns the length of their text, or 0 if it is no YAML.
+func (r *reader) readYAML(at int, key string) int {
+	part, probe := key != "", strings.HasSuffix(key, "Probe")
 	margin, end, lines := indent(r.line(at)), at, []string{}
 	for end < len(r.data) {
 		line := r.line(end)
@@ -204,15 +207,14 @@ func (r *reader) readYAML(at int, part, probe bool) int {
 		r.wasted += 50 * (end - at) // it takes longer than JSON
 		return 0
 	}
-	if part {
-		return end - at
-	}
-	for _, e := range errs[:min(len(errs), 1)] {
-		r.problem(Place{r.file, max(e.Line, 1) + before}, true, "%s", e.Text())
-	}
-	r.text.flush()
-	for _, o := range list {
-		r.object(o, "", "", 0)
+	if !part {
+		for _, e := range errs[:min(len(errs), 1)] {
+			r.problem(Place{r.file, max(e.Line, 1) + before}, true, "%s", e.Text())
+		}
+		r.text.flush()
+		for _, o := range list {
+			r.object(o, "", "", 0)
+		}
 	}
 	return end - at
 }

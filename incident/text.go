@@ -75,7 +75,7 @@ func (t *textReader) line(line string, at Place) {
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
 	case t.event != nil && t.event.Message == "" && t.event.Reason != "":
 		t.continues(line)
-	case !t.isOutput(line) && t.describeLine(line, at):
+	case !t.isOutput(trimmed) && t.describeLine(line, at):
 		t.event = nil
 	case t.spokenEvent(line, t.words, at):
 	case t.event != nil && len(t.event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)): // otherwise a row that is cut off
@@ -86,13 +86,9 @@ func (t *textReader) line(line string, at Place) {
 	}
 }
 
-// outside are the fields of kubectl describe with which another text begins.
-var outside = wordSet(`Name|State|Last State|Containers|Init Containers|Conditions|Events|Liveness|Readiness|Startup|Restart Count`)
-
 // isOutput reports whether a line can be the output of a command in the message before it, such as "status: down".
-func (t *textReader) isOutput(line string) bool {
-	key, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-	return t.event != nil && (t.event.Reason == "Failed" || t.event.Reason == "Unhealthy") && !outside[key]
+func (t *textReader) isOutput(trimmed string) bool {
+	return t.event != nil && (t.event.Reason == "Failed" || t.event.Reason == "Unhealthy") && !beginning.MatchString(trimmed) && !probeOpen.MatchString(trimmed) && !strings.HasPrefix(trimmed, "Name:")
 }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
