@@ -62,7 +62,7 @@ var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Te
 // describeLine reads a line of kubectl describe pod.
 func (t *textReader) describeLine(line string, at Place) bool {
 	if probeOpen.MatchString(line) {
-		t.begin(&openLine{text: line, at: at, done: probeField.MatchString, use: t.probeLine})
+		t.probeLine(t.joined(line, at, probeField.MatchString), at)
 		return true
 	}
 	trimmed, d, key, value := strings.TrimSpace(line), t.describe, "", ""

@@ -47,7 +47,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
-		t.begin(&openLine{text: strings.TrimRight(line[m[1]:], "`"), at: at, done: complete, use: func(body string, at Place) { t.klog(body, when, at, text) }})
+		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
 		return true
 	}
 	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) { // without its time

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -13,6 +14,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/trace"
+)
+
+// Limits of a recording. They bound the time and memory that files from a stranger can cost.
+const (
+	MaxFile       = 64 << 20  // bytes of a file
+	MaxInput      = 256 << 20 // bytes of all files
+	maxFacts      = 200_000
+	maxPods       = 5_000
+	maxLine       = 64 << 10 // bytes of a line of text
+	maxContainers = 200      // of a pod
+	maxProblems   = 200
+	maxUnread     = 200      // lines that fit no format and are kept
+	maxMessage    = 10 << 10 // bytes of a message; the kubelet limits the output of a probe to this
+	maxPoints     = 20_000   // updates of one event
 )
 
 // Read reads files in any mixture of the formats. It always returns a recording, which may be empty; its problems say what
@@ -128,15 +143,12 @@ func (r *reader) readFile(f File) {
 	}
 	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
-		line, n := r.line(at), 0
-		if r.text.open == nil {
-			n = r.readObject(at, line)
-		}
-		if n == 0 {
+		line := r.line(at)
+		n := r.readObject(at, line)
+		if r.text.next = at + cmp.Or(n, len(line)+1); n == 0 {
 			r.text.line(line, r.at(at))
-			n = len(line) + 1
 		}
-		at += n
+		at = r.text.next
 	}
 	r.text.flush()
 	switch {
@@ -158,7 +170,7 @@ func (r *reader) used() int {
 
 // line returns the line at an offset, without its line break.
 func (r *reader) line(at int) string {
-	rest := r.data[at:]
+	rest := r.data[min(at, len(r.data)):]
 	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 		rest = rest[:i]
 	}
@@ -180,9 +192,6 @@ func (r *reader) problem(at Place, lost bool, format string, args ...any) {
 	}
 	r.rec.Problems = append(r.rec.Problems, p)
 }
-
-// maxUnread is the number of lines that fit no format and are kept.
-const maxUnread = 200
 
 // skip counts a line that no format has.
 func (r *reader) skip(at Place, line string) {

@@ -17,18 +17,8 @@ type textReader struct {
 	event    *Fact // the last row of a table of events, which the next line may continue
 	width    int   // length of its line
 	raw      int   // length of the line that is read
-	open     *openLine
+	next     int   // offset of the next line
 	words    []word
-}
-
-// openLine is a line that goes on in the next ones.
-type openLine struct {
-	text string
-	at   Place
-	n    int
-	last int                    // length of the last line
-	done func(text string) bool // whether the text is complete
-	use  func(text string, at Place)
 }
 
 // wrapWidth is the minimum width of a terminal that breaks lines.
@@ -45,9 +35,6 @@ func (t *textReader) line(line string, at Place) {
 	line = strings.TrimRight(line, "\r \t")
 	if t.raw = len(line); t.raw > maxLine {
 		t.skip(at, line)
-		return
-	}
-	if t.open != nil && t.joins(line) {
 		return
 	}
 	line = unframed(line)
@@ -93,30 +80,22 @@ func (t *textReader) isOutput(trimmed string) bool {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// joins adds a line to the open one. It returns false if the line does not belong to it.
-func (t *textReader) joins(line string) bool {
-	o := t.open
-	t.open = nil
-	if o.n++; o.n > maxJoined || len(o.text) > maxLine || isKlog(line) != nil || nextField.MatchString(line) {
-		t.problem(o.at, true, "the value that begins here has no end")
-		o.use(o.text, o.at)
-		return false
+// joined returns a line with the next ones that belong to it, until it is done.
+func (t *textReader) joined(text string, at Place, done func(text string) bool) string {
+	last := t.raw
+	for n := 0; !done(text); n++ {
+		line := strings.TrimRight(t.reader.line(t.next), "\r \t")
+		if n == maxJoined || t.next >= len(t.data) || len(text) > maxLine || isKlog(line) != nil || nextField.MatchString(line) {
+			t.problem(at, true, "the value that begins here has no end")
+			break
+		}
+		if last < wrapWidth || line == "" || line[0] == ' ' || strings.HasSuffix(text, "=<") { // otherwise a terminal broke the line
+			text += "\n"
+		}
+		text, last = text+line, len(line)
+		t.next += len(t.reader.line(t.next)) + 1
 	}
-	if o.last < wrapWidth || line == "" || line[0] == ' ' || strings.HasSuffix(o.text, "=<") { // otherwise a terminal broke the line
-		o.text += "\n"
-	}
-	o.text += line
-	t.begin(o)
-	return true
-}
-
-// begin uses a line, or leaves it open if it goes on.
-func (t *textReader) begin(o *openLine) {
-	if o.last = t.raw; o.done(o.text) {
-		o.use(o.text, o.at)
-	} else {
-		t.open = o
-	}
+	return text
 }
 
 // continues adds a line to the message of the event before it: a message of several lines, or a line that a terminal wrapped.
@@ -136,11 +115,6 @@ func (t *textReader) continues(line string) {
 
 // flush ends a text: the next one has its own pod and its own clock.
 func (t *textReader) flush() {
-	if o := t.open; o != nil {
-		t.open = nil
-		t.problem(o.at, true, "the text ends in the middle of this line")
-		o.use(o.text, o.at)
-	}
 	t.endDescribe()
 	t.section, t.event, t.pod = nil, nil, nil
 }
