@@ -59,6 +59,9 @@ var (
 var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
 	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
 
+// ofNamed matches the first fields of a container.
+var ofNamed = regexp.MustCompile(`^\s*(?:(?:Last )?State|Container ID|Restart Count):`)
+
 // describeLine reads a line of kubectl describe pod.
 func (t *textReader) describeLine(line string, at Place) bool {
 	if probeOpen.MatchString(line) {
@@ -69,13 +72,14 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	if m := describeField.FindStringSubmatch(trimmed); m != nil {
 		key, value = m[1], m[2]
 	}
+	named := isContainer(trimmed) && ofNamed.MatchString(t.reader.line(t.next)) // without its colon
 	switch {
 	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()
 		t.asked, t.askedAt = value, at
 		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at, base: indent(line)}
 		return true
-	case d == nil && (key == "" || !beginning.MatchString(trimmed)):
+	case d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
 		return false
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}
@@ -84,10 +88,9 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		d.other, d.section, t.asked = true, key, ""
 		return true
 	}
-	if key == "State" || key == "Last State" || key == "Container ID" || key == "Restart Count" {
-		if name := t.lone(at); name != "" {
-			d.begin(name)
-		}
+	if named {
+		d.begin(trimmed)
+		return true
 	}
 	return d.line(trimmed, key, value, indent(line), at)
 }

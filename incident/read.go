@@ -65,7 +65,6 @@ type reader struct {
 	others   map[string]int // kinds of objects that incident does not use
 	objects  int            // number of Pod objects, of all files
 	more     bool           // there are more problems than the limit
-	skipped  Unread         // the last unread line
 
 	sections   []*section // of all files
 	rows       []sinceCreation
@@ -198,23 +197,9 @@ func (r *reader) skip(at Place, line string) {
 	if strings.TrimSpace(line) == "" {
 		return
 	}
-	r.skipped = Unread{at, strings.Clone(brief(line))}
 	if r.rec.UnreadLines++; len(r.rec.Unread) < maxUnread {
-		r.rec.Unread = append(r.rec.Unread, r.skipped)
+		r.rec.Unread = append(r.rec.Unread, Unread{at, strings.Clone(brief(line))})
 	}
-}
-
-// lone returns the only word of the line before, if it fits nothing and can be the name of a container. The line is then no longer unread.
-func (r *reader) lone(at Place) string {
-	last := r.skipped
-	if last.File != at.File || last.Line != at.Line-1 || !isContainer(last.Text) {
-		return ""
-	}
-	r.skipped, r.rec.UnreadLines = Unread{}, r.rec.UnreadLines-1
-	if n := len(r.rec.Unread); r.rec.Unread[n-1].Place == last.Place {
-		r.rec.Unread = r.rec.Unread[:n-1]
-	}
-	return last.Text
 }
 
 // add adds a fact. It returns false if the recording is full.
