@@ -29,9 +29,9 @@ type describeReader struct {
 
 // describedContainer is what the text says about a container.
 type describedContainer struct {
-	containerFacts
-	spec v1.Container
-	init bool
+	facts containerFacts
+	spec  v1.Container
+	init  bool
 }
 
 var (
@@ -163,22 +163,21 @@ func describeTime(value string) metav1.Time {
 
 // begin begins a container. An empty name is one that the text does not show.
 func (d *describeReader) begin(name string) {
-	d.c = &describedContainer{init: d.section == "Init Containers", spec: v1.Container{Name: name}}
+	d.c = &describedContainer{facts: containerFacts{}, init: d.section == "Init Containers", spec: v1.Container{Name: name}}
 	d.containers = append(d.containers, d.c)
 	d.state, d.field = nil, ""
 }
 
 // containerField reads a field of a container. A state, or an ID, that the container has already belongs to the next one, whose name is cut off.
 func (d *describeReader) containerField(key, value string, at Place) {
-	if c := d.c; c == nil || key == "State" && c.state != nil || key == "Last State" && c.previous != nil || key == "Restart Count" && c.restarts != nil ||
-		key == "Container ID" && (c.state != nil || c.spec.Image != "") {
+	if c := d.c; c == nil || c.facts[key] != nil && key != "Ready" || key == "Container ID" && (c.facts["State"] != nil || c.spec.Image != "") {
 		d.begin("")
 		d.field = key
 	}
 	if f, is := d.state, stateFields[key]; is {
 		if f == nil && key == "Exit Code" { // the line before it is cut off
-			f = &Fact{Place: at, Kind: Terminated, Previous: true, Text: "Last State: Terminated"}
-			d.state, d.c.previous = f, f
+			f = &Fact{Place: at, Kind: Terminated, Text: "Last State: Terminated"}
+			d.state, d.c.facts["Last State"] = f, f
 		}
 		if f != nil {
 			f.Text = brief(f.Text + ", " + key + ": " + value)
@@ -195,12 +194,8 @@ func (d *describeReader) containerField(key, value string, at Place) {
 		if kind == "" {
 			return
 		}
-		d.state = &Fact{Place: at, Kind: kind, Previous: key == "Last State", Text: key + ": " + string(kind)}
-		if d.state.Previous {
-			d.c.previous = d.state
-		} else {
-			d.c.state = d.state
-		}
+		d.state = &Fact{Place: at, Kind: kind, Text: key + ": " + string(kind)}
+		d.c.facts[key] = d.state
 		parts := strings.Split(inLine.ReplaceAllString(" "+rest, "\n$1: "), "\n")
 		if note := strings.Trim(parts[0], "() "); isCamel(note) { // Terminated (OOMKilled)
 			d.state.Reason = note
@@ -213,11 +208,11 @@ func (d *describeReader) containerField(key, value string, at Place) {
 		d.c.spec.Image = value
 	case "Ready":
 		if value == "True" || value == "False" {
-			d.c.ready = &Fact{Place: at, Kind: Ready, Value: strings.ToLower(value), Text: text}
+			d.c.facts[key] = &Fact{Place: at, Kind: Ready, Value: strings.ToLower(value), Text: text}
 		}
 	case "Restart Count":
 		if isNumber(word) {
-			d.c.restarts = &Fact{Place: at, Kind: Restarts, Count: count0(word), Text: text}
+			d.c.facts[key] = &Fact{Place: at, Kind: Restarts, Count: count0(word), Text: text}
 		}
 	}
 }
@@ -264,8 +259,7 @@ func (t *textReader) endDescribe() {
 		if c.init {
 			list = &pod.Spec.InitContainers
 		}
-		*list, c.name = append(*list, c.spec), c.spec.Name
-		facts = append(facts, c.list()...)
+		*list, facts = append(*list, c.spec), append(facts, c.facts.of(c.spec.Name)...)
 	}
 	facts = append(facts, podFacts(pod, d.change)...)
 	seen := startTime(pod) // the text is not older

@@ -156,59 +156,50 @@ type containerStatus struct {
 }
 
 func (s *containerStatus) facts() []*Fact {
-	c := containerFacts{name: s.Name, previous: stateFact(&s.LastTerminationState), state: stateFact(&s.State)}
-	if c.previous != nil {
-		c.previous.Previous = true
+	c := containerFacts{}
+	for field, state := range map[string]*v1.ContainerState{"Last State": &s.LastTerminationState, "State": &s.State} {
+		switch {
+		case state.Terminated != nil:
+			t := state.Terminated
+			c[field] = &Fact{Kind: Terminated, Reason: t.Reason, Message: t.Message, ExitCode: t.ExitCode, ExitKnown: true, When: second(t.StartedAt), Last: second(t.FinishedAt)}
+		case state.Running != nil:
+			c[field] = &Fact{Kind: Running, When: second(state.Running.StartedAt)}
+		case state.Waiting != nil:
+			c[field] = &Fact{Kind: Waiting, Reason: state.Waiting.Reason, Message: state.Waiting.Message}
+		}
 	}
 	if s.RestartCount != nil && *s.RestartCount >= 0 {
-		c.restarts = &Fact{Kind: Restarts, Count: int(*s.RestartCount)}
+		c["Restart Count"] = &Fact{Kind: Restarts, Count: int(*s.RestartCount)}
 	}
 	if s.Ready != nil {
-		c.ready = &Fact{Kind: Ready, Value: strconv.FormatBool(*s.Ready)}
+		c["Ready"] = &Fact{Kind: Ready, Value: strconv.FormatBool(*s.Ready)}
 	}
 	if s.Started != nil {
-		c.started = &Fact{Kind: Started, Value: strconv.FormatBool(*s.Started)}
+		c["Started"] = &Fact{Kind: Started, Value: strconv.FormatBool(*s.Started)}
 	}
-	return c.list()
+	return c.of(s.Name)
 }
 
-func stateFact(s *v1.ContainerState) *Fact {
-	switch {
-	case s.Terminated != nil:
-		return &Fact{Kind: Terminated, Reason: s.Terminated.Reason, Message: s.Terminated.Message, ExitCode: s.Terminated.ExitCode, ExitKnown: true,
-			When: second(s.Terminated.StartedAt), Last: second(s.Terminated.FinishedAt)}
-	case s.Running != nil:
-		return &Fact{Kind: Running, When: second(s.Running.StartedAt)}
-	case s.Waiting != nil:
-		return &Fact{Kind: Waiting, Reason: s.Waiting.Reason, Message: s.Waiting.Message}
-	}
-	return nil
-}
+// containerFacts are the facts in the status of a container, by the names that kubectl describe gives them. Those that are unknown are not there.
+type containerFacts map[string]*Fact
 
-// containerFacts are the facts in the status of a container. Those that are unknown are nil.
-type containerFacts struct {
-	name                                      string
-	previous, state, restarts, ready, started *Fact
-}
-
-// list returns the facts. The life that ended last is that of the instance with the number of restarts if the container waits for its next one.
-func (c *containerFacts) list() (facts []*Fact) {
-	for _, f := range []*Fact{c.previous, c.state} {
+// of returns the facts about a container. The life that ended last is that of the instance with the number of restarts if the container waits for its next one.
+func (c containerFacts) of(name string) (facts []*Fact) {
+	for _, field := range []string{"Last State", "State", "Restart Count", "Ready", "Started"} {
+		f := c[field]
 		if f == nil {
 			continue
 		}
-		if f.Count = -1; c.restarts != nil {
-			f.Count = c.restarts.Count
+		if f.Container = name; strings.HasSuffix(field, "State") {
+			if f.Count = -1; c["Restart Count"] != nil {
+				f.Count = c["Restart Count"].Count
+			}
+			f.instance, f.Previous = f.Count, field == "Last State"
+			if f.Previous && (c["State"] == nil || c["State"].Kind != Waiting) {
+				f.instance = max(f.Count-1, -1)
+			}
 		}
-		if f.instance = f.Count; f.Previous && (c.state == nil || c.state.Kind != Waiting) {
-			f.instance = max(f.Count-1, -1)
-		}
-	}
-	for _, f := range []*Fact{c.previous, c.state, c.restarts, c.ready, c.started} {
-		if f != nil {
-			f.Container = c.name
-			facts = append(facts, f)
-		}
+		facts = append(facts, f)
 	}
 	return facts
 }

@@ -43,8 +43,6 @@ func (t *textReader) line(line string, at Place) {
 	t.printedEnd(line, at)
 	command, asks := prompted(line, t.words)
 	switch {
-	case trimmed == "":
-		t.event = nil
 	case t.logLine(line, at):
 		t.event = nil
 	case asks:

@@ -47,14 +47,25 @@ var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // placeTimes gives the facts their times that count from an unknown moment: lines of logs without a year, and ages.
 func (r *reader) placeTimes() {
 	var newest time.Time
+	started := map[anchor]Moment{}
+	created := map[*Pod]time.Time{}
 	for _, f := range r.rec.Facts {
 		if f.Source != FromLog && f.When.Known() {
-			newest = later(later(newest, f.When.End()), f.Last.End())
+			newest = latest(newest, f.When.End(), f.Last.End())
+		}
+		switch {
+		case f.Kind == Created:
+			created[f.Pod] = f.When.At
+		case f.Kind == Running && f.When.Known():
+			started[anchor{f.Pod, "Started", f.Container}] = f.When
 		}
 	}
 	year := newest
 	for _, p := range r.rec.Pods {
-		year = later(year, startTime(p.Object).At)
+		at := startTime(p.Object)
+		if year = latest(year, at.At); at.Known() { // the scheduler binds the pod up to a second before
+			started[anchor{p, "Scheduled", ""}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
+		}
 	}
 	if r.rec.Relative = year.IsZero() && len(r.logTimes) > 0; r.rec.Relative {
 		year = invented
@@ -62,25 +73,10 @@ func (r *reader) placeTimes() {
 	}
 	for _, f := range r.logTimes {
 		f.When.At = f.When.At.AddDate(year.Year()-f.When.At.Year(), 0, 0)
-		f.Last, newest = f.When, later(newest, f.When.End())
+		f.Last, newest = f.When, latest(newest, f.When.End())
 	}
 	if newest.IsZero() {
 		newest, r.rec.Relative = invented, len(r.sections)+len(r.rows) > 0
-	}
-	started := map[anchor]Moment{}
-	created := map[*Pod]time.Time{}
-	for _, p := range r.rec.Pods {
-		if at := startTime(p.Object); at.Known() { // the scheduler binds the pod up to a second before
-			started[anchor{p, "Scheduled", ""}] = Moment{at.At.Add(-time.Second), at.Within + time.Second}
-		}
-	}
-	for _, f := range r.rec.Facts {
-		switch {
-		case f.Kind == Created:
-			created[f.Pod] = f.When.At
-		case f.Kind == Running && f.When.Known():
-			started[anchor{f.Pod, "Started", f.Container}] = f.When
-		}
 	}
 	for _, s := range r.sections {
 		r.placeSection(s, started, newest)
@@ -89,12 +85,7 @@ func (r *reader) placeTimes() {
 	r.mergeRows()
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func latest(list ...time.Time) time.Time { return slices.MaxFunc(list, time.Time.Compare) }
 
 // anchor identifies an event that a status dates: the start of a pod on its node, and the last start of a container.
 type anchor struct {
@@ -248,15 +239,13 @@ func (r *reader) mergeRows() {
 // events again.
 func (f *Fact) merge(o *Fact) {
 	grows := o.CountShown && f.CountShown && o.Count > f.Count
-	same := f.section == o.section
 	points := o.Points
-	if same && (!grows || f.section == nil) {
-		points = slices.Concat(f.Points, o.Points)
+	if f.section == o.section && (!grows || f.section == nil) {
+		points = append(points, f.Points...)
 	}
 	switch {
-	case same && !grows:
-		f.Count += o.Count
-		f.AtLeast = f.AtLeast || o.AtLeast
+	case f.section == o.section && !grows:
+		f.Count, f.AtLeast = f.Count+o.Count, f.AtLeast || o.AtLeast
 	case o.CountShown && o.Count < f.Count:
 		return
 	default:

@@ -1,6 +1,8 @@
 package incident
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -172,13 +174,10 @@ func withoutHash(name string) string {
 
 // firstAge returns the age of the first, and of the last occurrence, in whichever order the columns are.
 func firstAge(list []age) (first, last age) {
-	for i, a := range list {
-		if i == 0 || a.known && a.at > first.at || !first.known {
-			first = a
-		}
-		if i == 0 || a.known && a.at < last.at || !last.known {
-			last = a
-		}
+	list = slices.DeleteFunc(list, func(a age) bool { return !a.known })
+	slices.SortFunc(list, func(a, b age) int { return cmp.Compare(a.at, b.at) })
+	if len(list) == 0 {
+		return first, last
 	}
-	return first, last
+	return list[len(list)-1], list[0]
 }
