@@ -72,7 +72,7 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	if m := describeField.FindStringSubmatch(trimmed); m != nil {
 		key, value = m[1], m[2]
 	}
-	named := isContainer(trimmed) && ofNamed.MatchString(t.reader.line(t.next)) // without its colon
+	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next)) // without its colon
 	switch {
 	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()

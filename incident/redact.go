@@ -1,8 +1,6 @@
 package incident
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -84,24 +83,16 @@ var (
 // object returns the settings of a pod on which its probes depend, with other names.
 func (x *redactor) object(p *Pod) *v1.Pod {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: types.UID(p.UID), CreationTimestamp: p.Object.CreationTimestamp}}
-	var spec any
-	copied(p.Object.Spec, &spec)
-	copied(x.setting(spec), &pod.Spec)
-	pod.Spec.NodeName = p.Node
-	return pod
-}
-
-// copied sets a value to another one of the same form in JSON.
-func copied(from, to any) {
-	data, err := json.Marshal(from)
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&p.Object.Spec)
 	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		err = decoder.Decode(to)
+		x.setting(spec)
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &pod.Spec)
 	}
 	if err != nil { // both have the form of a spec
 		panic(err)
 	}
+	pod.Spec.NodeName = p.Node
+	return pod
 }
 
 func (x *redactor) setting(v any) any {
