@@ -254,7 +254,7 @@ func (r *reader) newPod(namespace, name, uid string, at Place) *Pod {
 		r.problem(at, true, "the recording has more than %d pods; pod %s is not used", maxPods, name)
 		return nil
 	}
-	p := &Pod{Namespace: namespace, Name: name, UID: uid, Place: at}
+	p := &Pod{Namespace: namespace, Name: name, UID: uid, Place: at, Unnamed: name == "" && uid == ""}
 	r.rec.Pods = append(r.rec.Pods, p)
 	return p
 }

@@ -49,7 +49,6 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 	}
 	if !isPodKind(strings.ToLower(left.kind)) {
 		t.others["Event of "+left.kind]++
-		t.event = nil
 		return true
 	}
 	if len(rest) > 0 && f.Message == "" {

@@ -42,9 +42,10 @@ func (t *textReader) line(line string, at Place) {
 	t.words = split(line, t.words[:0])
 	t.printedEnd(line, at)
 	command, asks := prompted(line, t.words)
+	event := t.event // which ends here unless the line continues it
+	t.event = nil
 	switch {
 	case t.logLine(line, at):
-		t.event = nil
 	case asks:
 		t.flush()
 		t.asked, t.askedAt, t.program = command.pod, at, command.logs
@@ -52,28 +53,26 @@ func (t *textReader) line(line string, at Place) {
 		t.flush()
 		t.asked, t.program = "", false
 	case strings.HasPrefix(trimmed, "#") || ruled(trimmed):
-		t.event = nil
 	case headed(t.words):
-		if t.event = nil; t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
+		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
 			t.section = nil // the table of another command
 		}
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
-	case t.event != nil && t.event.Message == "" && t.event.Reason != "":
-		t.continues(line)
-	case !t.isOutput(trimmed) && t.describeLine(line, at):
-		t.event = nil
+	case event != nil && event.Message == "" && event.Reason != "":
+		t.continues(event, line)
+	case !event.hasOutput(trimmed) && t.describeLine(line, at):
 	case t.spokenEvent(line, t.words, at):
-	case t.event != nil && len(t.event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)): // otherwise a row that is cut off
-		t.continues(line)
+	case event != nil && len(event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)): // otherwise a row that is cut off
+		t.continues(event, line)
 	case t.spokenEnd(line, at):
 	default:
 		t.skip(at, line)
 	}
 }
 
-// isOutput reports whether a line can be the output of a command in the message before it, such as "status: down".
-func (t *textReader) isOutput(trimmed string) bool {
-	return t.event != nil && (t.event.Reason == "Failed" || t.event.Reason == "Unhealthy") && !beginning.MatchString(trimmed) && !probeOpen.MatchString(trimmed) && !strings.HasPrefix(trimmed, "Name:")
+// hasOutput reports whether a line can be the output of a command in the message of an event, such as "status: down".
+func (f *Fact) hasOutput(trimmed string) bool {
+	return f != nil && (f.Reason == "Failed" || f.Reason == "Unhealthy") && !beginning.MatchString(trimmed) && !probeOpen.MatchString(trimmed) && !strings.HasPrefix(trimmed, "Name:")
 }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
@@ -97,24 +96,24 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 }
 
 // continues adds a line to the message of the event before it: a message of several lines, or a line that a terminal wrapped.
-func (t *textReader) continues(line string) {
+func (t *textReader) continues(f *Fact, line string) {
 	switch {
-	case t.event.Message == "" && t.event.Source == FromDescribe: // the terminal wrapped the row before its message
+	case f.Message == "" && f.Source == FromDescribe: // the terminal wrapped the row before its message
 		if rest := afterSource(t.words); len(rest) > 0 {
 			line = line[rest[0].start:]
 		}
 	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'): // or in the middle of a word
 	default:
-		t.event.Message += "\n"
+		f.Message += "\n"
 	}
-	t.event.Message += strings.TrimSpace(line)
-	t.width = len(line)
+	f.Message += strings.TrimSpace(line)
+	t.event, t.width = f, len(line)
 }
 
 // flush ends a text: the next one has its own pod and its own clock.
 func (t *textReader) flush() {
 	t.endDescribe()
-	t.section, t.event, t.pod = nil, nil, nil
+	t.section, t.pod = nil, nil
 }
 
 // ages returns the section of the ages in the text.
@@ -129,21 +128,18 @@ func (t *textReader) ages(at Place) *section {
 // ofText returns the pod of rows that do not name it: the pod of the text around them, or of its command, or else the one without a name, of
 // which a file has one.
 func (t *textReader) ofText(at Place) *Pod {
-	switch {
-	case t.pod != nil:
-	case t.asked != "":
+	if t.pod == nil && t.asked != "" {
 		namespace := ""
 		if d := t.describe; d != nil && d.pod.Name == t.asked && isName(d.pod.Namespace) {
 			namespace, at = d.pod.Namespace, t.askedAt
 		}
 		t.pod = t.reader.pod(namespace, t.asked, "", at)
-	case t.unnamed != nil:
-		return t.unnamed
-	default:
-		if t.unnamed = t.newPod("", "", "", at); t.unnamed != nil {
-			t.unnamed.Unnamed = true
-		}
-		return t.unnamed
 	}
-	return t.pod
+	if t.pod != nil {
+		return t.pod
+	}
+	if t.unnamed == nil {
+		t.unnamed = t.newPod("", "", "", at)
+	}
+	return t.unnamed
 }
