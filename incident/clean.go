@@ -74,44 +74,29 @@ func headed(words []word) bool {
 	return len(words) > 1
 }
 
-// command is what a line of a shell runs.
-type command struct {
-	pod  string // the pod that it names, or empty
-	logs bool   // it prints the log of a program
-}
-
 var (
-	clients = wordSet(`kubectl oc k microk8s.kubectl kubecolor`)
-	tools   = wordSet(`crictl journalctl cat grep less tail head docker`)
-	leads   = wordSet(`sudo watch k3s minikube microk8s`)
+	// typed matches what a person typed into a shell: a prompt, a client of the cluster or another tool, and its arguments.
+	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
+	// podArgument matches the pod that the arguments of a client name.
+	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
 )
 
-// podArgument matches the pod that the arguments of a command name.
-var podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
-
-// prompted returns the command of a line that a person typed into a shell.
-func prompted(line string, words []word) (c command, is bool) {
-	for i, w := range words[:min(len(words), 8)] {
-		name := strings.TrimLeft(w.text, "$#%>")
-		asked, lead := name != w.text, false
-		if i > 0 {
-			last := words[i-1].text
-			asked = asked || strings.ContainsAny(last[len(last)-1:], "$#%>") || last == "❯" || words[0].text == "➜"
-			lead = leads[last]
-		}
-		switch {
-		case clients[name] && (asked || lead || i == 0 && name != "k") && i+1 < len(words):
-			line = line[words[i+1].start:]
-			if m := podArgument.FindStringSubmatch(line); m != nil {
-				c.pod = m[1]
-			}
-			c.logs = strings.HasPrefix(line, "logs ") || strings.HasPrefix(line, "exec ")
-			return c, true
-		case tools[w.text] && asked:
-			return command{logs: w.text == "docker" || w.text == "crictl"}, true
-		}
+// prompted returns the pod that a line of a shell names, if it does, and whether the command prints the log of a program.
+func prompted(trimmed string) (pod string, logs, is bool) {
+	if !strings.ContainsAny(trimmed, "$#%>❯➜") && !strings.Contains(trimmed, "kube") && !strings.HasPrefix(trimmed, "oc ") {
+		return "", false, false // a search costs less
 	}
-	return command{}, false
+	m := typed.FindStringSubmatch(trimmed)
+	if m == nil || m[1] == "" && (m[2] == "" || m[2] == "k") {
+		return "", false, false
+	}
+	if m[2] == "" {
+		return "", m[3] != "", true
+	}
+	if p := podArgument.FindStringSubmatch(m[4]); p != nil {
+		pod = p[1]
+	}
+	return pod, strings.HasPrefix(m[4], "logs ") || strings.HasPrefix(m[4], "exec "), true
 }
 
 func isPodKind(s string) bool { return s == "pod" || s == "pods" || s == "po" || s == "Pod" }

@@ -41,14 +41,14 @@ func (t *textReader) line(line string, at Place) {
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
 	t.printedEnd(line, at)
-	command, asks := prompted(line, t.words)
+	pod, logs, asks := prompted(trimmed)
 	event := t.event // which ends here unless the line continues it
 	t.event = nil
 	switch {
 	case t.logLine(line, at):
 	case asks:
 		t.flush()
-		t.asked, t.askedAt, t.program = command.pod, at, command.logs
+		t.asked, t.askedAt, t.program = pod, at, logs
 	case fence.MatchString(trimmed):
 		t.flush()
 		t.asked, t.program = "", false
