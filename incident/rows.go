@@ -43,7 +43,7 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 	if f.Container = left.container; left.kind == "" {
 		left.kind, left.name = "Pod", ""
 	}
-	rest, is := t.columns(f, &left, line, right)
+	message, is := t.columns(f, &left, line, right)
 	if !is {
 		return false
 	}
@@ -51,21 +51,20 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 		t.others["Event of "+left.kind]++
 		return true
 	}
-	if len(rest) > 0 && f.Message == "" {
-		f.Message = strings.TrimRight(line[rest[0].start:], " \t")
-	}
+	f.Message = strings.TrimRight(message, " \t")
 	t.place(f, left)
 	return true
 }
 
-// columns completes the columns left of the type and the reason with those right of them, and returns the words of the message.
-func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (rest []word, is bool) {
+// columns completes the columns left of the type and the reason with those right of them, and returns the message.
+func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (message string, is bool) {
 	times, next, own := len(left.ages)+len(left.dates), "", left.name != ""
 	if len(right) > 0 {
-		next = right[0].text
+		next, message = right[0].text, line[right[0].start:]
 	}
 	kind, of, slash := strings.Cut(next, "/")
 	isObject := slash && isName(of) && objectKind.MatchString(kind)
+	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	f.AtLeast = left.count == 0
 	switch {
 	case times > 1 && (own || left.braces || left.count > 0 && !isObject): // up to 1.11, describe up to 1.7, and own columns
@@ -74,45 +73,58 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 			left.namespace = ""
 		}
 		if own || strings.HasPrefix(next, "{") {
-			return afterSource(right), true
+			return afterSource(message), true
 		}
-		return right, true
+		return message, true
 	case isObject: // get events from 1.14 on, kubectl events
 		left.kind, left.name = kind, of
 		if !f.AtLeast {
 			t.ages(f.Place).counts = true // kubectl events
 		}
-		return wide(f, left, line, right[1:]), len(left.names) < 2
+		if m := wide.FindStringSubmatch(rest); m != nil && isAge(m[3]) {
+			left.ages, left.count, f.AtLeast = append(left.ages, parseAge(m[3])), max(count0(m[4]), 1), false
+			f.Container, rest = m[1], afterSource(m[2])
+		}
+		return rest, len(left.names) < 2
 	case isAge(next): // describe from 1.8 on
 		left.kind, left.name, left.namespace, left.count, f.AtLeast = "Pod", "", "", max(left.count, 1), false
-		left.ages, rest = []age{parseAge(next)}, right[1:]
-		if len(rest) > 0 && rest[0].text == "ago" {
-			rest = rest[1:]
-		}
-		if len(rest) > 2 && strings.HasPrefix(rest[0].text, "(x") {
-			first := parseAge(strings.TrimSuffix(rest[2].text, ")"))
-			left.ages, left.count, f.AtLeast = append(left.ages, first), max(count0(rest[0].text[2:]), 1), !first.known
-			rest = rest[3:]
+		left.ages = []age{parseAge(next)}
+		if m := repeated.FindStringSubmatch(rest); m[1] != "" {
+			first := parseAge(m[2])
+			left.ages, left.count, f.AtLeast = append(left.ages, first), max(count0(m[1]), 1), !first.known
+			rest = rest[len(m[0]):]
 		}
 		return afterSource(rest), true
 	case kinds[next] && len(left.ages) < 2: // get events 1.12 and 1.13
 		left.kind, left.name = next, ""
-		return right[1:], true
+		return rest, true
 	case !terms[f.Reason]:
-		return nil, false
-	case len(right) == 0: // cut off
+		return "", false
+	case next == "": // cut off
 		left.kind, left.name = "Pod", ""
-		return nil, left.unknown+len(left.names) == 0
+		return "", left.unknown+len(left.names) == 0
 	}
 	left.kind, left.name, left.namespace = "Pod", "", "" // columns of a person
 	if len(left.names) == 1 && len(left.ages) > 0 {
 		left.name = left.names[0]
 	}
-	if isName(next) && strings.Contains(next, "-") && len(right) > 1 {
-		left.name, right = next, right[1:]
+	if isName(next) && strings.Contains(next, "-") && rest != "" {
+		left.name, message = next, rest
 	}
-	return right, true
+	return message, true
 }
+
+var (
+	// repeated matches how often an event of kubectl describe occurred, and since when.
+	repeated = regexp.MustCompile(`^(?:\(x(\d+) over (\S+)\)\s*)?`)
+	// wide matches the columns that get events -o wide adds: SUBOBJECT and SOURCE before the message, FIRST SEEN, COUNT and NAME after it.
+	wide = regexp.MustCompile(`^(?:spec\.\w+\{(.*?)\}\s+)?(.*?)\s+(\w+)\s+(\d{1,9})\s+\S+\.[0-9a-f]{8,}$`)
+	// source matches the component that sent an event, such as {kubelet n1}, "kubelet, n1", kubelet or example.com/controller. Messages begin with a capital.
+	source = regexp.MustCompile(`^(?:\{[^}]*\}|[a-z0-9][-a-z0-9.]*,\s+\S+|<unknown>|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
+)
+
+// afterSource returns the text after the component that sent an event.
+func afterSource(text string) string { return text[len(source.FindString(text)):] }
 
 // brief returns a line for the evidence of a verdict.
 func brief(line string) string {
@@ -121,44 +133,6 @@ func brief(line string) string {
 		line = strings.ToValidUTF8(line[:200], "")
 	}
 	return line
-}
-
-// afterSource skips the component that sent an event, such as {kubelet n1}, "kubelet, n1" or kubelet. Messages begin with a capital.
-func afterSource(words []word) []word {
-	if len(words) == 0 {
-		return words
-	}
-	switch first := words[0].text; {
-	case first[0] == '{':
-		for i, w := range words {
-			if strings.HasSuffix(w.text, "}") {
-				return words[i+1:]
-			}
-		}
-	case len(words) > 1 && first[len(first)-1] == ',' && isName(first[:len(first)-1]):
-		return words[2:]
-	case first == "<unknown>", isName(strings.ReplaceAll(first, "/", "")),
-		lowerOrDigit(first[0]) && strings.Contains(first, ".") && !strings.HasPrefix(first, "spec.") && !strings.HasSuffix(first, ":"):
-		return words[1:]
-	}
-	return words
-}
-
-// wide reads the columns that get events -o wide adds: SUBOBJECT and SOURCE before the message, FIRST SEEN, COUNT and NAME after it.
-func wide(f *Fact, left *fields, line string, rest []word) []word {
-	if len(rest) > 0 && strings.HasPrefix(rest[0].text, "spec.") && strings.HasSuffix(rest[0].text, "}") {
-		f.Container, rest = containerOf(rest[0].text), rest[1:]
-	}
-	n := len(rest)
-	if n < 4 || !isAge(rest[n-3].text) || !isNumber(rest[n-2].text) || withoutHash(rest[n-1].text) == rest[n-1].text {
-		return rest
-	}
-	left.ages, left.count = append(left.ages, parseAge(rest[n-3].text)), max(count0(rest[n-2].text), 1)
-	f.AtLeast = false
-	if rest = afterSource(rest[:n-3]); len(rest) > 0 {
-		f.Message = line[rest[0].start:rest[len(rest)-1].end]
-	}
-	return rest
 }
 
 // place gives an event of a text its pod and its times, and adds it.

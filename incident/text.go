@@ -99,9 +99,7 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 func (t *textReader) continues(f *Fact, line string) {
 	switch {
 	case f.Message == "" && f.Source == FromDescribe: // the terminal wrapped the row before its message
-		if rest := afterSource(t.words); len(rest) > 0 {
-			line = line[rest[0].start:]
-		}
+		line = afterSource(strings.TrimSpace(line))
 	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'): // or in the middle of a word
 	default:
 		f.Message += "\n"
