@@ -12,14 +12,13 @@ var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`
 // clean returns a text without what terminals and people put around its lines: colour codes, quote marks, hard spaces. The number of lines
 // stays.
 func clean(data []byte) []byte {
-	if bytes.IndexByte(data, 0) >= 0 {
-		data = bytes.ReplaceAll(data, []byte("\x00"), nil)
+	for _, c := range [][2]string{{"\x00", ""}, {"\u00a0", " "}, {"\u200b", ""}} {
+		if bytes.Contains(data, []byte(c[0])) {
+			data = bytes.ReplaceAll(data, []byte(c[0]), []byte(c[1]))
+		}
 	}
 	if bytes.Contains(data, []byte("\x1b")) {
 		data = escape.ReplaceAll(data, nil)
-	}
-	if bytes.Contains(data, []byte("\u00a0")) || bytes.Contains(data, []byte("\u200b")) {
-		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\u00a0"), []byte(" ")), []byte("\u200b"), nil)
 	}
 	if !bytes.HasPrefix(data, []byte(">")) && !bytes.Contains(data, []byte("\n>")) {
 		return data

@@ -116,7 +116,7 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 
 var (
 	// repeated matches how often an event of kubectl describe occurred, and since when.
-	repeated = regexp.MustCompile(`^(?:\(x(\d+) over (\S+)\)\s*)?`)
+	repeated = regexp.MustCompile(`^(?:\(x(\d+) over ([^\s)]+)\)?\s*)?`)
 	// wide matches the columns that get events -o wide adds: SUBOBJECT and SOURCE before the message, FIRST SEEN, COUNT and NAME after it.
 	wide = regexp.MustCompile(`^(?:spec\.\w+\{(.*?)\}\s+)?(.*?)\s+(\w+)\s+(\d{1,9})\s+\S+\.[0-9a-f]{8,}$`)
 	// source matches the component that sent an event, such as {kubelet n1}, "kubelet, n1", kubelet or example.com/controller. Messages begin with a capital.
