@@ -29,28 +29,22 @@ type item struct {
 
 // parse returns the fields or the items of valid JSON.
 func (i item) parse() *object {
-	o := &object{whole: i.raw, fields: map[string]json.RawMessage{}, at: i.at(0)}
-	dec := json.NewDecoder(bytes.NewReader(i.raw))
-	start, _ := dec.Token()
-	for (start == json.Delim('[') || start == json.Delim('{')) && dec.More() {
-		key, value := "", json.RawMessage(nil)
-		if start == json.Delim('{') {
-			token, _ := dec.Token()
-			key, _ = token.(string)
+	o := &object{whole: i.raw, at: i.at(0)}
+	list, values := i.raw, []json.RawMessage{}
+	if i.raw[0] != '[' {
+		json.Unmarshal(i.raw, &o.fields)
+		if list = o.fields["items"]; !bytes.HasPrefix(list, []byte("[")) {
+			return o
 		}
-		if dec.Decode(&value) != nil {
-			break
-		}
-		from := int(dec.InputOffset()) - len(value)
-		child := item{value, func(offset int) Place { return i.at(from + offset) }}
-		switch {
-		case start == json.Delim('['):
-			o.items = append(o.items, child)
-		case key == "items" && value[0] == '[':
-			o.items = child.parse().items
-		default:
-			o.fields[key] = value
-		}
+		delete(o.fields, "items")
+	}
+	json.Unmarshal(list, &values)
+	from := bytes.Index(i.raw, list)
+	for _, value := range values {
+		from += bytes.Index(i.raw[from:], value)
+		begin := from
+		o.items = append(o.items, item{value, func(offset int) Place { return i.at(begin + offset) }})
+		from += len(value)
 	}
 	return o
 }
@@ -248,10 +242,8 @@ func node(doc *strict.Node, place func(*strict.Node) Place) *object {
 	as := func(n *strict.Node) item { return item{n.JSON(), func(int) Place { return place(n) }} }
 	o := as(doc).parse()
 	list := doc
-	for i, k := range doc.Keys {
-		if k.Name == "items" {
-			list = doc.Items[i]
-		}
+	if i := slices.IndexFunc(doc.Keys, func(k strict.Key) bool { return k.Name == "items" }); i >= 0 {
+		list = doc.Items[i]
 	}
 	for i := range o.items {
 		o.items[i] = as(list.Items[i])
