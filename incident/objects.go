@@ -141,7 +141,8 @@ func (r *reader) readJSON(at, margin int, key string) int {
 func closed(data []byte) []byte {
 	var open, then []byte
 	end, text := 0, false
-	for i := 0; i < len(data) && len(open) <= 1000; i++ {
+	complete := func(until int) { end, then = until, append(then[:0], open...) }
+	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case text && c == '\\':
 			i++
@@ -149,17 +150,16 @@ func closed(data []byte) []byte {
 			text = !text
 		case text:
 		case c == '{' || c == '[':
-			open = append(open, c+2)
-			end, then = i+1, append(then[:0], open...)
+			if open = append(open, c+2); len(open) > 1000 {
+				return nil
+			}
+			complete(i + 1)
 		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
-			end, then = i+1, append(then[:0], open...)
+			complete(i + 1)
 		case c == ',':
-			end, then = i, append(then[:0], open...)
+			complete(i)
 		}
-	}
-	if len(open) > 1000 {
-		return nil
 	}
 	slices.Reverse(then)
 	return append(bytes.Clone(data[:end]), then...)
