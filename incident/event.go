@@ -93,18 +93,8 @@ func (r *reader) event(o *object, kind, namespace, pod, change string, depth int
 		r.problem(o.at, true, "the event was not used: it does not name its pod")
 		return true
 	}
-	for _, name := range []string{"first", "last"} {
-		switch text := role(name); {
-		case isAge(text):
-			left.ages = append(left.ages, parseAge(text))
-		case text != "" && !left.addDate(time.RFC3339Nano, text):
-			r.problem(o.at, true, "%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
-		}
-	}
+	r.addTimes(f, &left, role)
 	if name := role("name"); name != "" && f.Source == FromEvent {
-		if len(left.dates) > 0 {
-			left.dates[0] = preciseTime(name, left.dates[0])
-		}
 		id := or(role("id"), values["metadatanamespace"]+"/"+name)
 		if old := r.events[id]; old != nil {
 			f.date(left)
@@ -118,6 +108,21 @@ func (r *reader) event(o *object, kind, namespace, pod, change string, depth int
 		f.Pod.Node = or(f.Pod.Node, role("node"))
 	}
 	return true
+}
+
+// addTimes adds the times of an event to its columns, or the ages.
+func (r *reader) addTimes(f *Fact, left *fields, role func(name string) string) {
+	for _, name := range []string{"first", "last"} {
+		switch text := role(name); {
+		case isAge(text):
+			left.ages = append(left.ages, parseAge(text))
+		case text != "" && !left.addDate(time.RFC3339Nano, text):
+			r.problem(f.Place, true, "%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
+		}
+	}
+	if len(left.dates) > 0 && f.Source == FromEvent {
+		left.dates[0] = preciseTime(role("name"), left.dates[0])
+	}
 }
 
 // plausible reports whether Kubernetes can have written a time. Other times would need more than the 292 years of a time.Duration.
