@@ -40,7 +40,7 @@ func (p *part) podSpec(depth int) *part {
 	return p
 }
 
-// pod uses an object with a pod, or with a part of one. It returns false for others.
+// part uses an object with a pod, or with a part of one. It returns false for others.
 func (r *reader) part(o *object, kind, change string) bool {
 	var part part
 	var status podStatus

@@ -83,7 +83,7 @@ func count0(text string) int {
 	return max(n, 0)
 }
 
-// fields are what the words left of the type and the reason of an event say.
+// fields are what the columns of an event say.
 type fields struct {
 	ages                             []age
 	dates                            []Moment
