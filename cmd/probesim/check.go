@@ -71,6 +71,12 @@ func newCheck() *cobra.Command {
 		}
 		return checkManifests(cmd, args, o, ignores)
 	})
+	o.addCheckFlags(cmd)
+	return cmd
+}
+
+// addCheckFlags adds the flags of check.
+func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no finding.")
@@ -83,7 +89,6 @@ func newCheck() *cobra.Command {
 	flags.StringVar(&o.annotationsOf, "annotations-of", "", "Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only ask for more.")
 	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
-	return cmd
 }
 
 const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
@@ -237,6 +242,13 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	return c, err
 }
 
+func (o *checkOptions) checkFailOn() error {
+	if !slices.Contains([]string{"none", "error", "warning", "note"}, o.failOn) {
+		return errors.New("--fail-on: must be none, error, warning or note")
+	}
+	return nil
+}
+
 // parseAll parses the values of a flag that can be repeated as one list with commas.
 func parseAll[T any](flag string, values []string, parse func(string) (T, error)) (all T, err error) {
 	if len(values) == 0 {
@@ -250,11 +262,8 @@ func parseAll[T any](flag string, values []string, parse func(string) (T, error)
 
 func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
 	options, err := o.parse(checkOutputs...)
-	if err != nil {
+	if err = errors.Join(err, o.checkFailOn()); err != nil {
 		return err
-	}
-	if !slices.Contains([]string{"none", "error", "warning", "note"}, o.failOn) {
-		return errors.New("--fail-on: must be none, error, warning or note")
 	}
 	options.Ignore = ignores
 	if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {

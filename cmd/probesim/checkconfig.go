@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/check"
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
 
@@ -80,8 +79,8 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 			case name == "baseline":
 				text = filepath.Join(filepath.Dir(o.config), text)
 			}
-			if err := flag.Value.Set(text); err != nil {
-				value.Errorf("%v", err)
+			if err := errors.Join(flag.Value.Set(text), checkValue(name, text)); err != nil {
+				value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
 			}
 			flag.Changed = true
 		}
@@ -101,6 +100,18 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 	return ignores
 }
 
+// checkValue returns the error of a value of a flag, without regard to the other flags.
+func checkValue(name, value string) error {
+	o := checkOptions{output: "table"}
+	cmd := &cobra.Command{}
+	o.addCheckFlags(cmd)
+	if err := cmd.Flags().Set(name, value); err != nil {
+		return nil // known already
+	}
+	_, err := o.parse(checkOutputs...)
+	return errors.Join(err, o.checkFailOn())
+}
+
 // maxReport is the maximum size of a report in bytes.
 const maxReport = 64 << 20
 
@@ -114,8 +125,9 @@ func readReport(flag, name string) (*check.Report, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	var r check.Report
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: %s is not the JSON of probesim check: %s", flag, printable.Text(name), printable.Text(strings.TrimPrefix(err.Error(), "json: ")))
+	file := strict.JSONFile{Name: filepath.ToSlash(name), Data: data, What: "the JSON of probesim check", Open: true}
+	if err := file.Decode(&r); err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return &r, nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"probesim.dev/explore/outcomes"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 )
@@ -125,18 +124,23 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 			errs = append(errs, err)
 			continue
 		}
-		d := json.NewDecoder(bytes.NewReader(data))
-		d.DisallowUnknownFields()
+		file := strict.JSONFile{Name: path, Data: data, What: "the JSON output of 'probesim explore'", APIVersion: format.APIVersion, Kind: explorationsKind}
 		var f explorationsFile
-		if err := d.Decode(&f); err != nil || f.APIVersion != format.APIVersion || f.Kind != explorationsKind || slices.Contains(f.Explorations, nil) {
-			errs = append(errs, fmt.Errorf("%s: is not the JSON output of 'probesim explore': %w", printable.Text(path), orOther(outcomes.JSONError(data, err))))
+		err = file.Decode(&f)
+		for i, r := range f.Explorations {
+			if err == nil {
+				err = r.Check(file, fmt.Sprintf("explorations[%d]", i))
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		if engine == "" {
 			engine = f.Engine
 		}
 		if f.Engine != engine {
-			errs = append(errs, fmt.Errorf("%s: is of probesim %s, and %s is of %s: use the same version for all parts", printable.Text(path), printable.Text(f.Engine), printable.Text(paths[0]), printable.Text(engine)))
+			errs = append(errs, file.Errorf("engine", "is of probesim %s, and %s is of %s: use the same version for all parts", f.Engine, paths[0], engine))
 			continue
 		}
 		if len(f.Explorations) == 0 {
@@ -156,11 +160,3 @@ func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string
 
 // maxResult is the maximum size of a result of explore, in bytes.
 const maxResult = 256 << 20
-
-// orOther returns the error of a file that does not decode, or that of a file of another kind.
-func orOther(err error) error {
-	if err == nil {
-		return errors.New("it has another apiVersion or kind")
-	}
-	return err
-}

@@ -72,7 +72,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	}
 	plan, chooser, err := s.Replay(w.Change)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("%s: %w", printable.Text(path), err)}
+		return &exitError{exitUsage, err}
 	}
 	if _, err := repeated(path, w, s, changed); err != nil {
 		return err
@@ -146,8 +146,8 @@ func loadWitness(path, file string, o runOptions) (w *outcomes.Witness, s *outco
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if w, err = outcomes.ReadWitness(data); err != nil {
-		return nil, nil, "", fmt.Errorf("%s: %w", printable.Text(path), err)
+	if w, err = outcomes.ReadWitness(path, data); err != nil {
+		return nil, nil, "", err
 	}
 	if file == "" {
 		file = w.File
@@ -164,7 +164,10 @@ func loadWitness(path, file string, o runOptions) (w *outcomes.Witness, s *outco
 		return nil, nil, "", err
 	}
 	if s, err = w.Subject(all); err != nil {
-		return nil, nil, "", fmt.Errorf("%s: %w", printable.Text(path), err)
+		return nil, nil, "", err
+	}
+	if _, _, err := s.Replay(w.Change); err != nil {
+		return nil, nil, "", w.Errorf("change", "%v", err)
 	}
 	switch {
 	case !w.Matches(text):

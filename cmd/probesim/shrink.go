@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore/outcomes"
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios"
@@ -94,7 +93,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
 	case err != nil:
-		return &exitError{exitUsage, fmt.Errorf("%s: %w", printable.Text(witness), err)}
+		return &exitError{exitUsage, w.Errorf("change", "%v", err)}
 	case len(small.Change.Choices) > 0 && o.out == "":
 		return &exitError{exitUsage, fmt.Errorf("the scenario needs %d choices that no seed makes: name the file with --out, and the witness will be beside it", len(small.Change.Choices))}
 	case o.out == "":

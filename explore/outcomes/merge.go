@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/profile"
 )
 
 // Merge joins the results of all shards of an exploration. The result is that of an exploration without shards. Merge returns an error
@@ -31,9 +34,6 @@ func Merge(shards []*Result) (*Result, error) {
 			q.Tasks, q.Done, q.Runs = q.Tasks+p.Tasks, q.Done+p.Done, q.Runs+p.Runs
 		}
 		for _, o := range s.Outcomes {
-			if !slices.ContainsFunc(merged.Policies, func(p PolicyResult) bool { return p.Policy == o.Policy }) {
-				return nil, fmt.Errorf("%s: outcome %s has the unknown policy %q", s.Scenario, o.ID, o.Policy)
-			}
 			joined := *o
 			merged.addOutcome(&joined)
 		}
@@ -43,6 +43,60 @@ func Merge(shards []*Result) (*Result, error) {
 	}
 	merged.end()
 	return &merged, nil
+}
+
+// Check returns the error of a result of a file that no exploration can have, with its place. path is the path of the result in the file.
+func (r *Result) Check(f strict.JSONFile, path string) error {
+	if r.Shards < 0 || r.Shards > maxShards || r.Shard < 0 || r.Shard >= max(1, r.Shards) {
+		return f.Errorf(path+".shard", "must be one of at most %d parts", maxShards)
+	}
+	if _, known := profile.Named(r.Kubernetes); !known || r.Scenario == "" {
+		return f.Errorf(path+".kubernetes", "a result needs a scenario, and a version that probesim supports")
+	}
+	for i, p := range r.Policies {
+		if !slices.Contains(Policies(), p.Policy) || slices.IndexFunc(r.Policies, func(q PolicyResult) bool { return q.Policy == p.Policy }) != i {
+			return f.Errorf(fmt.Sprintf("%s.policies[%d]", path, i), "must be a policy of explore, and not another time")
+		}
+	}
+	for i, o := range r.Outcomes {
+		if err := o.check(f, fmt.Sprintf("%s.outcomes[%d]", path, i), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxShards bounds the parts of an exploration.
+const maxShards = 100_000
+
+func (o *Outcome) check(f strict.JSONFile, path string, r *Result) error {
+	entries := 0
+	for _, p := range o.History.Pods {
+		entries += len(p.Status)
+		for _, c := range p.Containers {
+			entries += len(c.Events)
+		}
+	}
+	switch {
+	case o.ID != o.History.ID():
+		return f.Errorf(path+".id", "is not the ID of the history, which is %s", o.History.ID())
+	case o.Count < 1:
+		return f.Errorf(path+".count", "must be at least 1")
+	case !slices.ContainsFunc(r.Policies, func(p PolicyResult) bool { return p.Policy == o.Policy }):
+		return f.Errorf(path+".policy", "the exploration has no policy %s", strict.Quote(o.Policy))
+	case len(o.Times) > 0 && len(o.Times) != entries:
+		return f.Errorf(path+".times", "must have a time for each of the %d entries of the history", entries)
+	}
+	for i, s := range o.Times {
+		at := fmt.Sprintf("%s.times[%d]", path, i)
+		if s.Early == nil || s.Late == nil {
+			return f.Errorf(at, "must have early and late")
+		}
+		if err := errors.Join(s.Early.check(f, at+".early"), s.Late.check(f, at+".late")); err != nil {
+			return err
+		}
+	}
+	return o.Change.check(f, path+".change")
 }
 
 // complete returns an error unless the results are those of all shards of one exploration.

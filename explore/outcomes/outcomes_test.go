@@ -119,7 +119,7 @@ func TestWitnessesReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w, err = outcomes.ReadWitness(w.JSON()); err != nil {
+			if w, err = outcomes.ReadWitness("w.json", w.JSON()); err != nil {
 				t.Fatal(err)
 			}
 			again, err := w.Subject([]*scenarios.Scenario{s.Plan.Scenario})
@@ -279,18 +279,18 @@ func TestReadWitnessRejects(t *testing.T) {
 		`"kind": "Witness"/"kind": "Pod"`:         "needs apiVersion",
 		`"kind": "kubelet restart"/"kind": "sun"`: `no fault of kind "sun"`,
 		`"at": 1000000000/"at": -1`:               "must not be negative",
-		`"scenario": "race"/"scenario": ""`:       "is not complete",
+		`"scenario": "race"/"scenario": ""`:       "scenario: must be set",
 		`"outcome"/"result"`:                      "unknown field",
 		`"value": 7/"value": -7`:                  "value must not be negative",
 		`"fraction": 0.25/"fraction": 1`:          "fraction must be from 0 to below 1",
-		"\"uptime\": 60000000000,\n    \"faults\"/\"uptime\": -1,\n    \"faults\"": "change.uptime must be from 0",
+		"\"uptime\": 60000000000,\n    \"faults\"/\"uptime\": -1,\n    \"faults\"": "change.uptime: must be from 0",
 	} {
 		old, new, _ := strings.Cut(change, "/")
 		text := strings.Replace(valid, old, new, 1)
 		if text == valid {
 			t.Fatalf("%s changes nothing in\n%s", change, valid)
 		}
-		if _, err := outcomes.ReadWitness([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outcomes.ReadWitness("w.json", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %q", change, err, want)
 		}
 	}
@@ -307,16 +307,21 @@ func toJSON(t testing.TB, r *outcomes.Result) []byte {
 
 // Errors about a witness name the place and what is wrong.
 func TestReadWitnessErrors(t *testing.T) {
+	const head = `{"apiVersion": "probesim.dev/v1alpha1", "kind": "Witness", `
 	for _, test := range []struct{ data, want string }{
-		{"{\n  \"kind\": \"Witness\",\n", "3:1: the file ends too early"},
-		{"", "1:1: the file ends too early"},
-		{"kind: Witness", "1:1: not valid JSON: invalid character 'k'"},
-		{"{\n  \"kind\": }", "2:11: not valid JSON: invalid character '}'"},
-		{"{\"change\": {\"choices\": [{\n\"index\": \"x\"}]}}", "2:12: change.choices.index must be a number, and is a string"},
-		{"{\"change\": 1}", "1:12: change must be an object, and is a number"},
-		{"{\"colour\": 1}", `unknown field "colour"`},
+		{"{\n  \"kind\": \"Witness\",\n", "w.json:3:1: the file ends too early"},
+		{"", "w.json:1:1: the file ends too early"},
+		{"kind: Witness", "w.json:1:1: is not a witness of 'probesim explore': not valid JSON: invalid character 'k'"},
+		{"{\n  \"kind\": }", "w.json:2:11: is not a witness of 'probesim explore': not valid JSON: invalid character '}'"},
+		{"{\"kind\": \"Witness\"}", "w.json:1:1: is not a witness of 'probesim explore': it needs apiVersion probesim.dev/v1alpha1 and kind Witness"},
+		{head + "\"change\": {\"choices\": [{\n\"index\": \"x\"}]}}", "w.json:2:10: change.choices[0].index: must be a whole number, not the string \"x\""},
+		{head + "\"change\": 1}", "change: must be a mapping, not the number 1"},
+		{head + "\"colour\": 1}", "colour: unknown field"},
+		{head + "\"uptime\": 10000000000000000000}", "uptime: 10000000000000000000 is out of range for 64 bits"},
+		{head + "\"scenario\": \"s\", \"traceHash\": \"0\"}", "file: must be set"},
+		{head + "\"file\": \"f\", \"scenario\": \"s\", \"traceHash\": \"0\", \"kubernetes\": \"v9\"}", "kubernetes: must be a version that probesim supports"},
 	} {
-		if _, err := outcomes.ReadWitness([]byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := outcomes.ReadWitness("w.json", []byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q gives %v, want %q", test.data, err, test.want)
 		}
 	}

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
+	"probesim.dev/internal/strict"
+	"probesim.dev/kube/profile"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -30,6 +31,8 @@ type Witness struct {
 	Outcome    string        `json:"outcome"`  // the ID of the history
 	Findings   []string      `json:"findings"` // failed expectations, and broken invariants
 	TraceHash  string        `json:"traceHash"`
+
+	source strict.JSONFile // what ReadWitness has read
 }
 
 // witnessKind is the kind of the documents with witnesses.
@@ -93,39 +96,53 @@ const maxUptime = 365 * 24 * time.Hour
 // maxChanges bounds the parts of the change of a witness.
 const maxChanges = 100_000
 
-// ReadWitness reads a witness from a file.
-func ReadWitness(data []byte) (*Witness, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
+// ReadWitness reads a witness from a file of this name. The error has the place of what is wrong.
+func ReadWitness(name string, data []byte) (*Witness, error) {
+	f := strict.JSONFile{Name: name, Data: data, What: "a witness of 'probesim explore'", APIVersion: format.APIVersion, Kind: witnessKind}
 	w := &Witness{}
-	if err := d.Decode(w); err != nil {
-		return nil, fmt.Errorf("is not a witness of 'probesim explore': %w", JSONError(data, err))
+	if err := f.Decode(w); err != nil {
+		return nil, err
 	}
-	switch c := &w.Change; {
-	case w.APIVersion != format.APIVersion || w.Kind != witnessKind:
-		return nil, fmt.Errorf("is not a witness of 'probesim explore': it needs apiVersion %s and kind %s", format.APIVersion, witnessKind)
-	case w.File == "" || w.Scenario == "" || w.Kubernetes == "" || w.TraceHash == "":
-		return nil, fmt.Errorf("is not complete: a witness needs file, scenario, kubernetes and traceHash")
-	case len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges:
-		return nil, fmt.Errorf("has more than %d changes", maxChanges)
+	for _, field := range [][2]string{{"file", w.File}, {"scenario", w.Scenario}, {"traceHash", w.TraceHash}} {
+		if field[1] == "" {
+			return nil, f.Errorf(field[0], "must be set")
+		}
 	}
-	if u := w.Change.Uptime; u != nil && (*u < 0 || *u > maxUptime) {
-		return nil, fmt.Errorf("change.uptime must be from 0 to %d ns", maxUptime)
+	if _, known := profile.Named(w.Kubernetes); !known {
+		return nil, f.Errorf("kubernetes", "must be a version that probesim supports, not %s", strict.Quote(w.Kubernetes))
 	}
-	for i, c := range w.Change.Choices {
+	w.source = f
+	return w, w.Change.check(f, "change")
+}
+
+// Errorf returns the error about the value at a path of the witness, with its place. ReadWitness has read the witness.
+func (w *Witness) Errorf(path, format string, args ...any) error {
+	return w.source.Errorf(path, format, args...)
+}
+
+// check returns the error of a change of a file that no run can have. path is the path of the change in the file.
+func (c *Change) check(f strict.JSONFile, path string) error {
+	if len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges {
+		return f.Errorf(path, "has more than %d parts", maxChanges)
+	}
+	if u := c.Uptime; u != nil && (*u < 0 || *u > maxUptime) {
+		return f.Errorf(path+".uptime", "must be from 0 to %d ns", maxUptime)
+	}
+	for i, c := range c.Choices {
 		if c.Value < 0 || c.Fraction < 0 || c.Fraction >= 1 {
-			return nil, fmt.Errorf("change.choices[%d]: value must not be negative, and fraction must be from 0 to below 1", i)
+			return f.Errorf(fmt.Sprintf("%s.choices[%d]", path, i), "value must not be negative, and fraction must be from 0 to below 1")
 		}
 	}
-	for i, f := range w.Change.Faults {
-		if len(f.Step().Actions()) == 0 {
-			return nil, fmt.Errorf("change.faults[%d]: there is no fault of kind %q", i, f.Kind)
+	for i, fault := range c.Faults {
+		at := fmt.Sprintf("%s.faults[%d]", path, i)
+		if len(fault.Step().Actions()) == 0 {
+			return f.Errorf(at, "there is no fault of kind %q", fault.Kind)
 		}
-		if f.At < 0 || f.For < 0 {
-			return nil, fmt.Errorf("change.faults[%d]: times must not be negative", i)
+		if fault.At < 0 || fault.For < 0 {
+			return f.Errorf(at, "times must not be negative")
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // Subject returns what the witness is about: the scenario of its name, among those of its file.
@@ -135,7 +152,7 @@ func (w *Witness) Subject(all []*scenarios.Scenario) (*Subject, error) {
 			return &Subject{Plan: s.Plan(w.Kubernetes, nil), Off: w.Off, JudgeAll: w.JudgeAll}, nil
 		}
 	}
-	return nil, fmt.Errorf("%s has no scenario %q", w.File, w.Scenario)
+	return nil, w.Errorf("scenario", "%s has no scenario %q", w.File, w.Scenario)
 }
 
 // Matches reports whether data is the content of the file that the witness was made from.

@@ -3,6 +3,7 @@ package strict
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"regexp"
 	"slices"
@@ -72,7 +73,10 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	case t == quantityType && isHugeQuantity(n):
 		n.Errorf("must be a quantity of at most %d characters with an exponent from -99 to 99", maxQuantity)
 	case t.Implements(jsonUnmarshalerType):
-		if err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); err != nil {
+		switch err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); {
+		case errors.As(err, new(*json.UnmarshalTypeError)): // its text has names of Go types
+			n.Errorf("must not be %s", n.describe())
+		case err != nil:
 			n.Errorf("%s is invalid: %s", n.describe(), err)
 		}
 	case t.Implements(textUnmarshalerType):

@@ -146,7 +146,7 @@ func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int
 		case twice:
 			x.count(n, depth)
 			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.line)
-			first.item.wrong = true // it is unknown which of the two is meant
+			first.item.wrong, first.item.bad = true, true // it is unknown which of the two is meant
 		default:
 			item := x.expand(y.Content[i+1], &Node{parent: n, step: step(key.Value)}, depth+1)
 			own[name] = entry{pos.Line, item}
