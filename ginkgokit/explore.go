@@ -89,7 +89,7 @@ func (e *Exploration) replay(o *outcomes.Outcome) string {
 	if err != nil {
 		return "no witness: " + err.Error()
 	}
-	name := filepath.Join(e.witnesses, w.Scenario+"-"+o.ID+".json")
+	name := filepath.Join(e.witnesses, w.FileName())
 	if err := os.MkdirAll(e.witnesses, 0o777); err != nil {
 		return "no witness: " + err.Error()
 	}

@@ -14,7 +14,7 @@ type Source struct {
 func (l *loader) readInstead(files []Source) {
 	var list []*manifests.Object
 	for _, s := range files {
-		list = append(list, l.read(s.Name, s.Data).Manifests...)
+		list = append(list, l.parse(s.Name, s.Data).Manifests...)
 	}
 	for _, m := range list {
 		m.Load()

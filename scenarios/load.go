@@ -31,11 +31,17 @@ type LoadOptions struct {
 	// Instead has manifests whose workloads stand for those of the same kind, namespace and name, in the files of the scenarios
 	// and in the files that they use. A scenario can also use other workloads of these manifests, without a file.
 	Instead []Source
+	// Read reads a file. named says that it is one of the paths, and not one that is in a directory or that a scenario uses. The error does not
+	// contain the path. Nil: ReadFile.
+	Read func(name string, named bool) ([]byte, error)
 }
 
 // Load loads the scenarios of files and directories.
 func (o LoadOptions) Load(paths ...string) ([]*plan.Scenario, error) {
-	l := newLoader(ReadFile)
+	if o.Read == nil {
+		o.Read = func(name string, _ bool) ([]byte, error) { return ReadFile(name) }
+	}
+	l := newLoader(o.Read)
 	l.stdin = o.Stdin
 	l.readInstead(o.Instead)
 	all := l.loadAll(paths, o.KeepGoing)
@@ -61,7 +67,7 @@ func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
 			seen[name] = true
 			one := l
 			if apart {
-				one = newLoader(ReadFile) // which reports the errors of a manifest again
+				one = newLoader(l.read) // which reports the errors of a manifest again
 				one.stdin, one.instead = l.stdin, l.instead
 			}
 			scenarios, f := one.loadFile(name, isDirectory)
@@ -98,8 +104,8 @@ func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
 //
 // Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
 func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*plan.Scenario, error) {
-	l := newLoader(readFile)
-	f := l.read(name, data)
+	l := newLoader(func(name string, _ bool) ([]byte, error) { return readFile(name) })
+	f := l.parse(name, data)
 	scenarios := l.load(f)
 	if len(f.Scenarios) == 0 && l.errs.Err() == nil {
 		l.errs.Addf(name, "there is no Scenario in this file")
@@ -118,23 +124,23 @@ const (
 
 // loader reads files and collects their errors.
 type loader struct {
-	errs     *strict.Collector
-	readFile func(path string) ([]byte, error)
-	stdin    []byte                        // what the path - stands for, unless nil
-	files    map[string]*manifests.Objects // files with manifests, by path
-	used     *validation.Usage             // by the scenarios of the current file
-	instead  []*manifests.Object           // workloads that stand for those of the same name
-	bytes    int                           // size of the files with manifests read so far
+	errs    *strict.Collector
+	read    func(path string, named bool) ([]byte, error)
+	stdin   []byte                        // what the path - stands for, unless nil
+	files   map[string]*manifests.Objects // files with manifests, by path
+	used    *validation.Usage             // by the scenarios of the current file
+	instead []*manifests.Object           // workloads that stand for those of the same name
+	bytes   int                           // size of the files with manifests read so far
 
 	copied, copiedText int // values and bytes of text in the copies for variants and ranges so far
 }
 
-func newLoader(readFile func(path string) ([]byte, error)) *loader {
-	return &loader{errs: &strict.Collector{}, readFile: readFile, files: map[string]*manifests.Objects{}}
+func newLoader(read func(path string, named bool) ([]byte, error)) *loader {
+	return &loader{errs: &strict.Collector{}, read: read, files: map[string]*manifests.Objects{}}
 }
 
-// read parses a file and sorts its objects.
-func (l *loader) read(name string, data []byte) *manifests.Objects {
+// parse parses a file and sorts its objects.
+func (l *loader) parse(name string, data []byte) *manifests.Objects {
 	f := manifests.Parse(name, data, l.errs)
 	f.Replace(l.instead)
 	return f
@@ -208,7 +214,7 @@ func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string)
 		n.Errorf("cannot be read: the scenarios use manifests from more than %d files", maxFiles)
 		return nil
 	}
-	data, err := l.readFile(full)
+	data, err := l.read(full, false)
 	if err != nil {
 		n.Errorf("cannot be read: %s", err)
 		return nil
@@ -217,6 +223,6 @@ func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string)
 		n.Errorf("cannot be read: the files that the scenarios use manifests from have more than %d MiB in total", maxFileBytes>>20)
 		return nil
 	}
-	l.files[full] = l.read(full, data)
+	l.files[full] = l.parse(full, data)
 	return l.files[full]
 }

@@ -156,7 +156,7 @@ copy_base
 
 if [ "${#manifests[@]}" -gt 0 ]; then
   trust_base
-  check=(--delays="$DELAYS" --allow-empty --also="html=$reports/check.html" -o github)
+  check=(--delays="$DELAYS" --allow-empty --also="html=$reports/check.html" --force -o github)
   [ -z "$REQUIRE" ] || check+=(--require="$REQUIRE")
   [ -z "$START" ] || check+=(--start="$START")
   [ -z "$STOP" ] || check+=(--stop="$STOP")

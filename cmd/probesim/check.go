@@ -50,6 +50,7 @@ type checkOptions struct {
 	witness       string
 	rows          []string // for witness
 	parallel      int
+	force         bool
 }
 
 var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
@@ -88,6 +89,7 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.baseline, "baseline", "", "Count only findings that are not in this `file`, the JSON of an earlier check.")
 	flags.StringVar(&o.annotationsOf, "annotations-of", "", "Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only ask for more.")
 	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
+	addForce(cmd, &o.force)
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
 }
 
@@ -266,10 +268,10 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		return err
 	}
 	options.Ignore = ignores
-	if options.Baseline, err = readReport("--baseline", o.baseline); err != nil {
+	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if options.Base, err = readReport("--annotations-of", o.annotationsOf); err != nil {
+	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
@@ -279,7 +281,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		}
 		return &exitError{exitUsage, err}
 	}
-	if err := o.checkTargets(files); err != nil {
+	if err := o.checkTargets(cmd.Context()); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	if err := o.unknownContainers(cmd, options.UnknownContainers(files)); err != nil {
@@ -306,8 +308,8 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	}
 	err = o.write(cmd.OutOrStdout(), r, runs, o.output)
 	for _, also := range o.also {
-		if fileErr := o.writeFile(r, runs, also); err == nil && fileErr != nil {
-			err = writeError(fileErr)
+		if fileErr := o.writeAlso(cmd.Context(), r, runs, also); err == nil {
+			err = fileErr
 		}
 	}
 	if err != nil {
@@ -342,21 +344,12 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// checkTargets rejects targets of --also and --witness that cannot be written, or that are manifests, before any work starts.
-func (o *checkOptions) checkTargets(files []check.File) error {
+// checkTargets rejects targets of --also and --witness that cannot be written, before any work starts.
+func (o *checkOptions) checkTargets(ctx context.Context) error {
 	for _, also := range o.also {
 		_, name, _ := strings.Cut(also, "=")
-		dir, err := os.Stat(filepath.Dir(name))
-		if err != nil || !dir.IsDir() {
-			return fmt.Errorf("--also: there is no directory %s", printable.Text(filepath.Dir(name)))
-		}
-		info, err := os.Stat(name)
-		switch {
-		case err != nil: // it does not exist
-		case info.IsDir():
-			return fmt.Errorf("--also: %s is a directory", printable.Text(name))
-		case slices.ContainsFunc(files, func(f check.File) bool { return sameFile(f.Name, info) }):
-			return fmt.Errorf("--also: %s is one of the manifests: specify another file", printable.Text(name))
+		if err := files.Of(ctx).Check(name, o.force); err != nil {
+			return fmt.Errorf("--also: %w", err)
 		}
 	}
 	if (o.witness == "") != (len(o.rows) == 0) {
@@ -456,8 +449,8 @@ func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stder
 	for _, run := range runs {
 		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name, run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
 		for _, f := range run.Files {
-			if err := files.Write(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, true); err != nil {
-				return nil, &exitError{exitUsage, err}
+			if err := writeFile(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, o.force); err != nil {
+				return nil, err
 			}
 			names = append(names, f.Name+".yaml")
 		}
@@ -527,12 +520,12 @@ func (o *checkOptions) write(w io.Writer, r *check.Report, runs []*witness.Witne
 	return render.Text(w, r, render.TextOptions{Options: terminal.Options(w), Details: o.details})
 }
 
-// writeFile writes the report to a file, from FORMAT=FILE.
-func (o *checkOptions) writeFile(r *check.Report, runs []*witness.Witness, also string) error {
+// writeAlso writes the report to a file, from FORMAT=FILE.
+func (o *checkOptions) writeAlso(ctx context.Context, r *check.Report, runs []*witness.Witness, also string) error {
 	format, name, _ := strings.Cut(also, "=")
-	f, err := os.Create(name)
-	if err != nil {
+	var b bytes.Buffer
+	if err := o.write(&b, r, runs, format); err != nil {
 		return err
 	}
-	return errors.Join(o.write(f, r, runs, format), f.Close())
+	return writeFile(ctx, name, b.Bytes(), o.force)
 }

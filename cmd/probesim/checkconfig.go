@@ -35,7 +35,7 @@ func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 			return nil, nil
 		}
 	}
-	data, err := readManifest(name)
+	data, err := readManifest(cmd, name)
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("--config: %w", err)}
 	}
@@ -116,11 +116,11 @@ func checkValue(name, value string) error {
 const maxReport = 64 << 20
 
 // readReport reads an earlier report, the value of a flag. Without a value, it returns nil.
-func readReport(flag, name string) (*check.Report, error) {
+func readReport(cmd *cobra.Command, flag, name string) (*check.Report, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := readFile(nil, name, maxReport, ", the maximum size of a report")
+	data, err := readFile(cmd, name, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

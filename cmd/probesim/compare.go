@@ -131,7 +131,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if err := options.UnknownContainers(slices.Concat(before, after)); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	pairs, err := o.pairs(before, after)
+	pairs, err := o.pairs(cmd, before, after)
 	if err != nil {
 		return err
 	}

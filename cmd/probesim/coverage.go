@@ -37,7 +37,7 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err := checkOutput(o.output, coverageOutputs); err != nil {
 		return err
 	}
-	all, _, err := o.load(cmd.InOrStdin(), paths...)
+	all, _, err := o.load(cmd, paths...)
 	if err != nil {
 		return nothing("run", err)
 	}

@@ -16,9 +16,9 @@ import (
 
 	"probesim.dev/explore/invariants"
 	"probesim.dev/explore/outcomes"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
@@ -41,6 +41,7 @@ type exploreOptions struct {
 	shard      string
 	witness    string
 	all        bool
+	force      bool
 }
 
 var exploreOutputs = []string{"text", "json", "html"}
@@ -69,6 +70,7 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
 	flags.StringVar(&o.witness, "witness", "witnesses", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
+	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -298,7 +300,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := o.load(cmd.InOrStdin(), paths...)
+	all, _, err := o.load(cmd, paths...)
 	if err != nil {
 		return nil, nothing("explored", err)
 	}
@@ -308,8 +310,8 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		if !s.Matches(scenario) {
 			continue
 		}
-		if _, read := files[scenario.File]; !read && scenario.File != plan.Stdin {
-			if files[scenario.File], err = readManifest(scenario.File); err != nil {
+		if _, read := files[scenario.File]; !read && scenario.File != plan.Stdin && !input.IsPipe(scenario.File) {
+			if files[scenario.File], err = readManifest(cmd, scenario.File); err != nil {
 				return nil, &exitError{exitUsage, err}
 			}
 		}
@@ -392,8 +394,8 @@ func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcom
 	if err := os.MkdirAll(o.witness, 0o777); err != nil {
 		return "", err
 	}
-	name := filepath.Join(o.witness, w.Scenario+"-"+outcome.ID+".json")
-	if err := files.Write(context.WithoutCancel(cmd.Context()), name, w.JSON(), true); err != nil {
+	name := filepath.Join(o.witness, w.FileName())
+	if err := writeFile(context.WithoutCancel(cmd.Context()), name, w.JSON(), o.force); err != nil {
 		return "", err
 	}
 	return "probesim replay " + simulate.Quote(filepath.ToSlash(name)), nil

@@ -1,70 +1,60 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 )
 
-// readManifest reads a file of manifests.
-func readManifest(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
-	}
-	data, err := scenarios.ReadFile(filepath.ToSlash(path))
-	if err != nil {
-		if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%w: pass it through stdin as -", err)
-		}
-		return nil, unreadable(path, err)
-	}
-	return data, nil
+// readManifest reads a file of manifests or of a scenario, or stdin if the path is -.
+func readManifest(cmd *cobra.Command, path string) ([]byte, error) {
+	return readFile(cmd, path, strict.MaxFileSize)
 }
 
-// readStdin reads stdin up to the maximum size of a scenario file.
-func readStdin(stdin io.Reader) ([]byte, error) {
-	return readFile(stdin, "-", strict.MaxFileSize, ", the maximum size of a scenario file")
-}
-
-// readFile reads a file, or stdin if the path is -. It returns an error if there are more than most bytes, with a hint for people.
-func readFile(stdin io.Reader, path string, most int64, hint string) ([]byte, error) {
-	name, from := path, stdin
+// readFile reads a file of at most most bytes that the command line names, or stdin if the path is -.
+func readFile(cmd *cobra.Command, path string, most int64) (data []byte, err error) {
+	name := path
 	if path == "-" {
 		name = "stdin"
+		data, err = input.Stream(cmd.InOrStdin(), most)
 	} else {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return nil, unreadable(path, err)
-		case info.IsDir():
-			return nil, fmt.Errorf("%s is a directory: specify a file in it", printable.Text(path))
-		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a regular file: pass it through stdin as -", printable.Text(path))
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, unreadable(path, err)
-		}
-		defer f.Close()
-		from = f
+		data, err = files.Of(cmd.Context()).Read(path, most, true)
 	}
-	data, err := io.ReadAll(io.LimitReader(from, most+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, unreadable(name, err)
-	case int64(len(data)) > most:
-		return nil, fmt.Errorf("%s is larger than %d MiB%s", printable.Text(name), most>>20, hint)
 	}
 	return data, nil
+}
+
+// writeFile writes a file, as files.Files.Write does.
+func writeFile(ctx context.Context, path string, data []byte, force bool) error {
+	if err := files.Of(ctx).Write(ctx, path, data, force); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// addForce adds the flag of a command that writes files.
+func addForce(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "Overwrite existing files.")
+}
+
+// loadOptions are those of a command without flags about scenarios.
+func loadOptions(cmd *cobra.Command) scenarios.LoadOptions {
+	return scenarios.LoadOptions{Read: func(name string, named bool) ([]byte, error) {
+		return files.Of(cmd.Context()).Read(filepath.FromSlash(name), strict.MaxFileSize, named)
+	}}
 }
 
 // unreadable adds the path to an error of a file system.
 func unreadable(path string, err error) error {
-	return fmt.Errorf("%s: cannot be read: %w", printable.Text(path), files.Pathless(err))
+	return fmt.Errorf("%s: cannot be read: %w", printable.Text(path), input.Reason(err))
 }

@@ -16,7 +16,9 @@ import (
 	"probesim.dev/incident"
 	"probesim.dev/incident/verdict"
 	"probesim.dev/incident/verdict/render"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 )
@@ -44,7 +46,7 @@ func newIncident() *cobra.Command {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Write all verdicts, the lines that were not read, and how times and pods were found.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
-	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	addForce(cmd, &o.force)
 	o.cluster.addTo(flags)
 	return cmd
 }
@@ -110,6 +112,11 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 	recordings, err := o.read(cmd, args)
 	if err != nil {
 		return err
+	}
+	if o.scenario != "" {
+		if err := files.Of(cmd.Context()).Check(o.scenario, o.force); err != nil {
+			return &exitError{exitUsage, err}
+		}
 	}
 	rec := incident.Read(recordings)
 	if o.redact {
@@ -196,7 +203,10 @@ func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []incide
 			pods = append(pods, arg)
 			continue
 		}
-		data, err := readFile(cmd.InOrStdin(), arg, incident.MaxFile, ": leave out the pods and the time that you do not need")
+		data, err := readFile(cmd, arg, incident.MaxFile)
+		if errors.As(err, new(input.TooLarge)) {
+			err = fmt.Errorf("%w: leave out the pods and the time that you do not need", err)
+		}
 		if arg == "-" {
 			arg = "stdin"
 		}
@@ -204,11 +214,11 @@ func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []incide
 	}
 	if err = errors.Join(errs...); err == nil {
 		for i, pod := range pods {
-			var files []incident.File
-			if files, err = o.cluster.get(cmd, pod, i); err != nil {
+			var found []incident.File
+			if found, err = o.cluster.get(cmd, pod, i); err != nil {
 				break
 			}
-			list = append(list, files...)
+			list = append(list, found...)
 		}
 	}
 	switch {

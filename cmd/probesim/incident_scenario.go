@@ -13,7 +13,6 @@ import (
 	"probesim.dev/incident/verdict"
 	"probesim.dev/incident/verdict/render"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 	"probesim.dev/scenarios/simulate"
@@ -68,8 +67,8 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 	for _, reason := range why {
 		warn(stderr, reason)
 	}
-	if err := files.Write(cmd.Context(), o.scenario, text.Bytes(), o.force); err != nil {
-		return &exitError{exitUsage, err}
+	if err := writeFile(cmd.Context(), o.scenario, text.Bytes(), o.force); err != nil {
+		return err
 	}
 	fmt.Fprintf(terminal.Safe(stderr), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))
 	return nil

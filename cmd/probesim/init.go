@@ -3,13 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
@@ -33,7 +32,7 @@ func newInit() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
-	flags.BoolVar(&o.force, "force", false, "Overwrite an existing file.")
+	addForce(cmd, &o.force)
 	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
 	cmd.RegisterFlagCompletionFunc("output", completeFiles)
 	return cmd
@@ -78,10 +77,10 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if o.output == "-" {
 		o.output = ""
 	}
-	if err := o.checkTarget(); err != nil {
-		return &exitError{exitUsage, err}
+	d, err := o.read(cmd)
+	if err == nil && o.output != "" {
+		err = files.Of(cmd.Context()).Check(o.output, o.force)
 	}
-	d, err := o.read(cmd.InOrStdin())
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -96,37 +95,15 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if err := files.Write(cmd.Context(), o.output, text, o.force); err != nil {
-		return &exitError{exitUsage, err}
+	if err := writeFile(cmd.Context(), o.output, text, o.force); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), simulate.Quote(o.output))
 	return err
 }
 
-// checkTarget rejects an existing file before any work starts.
-func (o *initOptions) checkTarget() error {
-	if o.output == "" {
-		return nil
-	}
-	info, err := os.Stat(o.output)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a directory: specify a file in it", printable.Text(o.output))
-	case err == nil && o.manifests[0] != "-" && sameFile(o.manifests[0], info):
-		return fmt.Errorf("%s is the manifest itself: specify another file", printable.Text(o.output))
-	case err == nil && !o.force:
-		return files.Exists(o.output)
-	}
-	return nil
-}
-
-func sameFile(path string, other os.FileInfo) bool {
-	info, err := os.Stat(path)
-	return err == nil && os.SameFile(info, other)
-}
-
 // read reads the manifest, and determines the path by which the scenario refers to it.
-func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
+func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	words := []string{"probesim init -f", simulate.Quote(o.manifests[0])}
 	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
 	if o.output != "" {
@@ -135,13 +112,14 @@ func (o *initOptions) read(stdin io.Reader) (draft.Options, error) {
 	}
 	d.Command = strings.Join(words, " ")
 	var err error
-	if o.manifests[0] == "-" {
-		d.Manifest = "stdin"
-		d.Data, err = readStdin(stdin)
+	if d.Data, err = readManifest(cmd, o.manifests[0]); err != nil {
 		return d, err
 	}
-	if d.Data, err = readManifest(o.manifests[0]); err != nil {
-		return d, err
+	if o.manifests[0] == "-" {
+		d.Manifest = "stdin"
+	}
+	if o.manifests[0] == "-" || input.IsPipe(o.manifests[0]) {
+		return d, nil // it is copied
 	}
 	d.File, err = relative(filepath.Dir(o.output), o.manifests[0])
 	return d, err

@@ -142,7 +142,7 @@ func (o *liveOptions) options(cmd *cobra.Command, manifest string, command []str
 
 // find returns the container of the manifest.
 func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, found *v1.Container, err error) {
-	data, err := readStdinOrManifest(cmd, manifest)
+	data, err := readManifest(cmd, manifest)
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, err}
 	}
@@ -270,12 +270,4 @@ func fromTo(a, b check.Seconds) string {
 func inSeconds(a, b check.Seconds) string {
 	least, greatest := time.Duration(a).Truncate(time.Second), (time.Duration(b) + time.Second - 1).Truncate(time.Second)
 	return value.Format(least) + ".." + value.Format(greatest)
-}
-
-// readStdinOrManifest reads a manifest.
-func readStdinOrManifest(cmd *cobra.Command, path string) ([]byte, error) {
-	if path == "-" {
-		return readStdin(cmd.InOrStdin())
-	}
-	return readManifest(path)
 }

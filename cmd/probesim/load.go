@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -27,7 +27,7 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 		return nil, nil, false, err
 	}
 	if m == nil {
-		all, invalid, err = o.load(cmd.InOrStdin(), paths...)
+		all, invalid, err = o.load(cmd, paths...)
 		return all, invalid, true, err
 	}
 	if o.printScenario {
@@ -56,17 +56,18 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 		if asked {
 			return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
 		}
-		return nil, o.onlyOneManifest(cmd.Name(), paths)
+		return nil, o.onlyOneManifest(cmd, paths)
 	}
 	if info, err := os.Stat(paths[0]); !asked && (paths[0] == "-" || err != nil || info.IsDir()) {
 		return nil, nil // the loader reports what is wrong
 	}
 	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.app}
 	var err error
-	if paths[0] == "-" {
+	m.Data, err = readManifest(cmd, paths[0])
+	switch {
+	case paths[0] == "-":
 		m.Manifest = "stdin"
-		m.Data, err = readStdin(cmd.InOrStdin())
-	} else if m.Data, err = readManifest(paths[0]); err == nil {
+	case err == nil && !input.IsPipe(paths[0]):
 		m.File, err = relative(".", paths[0])
 	}
 	if err != nil {
@@ -95,7 +96,7 @@ func hasWorkloads(name string, data []byte) bool {
 
 // onlyOneManifest returns an error if one of several files is a manifest without a Scenario. With --keep-going, such a file is invalid,
 // and the others run.
-func (o *runOptions) onlyOneManifest(command string, paths []string) error {
+func (o *runOptions) onlyOneManifest(cmd *cobra.Command, paths []string) error {
 	if o.keepGoing {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (o *runOptions) onlyOneManifest(command string, paths []string) error {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		data, err := readManifest(path)
+		data, err := readManifest(cmd, path)
 		if err == nil && !bytes.Contains(data, []byte(format.APIVersion)) && hasWorkloads(path, data) {
 			plain = append(plain, path)
 		}
@@ -121,15 +122,16 @@ func (o *runOptions) onlyOneManifest(command string, paths []string) error {
 Specify one manifest:
   probesim %[2]s %[3]s
 or write a scenario for each:
-  probesim init -f %[3]s`, printable.Few(names), command, simulate.Quote(plain[0]))
+  probesim init -f %[3]s`, printable.Few(names), cmd.Name(), simulate.Quote(plain[0]))
 }
 
 // load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the scenarios of valid files, and the
 // errors of the others in invalid. It returns err if there is nothing to run.
-func (o *runOptions) load(stdin io.Reader, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
-	options := scenarios.LoadOptions{KeepGoing: o.keepGoing}
+func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
+	options := loadOptions(cmd)
+	options.KeepGoing = o.keepGoing
 	if slices.Contains(paths, "-") {
-		if options.Stdin, err = readStdin(stdin); err != nil {
+		if options.Stdin, err = readManifest(cmd, "-"); err != nil {
 			return nil, nil, err
 		}
 	}

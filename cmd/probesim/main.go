@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/cleanup"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios/simulate"
 )
@@ -60,7 +61,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stderr = &printable.Writer{To: stderr}
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
-	command, err := root.ExecuteContextC(ctx)
+	command, err := root.ExecuteContextC(files.With(ctx))
 	if out := root.OutOrStdout().(*terminal.Output); out.Err != nil {
 		err = writeError(out.Err)
 	}

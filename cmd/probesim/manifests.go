@@ -15,13 +15,14 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/simulate"
 )
 
 // manifestReader reads the manifests that a command line names.
 type manifestReader struct {
-	stdin      io.Reader
+	cmd        *cobra.Command
 	stderr     io.Writer // for the names of files that it passes over
 	onStdin    string    // the command line that reads a manifest from stdin
 	allowEmpty bool      // a file without an object or a directory without manifests is no error
@@ -32,7 +33,7 @@ type manifestReader struct {
 }
 
 func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
-	return manifestReader{stdin: cmd.InOrStdin(), stderr: cmd.ErrOrStderr(), onStdin: onStdin[cmd.Name()], allowEmpty: allowEmpty}
+	return manifestReader{cmd: cmd, stderr: cmd.ErrOrStderr(), onStdin: onStdin[cmd.Name()], allowEmpty: allowEmpty}
 }
 
 // read reads files, the manifests in directories, and stdin. It names the files that it passes over. With allowEmpty, it passes over the same
@@ -42,14 +43,14 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
-			data, err := readStdin(r.stdin)
+			data, err := readManifest(r.cmd, "-")
 			r.add("stdin", data, err)
 		case err == nil && info.IsDir():
 			r.readDirectory(path)
 		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty: // for example what a template renders
 		case err == nil && r.allowEmpty && isKustomization(path):
 		default:
-			r.readFile(path, r.allowEmpty)
+			r.readFile(path, r.allowEmpty, true)
 		}
 	}
 	if len(r.others) > 0 {
@@ -67,12 +68,15 @@ func (r *manifestReader) add(name string, data []byte, err error) {
 }
 
 // readFile reads a file. It may pass over one without an object of Kubernetes, such as the values of a chart.
-func (r *manifestReader) readFile(path string, mayPass bool) {
+func (r *manifestReader) readFile(path string, mayPass, named bool) {
 	if mayPass && isLargeOther(path) {
 		r.others = append(r.others, printable.Text(path))
 		return
 	}
-	data, err := readManifest(path)
+	data, err := files.Of(r.cmd.Context()).Read(path, strict.MaxFileSize, named)
+	if err != nil {
+		err = unreadable(path, err)
+	}
 	if err == nil && mayPass && !hasObject(data) {
 		r.others = append(r.others, printable.Text(path))
 		return
@@ -89,7 +93,7 @@ func (r *manifestReader) readDirectory(dir string) {
 	}
 	before := len(r.files) + len(r.errs)
 	for _, name := range names {
-		r.readFile(name, true)
+		r.readFile(name, true, false)
 	}
 	if len(r.files)+len(r.errs) == before && !r.allowEmpty {
 		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir)))

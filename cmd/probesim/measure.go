@@ -84,7 +84,7 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, name := range o.prometheus {
-		if err := readMetrics(cmd.InOrStdin(), name, &options.Metrics); err != nil {
+		if err := readMetrics(cmd, name, &options.Metrics); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
@@ -121,8 +121,8 @@ func (o *measureOptions) options() (measure.Options, error) {
 }
 
 // readMetrics reads a file of metrics.
-func readMetrics(stdin io.Reader, name string, m *measure.Metrics) error {
-	data, err := readFile(stdin, name, incident.MaxFile, ": ask for one namespace and a shorter time")
+func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
+	data, err := readFile(cmd, name, incident.MaxFile)
 	if err == nil {
 		err = m.Read(data)
 	}

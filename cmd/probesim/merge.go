@@ -24,6 +24,7 @@ func newMerge() *cobra.Command {
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", mergeOutputs)
 	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
+	addForce(cmd, &o.force)
 	flags.StringVar(&o.file, "file", "", "The scenario `file`, for --witness.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
 	return cmd
@@ -50,7 +51,7 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if (o.witness != "none") != (o.file != "") {
 		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
 	}
-	parts, engine, err := readExplorations(paths)
+	parts, engine, err := readExplorations(cmd, paths)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -85,10 +86,10 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 	var data []byte
 	if o.file != "" {
 		var err error
-		if data, err = readManifest(o.file); err != nil {
+		if data, err = readManifest(cmd, o.file); err != nil {
 			return &exitError{exitUsage, err}
 		}
-		if all, _, err = o.load(nil, o.file); err != nil {
+		if all, _, err = o.load(cmd, o.file); err != nil {
 			return &exitError{exitUsage, err}
 		}
 	}
@@ -116,10 +117,10 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 }
 
 // readExplorations reads JSON outputs of explore. It groups the results by scenario and version, in the order of the first file.
-func readExplorations(paths []string) (parts [][]*outcomes.Result, engine string, err error) {
+func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
-		data, err := readFile(nil, path, maxResult, "")
+		data, err := readFile(cmd, path, maxResult)
 		if err != nil {
 			errs = append(errs, err)
 			continue

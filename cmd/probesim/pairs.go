@@ -17,7 +17,7 @@ import (
 )
 
 // pairs returns the runs of the scenarios with each manifest, in the same order.
-func (o *compareOptions) pairs(before, after []check.File) (pairs [2][]*runner.Job, err error) {
+func (o *compareOptions) pairs(cmd *cobra.Command, before, after []check.File) (pairs [2][]*runner.Job, err error) {
 	if o.scenario == "" {
 		return pairs, nil
 	}
@@ -27,7 +27,7 @@ func (o *compareOptions) pairs(before, after []check.File) (pairs [2][]*runner.J
 		return pairs, err
 	}
 	for i, files := range [][]check.File{before, after} {
-		var options scenarios.LoadOptions
+		options := loadOptions(cmd)
 		for _, f := range files {
 			options.Instead = append(options.Instead, scenarios.Source(f))
 		}

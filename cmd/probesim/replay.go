@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	if err := checkOutput(o.output, replayOutputs); err != nil {
 		return err
 	}
-	w, s, changed, err := loadWitness(path, o.file, o)
+	w, s, changed, err := loadWitness(cmd, path, o)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -115,7 +116,7 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 	d := &report.Diff{}
 	var runs []diff.Run
 	for _, path := range paths {
-		w, s, changed, err := loadWitness(path, o.file, o)
+		w, s, changed, err := loadWitness(cmd, path, o)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
@@ -141,25 +142,23 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 func short(hash string) string { return printable.Text(hash[:min(len(hash), 12)]) }
 
 // loadWitness loads a witness and the scenario that it is about. changed says what may be the reason if the trace is another one.
-func loadWitness(path, file string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject, changed string, err error) {
-	data, err := readManifest(path)
+func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject, changed string, err error) {
+	data, err := readManifest(cmd, path)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	if w, err = outcomes.ReadWitness(path, data); err != nil {
 		return nil, nil, "", err
 	}
-	if file == "" {
-		file = w.File
-	}
-	text, err := readManifest(file)
+	file := cmp.Or(o.file, w.File)
+	text, err := readManifest(cmd, file)
 	if err != nil {
 		if _, statErr := os.Stat(file); statErr != nil {
 			err = fmt.Errorf("%w: name the scenario file of the witness with --file", err)
 		}
 		return nil, nil, "", err
 	}
-	all, _, err := o.load(nil, file)
+	all, _, err := o.load(cmd, file)
 	if err != nil {
 		return nil, nil, "", err
 	}

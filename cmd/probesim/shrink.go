@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -22,6 +23,7 @@ type shrinkOptions struct {
 	runOptions
 	out     string
 	finding string
+	force   bool
 	trials  int
 }
 
@@ -31,6 +33,7 @@ func newShrink() *cobra.Command {
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
+	addForce(cmd, &o.force)
 	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
 	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
 	flags.IntVar(&o.trials, "trials", 2000, "Maximum `number` of smaller files to try")
@@ -64,23 +67,25 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	if o.trials < 1 {
 		return errors.New("--trials must be at least 1")
 	}
-	w, s, changed, err := loadWitness(witness, o.file, o.runOptions)
+	w, s, changed, err := loadWitness(cmd, witness, o.runOptions)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	file := w.File
-	if o.file != "" {
-		file = o.file
-	}
-	data, err := readManifest(file)
+	file := cmp.Or(o.file, w.File)
+	data, err := readManifest(cmd, file)
 	if err != nil {
 		return &exitError{exitUsage, err}
+	}
+	if o.out != "" {
+		if err := files.Of(cmd.Context()).Check(o.out, o.force); err != nil {
+			return &exitError{exitUsage, err}
+		}
 	}
 	if _, err := repeated(witness, w, s, changed); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	readFile := func(name string) ([]byte, error) {
-		return scenarios.ReadFile(path.Join(path.Dir(filepath.ToSlash(file)), name))
+		return loadOptions(cmd).Read(path.Join(path.Dir(filepath.ToSlash(file)), name), false)
 	}
 	var lines atomic.Int64
 	lines.Store(int64(strings.Count(string(data), "\n")))
@@ -100,15 +105,15 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err
 	}
-	if err := files.Write(cmd.Context(), o.out, small.File, true); err != nil {
-		return &exitError{exitUsage, err}
+	if err := writeFile(cmd.Context(), o.out, small.File, o.force); err != nil {
+		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", small.Finding)
 	next := "probesim run " + simulate.Quote(filepath.ToSlash(o.out))
 	if len(small.Change.Choices) > 0 {
 		beside := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
-		if err := writeShrunkWitness(cmd, o.out, beside, small, w); err != nil {
-			return &exitError{exitUsage, err}
+		if err := writeShrunkWitness(cmd, &o, beside, small, w); err != nil {
+			return err
 		}
 		next = "probesim replay " + simulate.Quote(filepath.ToSlash(beside))
 	}
@@ -117,8 +122,8 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 }
 
 // writeShrunkWitness writes a witness with the choices that a scenario file needs.
-func writeShrunkWitness(cmd *cobra.Command, file, name string, small *outcomes.Shrunk, from *outcomes.Witness) error {
-	all, err := scenarios.Load(filepath.ToSlash(file))
+func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *outcomes.Shrunk, from *outcomes.Witness) error {
+	all, err := scenarios.Load(filepath.ToSlash(o.out))
 	if err != nil {
 		return err
 	}
@@ -128,5 +133,5 @@ func writeShrunkWitness(cmd *cobra.Command, file, name string, small *outcomes.S
 		return err
 	}
 	w.Engine = version()
-	return files.Write(cmd.Context(), name, w.JSON(), true)
+	return writeFile(cmd.Context(), name, w.JSON(), o.force)
 }

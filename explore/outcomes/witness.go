@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"time"
 
 	"probesim.dev/internal/strict"
@@ -88,6 +89,11 @@ func (w *Witness) JSON() []byte {
 		panic(err) // all fields can be encoded
 	}
 	return b.Bytes()
+}
+
+// FileName returns the name of the file of the witness. A scenario of a variant has a slash in its name.
+func (w *Witness) FileName() string {
+	return regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(w.Scenario, "-") + "-" + w.Outcome + ".json"
 }
 
 // maxUptime is the highest age of the kubelet: see node.Options.

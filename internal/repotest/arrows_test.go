@@ -10,7 +10,7 @@ import (
 // layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
 // and nothing else of this module. An entry also covers the packages below it without their own entry.
 var layers = [][]string{
-	{"sim/virtual", "internal/printable", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
+	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "internal/junit", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value", "apiserver/admission"},
 	{"apiserver/store"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/cleanup"
 )
@@ -74,7 +75,7 @@ func forEach(files []*Replacement, work func(*Replacement) error) error {
 
 // failed adds the path to an error.
 func (f *Replacement) failed(err error) error {
-	return fmt.Errorf("%s: cannot be written: %w", printable.Text(f.Path), Pathless(err))
+	return fmt.Errorf("%s: cannot be written: %w", printable.Text(f.Path), input.Reason(err))
 }
 
 // check finds the file to replace and checks that the user may write it: a rename needs no permission for the file itself.
@@ -133,7 +134,7 @@ func (r replacer) restore(files []*Replacement) error {
 	var errs []error
 	for _, f := range files {
 		if err := r.rename(f.saved, f.target); err != nil {
-			errs = append(errs, fmt.Errorf("%s: has its new content nevertheless, because the old one cannot be restored: %w", printable.Text(f.Path), Pathless(err)))
+			errs = append(errs, fmt.Errorf("%s: has its new content nevertheless, because the old one cannot be restored: %w", printable.Text(f.Path), input.Reason(err)))
 		}
 	}
 	return errors.Join(errs...)
