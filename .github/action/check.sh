@@ -167,9 +167,7 @@ if [ "${#manifests[@]}" -gt 0 ]; then
 fi
 
 if [ "${#scenarios[@]}" -gt 0 ]; then
-  annotated run "${flags[@]+"${flags[@]}"}" -o github -- "${scenarios[@]}" || passed=false
-  # The page repeats the runs, whose result is known by now. It needs no second job summary.
-  GITHUB_STEP_SUMMARY='' "$bin" run "${flags[@]+"${flags[@]}"}" -o html -- "${scenarios[@]}" >"$reports/run.html" 2>/dev/null || true
+  annotated run "${flags[@]+"${flags[@]}"}" --also="html=$reports/run.html" --force -o github -- "${scenarios[@]}" || passed=false
 fi
 
 [ "${#manifests[@]}" -gt 0 ] || [ "${#scenarios[@]}" -gt 0 ] || echo 'Nothing has changed.'

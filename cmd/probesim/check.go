@@ -20,7 +20,6 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/actions"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/kube/profile"
@@ -40,7 +39,7 @@ type checkOptions struct {
 	require       []string
 	allow         bool // annotations that ask for less
 	failOn        string
-	also          []string
+	also          alsoFiles
 	allowEmpty    bool
 	details       bool
 	explain       string
@@ -81,7 +80,7 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
 	flags.StringVar(&o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no finding.")
-	flags.StringArrayVar(&o.also, "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=check.html. You can repeat this flag.")
+	o.also.addTo(cmd)
 	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
 	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
@@ -211,10 +210,8 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	if !slices.Contains(outputs, o.output) {
 		return c, fmt.Errorf("--output: must be one of %s", strings.Join(outputs, ", "))
 	}
-	for _, also := range o.also {
-		if format, file, _ := strings.Cut(also, "="); !slices.Contains(checkOutputs, format) || file == "" {
-			return c, fmt.Errorf("--also: must be FORMAT=FILE, where the format is one of %s", strings.Join(checkOutputs, ", "))
-		}
+	if err := o.also.parse(checkOutputs); err != nil {
+		return c, err
 	}
 	if o.parallel < 1 {
 		return c, errors.New("--parallel must be at least 1")
@@ -307,10 +304,14 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		}
 	}
 	err = o.write(cmd.OutOrStdout(), r, runs, o.output)
-	for _, also := range o.also {
-		if fileErr := o.writeAlso(cmd.Context(), r, runs, also); err == nil {
-			err = fileErr
+	if err := o.also.each(func(format, file string) error {
+		var b bytes.Buffer
+		if err := o.write(&b, r, runs, format); err != nil {
+			return err
 		}
+		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
+	}); err != nil {
+		return err
 	}
 	if err != nil {
 		return err
@@ -346,11 +347,8 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 
 // checkTargets rejects targets of --also and --witness that cannot be written, before any work starts.
 func (o *checkOptions) checkTargets(ctx context.Context) error {
-	for _, also := range o.also {
-		_, name, _ := strings.Cut(also, "=")
-		if err := files.Of(ctx).Check(name, o.force); err != nil {
-			return fmt.Errorf("--also: %w", err)
-		}
+	if err := o.also.check(ctx, o.force); err != nil {
+		return err
 	}
 	if (o.witness == "") != (len(o.rows) == 0) {
 		return errors.New("--witness and --row belong together: --row names a row of a container, such as app/start")
@@ -518,14 +516,4 @@ func (o *checkOptions) write(w io.Writer, r *check.Report, runs []*witness.Witne
 		return render.SARIF(w, r, version(), actions.Path)
 	}
 	return render.Text(w, r, render.TextOptions{Options: terminal.Options(w), Details: o.details})
-}
-
-// writeAlso writes the report to a file, from FORMAT=FILE.
-func (o *checkOptions) writeAlso(ctx context.Context, r *check.Report, runs []*witness.Witness, also string) error {
-	format, name, _ := strings.Cut(also, "=")
-	var b bytes.Buffer
-	if err := o.write(&b, r, runs, format); err != nil {
-		return err
-	}
-	return writeFile(ctx, name, b.Bytes(), o.force)
 }

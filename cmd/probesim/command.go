@@ -83,5 +83,5 @@ func addParallel(cmd *cobra.Command, parallel *int, what string) {
 func addMemory(cmd *cobra.Command, m *pool.Memory) {
 	*m = pool.DefaultMemory
 	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it.")
-	cmd.Flags().Lookup("max-memory").DefValue = "4GB"
+	cmd.Flags().Lookup("max-memory").DefValue = "1GB"
 }

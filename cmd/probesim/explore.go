@@ -21,7 +21,6 @@ import (
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -62,14 +61,15 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36.3 or v1.34.. (default the newest of the scenario)")
 	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
 	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
-	flags.StringVar(&o.time, "time", "", "Maximum `time` for all scenarios together, for example 10m (default no limit)")
+	addTime(cmd, &o.time)
+	addMemory(cmd, &o.memory)
 	flags.IntVar(&o.deviations, "deviations", 2, "Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
 	flags.IntVar(&o.seeds, "seeds", 100, "`Number` of seeds of the policy seeds")
 	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
 	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
 	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
-	flags.StringVar(&o.witness, "witness", "witnesses", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
-	flags.BoolVar(&o.all, "all", false, "List all outcomes, and write a witness for each.")
+	flags.StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
+	flags.BoolVar(&o.all, "all", false, "List all outcomes, and with --witness write one for each.")
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
@@ -85,8 +85,8 @@ the jitters, the age of the kubelet and the moment of a restart are open, and a
 bug may need one of them. explore runs the scenario under many choices, and
 prints the distinct outcomes: the histories of statuses, starts, stops and
 exits. It also checks rules that the kubelet should obey, the invariants. For
-each failure it writes a witness, from which replay repeats the run byte for
-byte.
+each failure, --witness DIR writes a file, from which replay repeats the run,
+byte for byte.
 
 Policies, in this order:
 %s
@@ -113,6 +113,9 @@ Exit codes:
 
 const exploreExamples = `  # Find the outcomes of a scenario
   probesim explore web.yaml
+
+  # Write witnesses of what fails
+  probesim explore web.yaml --witness witnesses
 
   # Repeat the run of a witness, and draw its timeline
   probesim replay witnesses/web-5d194352082d.json
@@ -176,12 +179,8 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
+	ctx, cancel := budget(cmd.Context(), limit, o.memory)
+	defer cancel()
 	results, err := o.exploreAll(ctx, cmd, list, options)
 	if err != nil {
 		return err
@@ -196,7 +195,7 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		return err
 	}
 	bad, left := slices.ContainsFunc(results, (*outcomes.Result).Bad), len(list)-len(results)
-	over := fmt.Sprintf("%d of %d scenarios were not explored: --time %s is over", left, len(list), o.time)
+	over := fmt.Sprintf("%d of %d scenarios were not explored: %v is over", left, len(list), context.Cause(ctx))
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
@@ -230,7 +229,7 @@ func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, lis
 		case cmd.Context().Err() != nil:
 			r.Ended = "an interrupt"
 		case ctx.Err() != nil:
-			r.Ended = "the maximum time"
+			r.Ended = context.Cause(ctx).Error()
 		}
 		results = append(results, r)
 		if o.output == "text" {
@@ -255,13 +254,8 @@ func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration,
 	if o.parallel < 1 {
 		wrong("--parallel must be at least 1")
 	}
-	if o.time != "" {
-		if limit, err = value.ParseDuration(o.time); err == nil && limit == 0 {
-			err = errors.New("must be greater than 0s")
-		}
-		if err != nil {
-			wrong("--time: %w", err)
-		}
+	if limit, err = parseTime(o.time); err != nil {
+		errs = append(errs, err)
 	}
 	options = outcomes.Options{Policies: o.policies, Runs: o.runs, Deviations: o.deviations, Seeds: o.seeds}
 	for _, flag := range []struct {
@@ -383,7 +377,7 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 
 // writeWitness writes the witness of an outcome and returns the command that replays it. It returns "" if there is no file to replay.
 func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcome *outcomes.Outcome) (string, error) {
-	if o.witness == "none" || e.data == nil {
+	if o.witness == "" || e.data == nil {
 		return "", nil
 	}
 	w, err := e.subject.Witness(outcome.Change, e.data)

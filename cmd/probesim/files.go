@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +42,45 @@ func writeFile(ctx context.Context, path string, data []byte, force bool) error 
 		return &exitError{exitUsage, err}
 	}
 	return nil
+}
+
+// alsoFiles are the files that a command writes besides its output, each as FORMAT=FILE.
+type alsoFiles []string
+
+// addTo adds the flag --also.
+func (a *alsoFiles) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar((*[]string)(a), "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. You can repeat this flag.")
+}
+
+// each calls visit for each format with its file.
+func (a alsoFiles) each(visit func(format, file string) error) error {
+	for _, also := range a {
+		format, file, _ := strings.Cut(also, "=")
+		if err := visit(format, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parse rejects formats that are not among the given ones.
+func (a alsoFiles) parse(formats []string) error {
+	return a.each(func(format, file string) error {
+		if !slices.Contains(formats, format) || file == "" {
+			return fmt.Errorf("--also: must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
+		}
+		return nil
+	})
+}
+
+// check rejects files that cannot be written. The command has read its inputs.
+func (a alsoFiles) check(ctx context.Context, force bool) error {
+	return a.each(func(_, file string) error {
+		if err := files.Of(ctx).Check(file, force); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("--also: %w", err)}
+		}
+		return nil
+	})
 }
 
 // addForce adds the flag of a command that writes files.

@@ -23,7 +23,7 @@ func newMerge() *cobra.Command {
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", mergeOutputs)
-	flags.StringVar(&o.witness, "witness", "none", "Write the witnesses of failures to this `directory`; none writes no witnesses.")
+	flags.StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
 	addForce(cmd, &o.force)
 	flags.StringVar(&o.file, "file", "", "The scenario `file`, for --witness.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
@@ -48,7 +48,7 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err := checkOutput(o.output, mergeOutputs); err != nil {
 		return err
 	}
-	if (o.witness != "none") != (o.file != "") {
+	if (o.witness != "") != (o.file != "") {
 		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
 	}
 	parts, engine, err := readExplorations(cmd, paths)

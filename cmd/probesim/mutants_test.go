@@ -42,7 +42,7 @@ var mutantCommands = map[string][]string{
 		"run @ --seed 1..2 -o timeline", "run @ -o summary", "run @ -o lines", "run @ -o jsonl -v --seed 1", "run @ -o json --seed 1..2", "run @ -o junit",
 		"run @ -o html --seed 1", "run @ -o perfetto --seed 1", "run @ -o github", "run @ --from 1s --until 30s", "run @ --update -o lines", "run @ --keep-going",
 		"why @ -o json", "why @ --ready", "why @ --at 9s", "why @ --restart any", "diff @ -o lines", "diff @ -o json", "coverage @", "coverage @ -o json",
-		"explore @ --runs 12", "explore @ --runs 12 -o json", "explore @ --runs 8 -o html", "replay witness.json --file @", "shrink witness.json --file @ --trials 9",
+		"explore @ --runs 12", "explore @ --runs 12 -o json", "explore @ --runs 8 -o html", "replay witness.json --file @", "shrink witness.json --file @ --time 200ms",
 		"merge result.json --witness w --file @", "compare pod.yaml pod.yaml -f @", "check @", "init -f @",
 	},
 	"manifest": {
@@ -55,7 +55,7 @@ var mutantCommands = map[string][]string{
 		"incident @", "incident @ -v", "incident @ -o json", "incident @ -o markdown", "incident @ -o html -v", "incident @ -o timeline", "incident @ -o jsonl",
 		"incident @ --redact -v", "incident @ --scenario new.yaml",
 	},
-	"witness":  {"replay @", "replay @ -o json", "replay @ -o jsonl -v", "replay @ -o html", "replay @ witness.json", "shrink @ --trials 9", "shrink @ --trials 9 --out new.yaml"},
+	"witness":  {"replay @", "replay @ -o json", "replay @ -o jsonl -v", "replay @ -o html", "replay @ witness.json", "shrink @ --time 200ms", "shrink @ --time 200ms --out new.yaml"},
 	"result":   {"merge @", "merge @ --all", "merge @ -o json", "merge @ --witness w --file race.yaml", "merge result.json @"},
 	"report":   {"check pod.yaml --baseline @", "check pod.yaml --ignores-of @ -o json"},
 	"config":   {"check pod.yaml --config @", "check pod.yaml --config @ -o json"},

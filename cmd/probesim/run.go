@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -45,6 +46,8 @@ type runOptions struct {
 	keepGoing  bool
 	allRuns    bool
 	file       string // of replay
+	also       alsoFiles
+	force      bool
 
 	app           []string // events of a manifest
 	printScenario bool
@@ -71,6 +74,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", runner.MaxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	o.also.addTo(cmd)
+	addForce(cmd, &o.force)
 	o.addApp(cmd)
 	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
 }
@@ -124,7 +129,7 @@ const runExamples = `  # Draw the timeline of a scenario
   probesim run scenarios/ -o junit > junit.xml
 
   # Write a page for the browser
-  probesim run web.yaml -o html > web.html
+  probesim run web.yaml --also html=web.html
 
   # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
@@ -166,6 +171,9 @@ func (o *runOptions) addApp(cmd *cobra.Command) {
 
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	s, err := o.parse()
+	if err == nil {
+		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats), func(f string) bool { return f == "github" }))
+	}
 	if err != nil {
 		return err
 	}
@@ -197,9 +205,29 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		o.update = false
 		return runFiles(cmd, paths, o) // with the updated files
 	}
+	if err := o.also.check(cmd.Context(), o.force); err != nil {
+		return withInvalid(err, invalid)
+	}
 	options := o.options(cmd)
 	options.Invalid = invalid
-	return withInvalid(ended(runner.Write(cmd.Context(), jobs, options)), invalid)
+	outcome, err := runner.Write(cmd.Context(), jobs, options)
+	if err != nil {
+		return withInvalid(ended(outcome, err), invalid)
+	}
+	err = o.also.each(func(format, file string) error {
+		var b bytes.Buffer // the runs are the same each time
+		options.Format, options.Stdout = format, &b
+		if jobs, err := s.Jobs(all); err != nil {
+			return err
+		} else if outcome, err := runner.Write(cmd.Context(), jobs, options); err != nil {
+			return ended(outcome, err)
+		}
+		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
+	})
+	if err == nil {
+		err = ended(outcome, nil)
+	}
+	return withInvalid(err, invalid)
 }
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -24,7 +25,7 @@ type shrinkOptions struct {
 	out     string
 	finding string
 	force   bool
-	trials  int
+	time    string
 }
 
 func newShrink() *cobra.Command {
@@ -36,7 +37,7 @@ func newShrink() *cobra.Command {
 	addForce(cmd, &o.force)
 	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
 	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
-	flags.IntVar(&o.trials, "trials", 2000, "Maximum `number` of smaller files to try")
+	addTime(cmd, &o.time)
 	return cmd
 }
 
@@ -64,8 +65,9 @@ const shrinkExamples = `  # Write the smallest scenario to a file
   probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
 func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
-	if o.trials < 1 {
-		return errors.New("--trials must be at least 1")
+	limit, err := parseTime(o.time)
+	if err != nil {
+		return err
 	}
 	w, s, changed, err := loadWitness(cmd, witness, o.runOptions)
 	if err != nil {
@@ -91,9 +93,14 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	lines.Store(int64(strings.Count(string(data), "\n")))
 	progress := terminal.NewLine(cmd.ErrOrStderr(), false, func() string { return fmt.Sprintf("%d lines", lines.Load()) })
 	defer progress.Stop()
-	small, err := s.Shrink(cmd.Context(), w.Change, data, outcomes.ShrinkOptions{Finding: o.finding, Trials: o.trials, ReadFile: readFile,
+	search, stop := context.WithTimeout(cmd.Context(), limit)
+	defer stop()
+	small, err := s.Shrink(cmd.Context(), w.Change, data, outcomes.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool { return search.Err() != nil },
 		Progress: func(n int) { lines.Store(int64(n)) }})
 	progress.Stop()
+	if err == nil && !small.Minimal {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: --time %s is over: a smaller file may exist\n", o.time)
+	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
@@ -105,6 +112,11 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err
 	}
+	return o.write(cmd, small, w)
+}
+
+// write writes the smallest scenario, and beside it the witness that it needs.
+func (o *shrinkOptions) write(cmd *cobra.Command, small *outcomes.Shrunk, w *outcomes.Witness) error {
 	if err := writeFile(cmd.Context(), o.out, small.File, o.force); err != nil {
 		return err
 	}
@@ -112,14 +124,17 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	next := "probesim run " + simulate.Quote(filepath.ToSlash(o.out))
 	if len(small.Change.Choices) > 0 {
 		beside := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
-		if err := writeShrunkWitness(cmd, &o, beside, small, w); err != nil {
+		if err := writeShrunkWitness(cmd, o, beside, small, w); err != nil {
 			return err
 		}
 		next = "probesim replay " + simulate.Quote(filepath.ToSlash(beside))
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "probesim: wrote %d lines. Next: %s\n", strings.Count(string(small.File), "\n"), next)
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "probesim: wrote %d lines. Next: %s\n", strings.Count(string(small.File), "\n"), next)
 	return err
 }
+
+// maxTrials bounds the smaller files that shrink tries.
+const maxTrials = 100_000
 
 // writeShrunkWitness writes a witness with the choices that a scenario file needs.
 func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *outcomes.Shrunk, from *outcomes.Witness) error {

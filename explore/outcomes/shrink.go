@@ -20,8 +20,9 @@ import (
 
 // ShrinkOptions configure Shrink. The zero value shrinks the first finding that is not a known bug, or else the first one.
 type ShrinkOptions struct {
-	Finding  string // the beginning of the finding to keep, such as "no-ready-while-stopping"; empty: see above
-	Trials   int    // maximum number of smaller files to try; 0: 2000
+	Finding  string      // the beginning of the finding to keep, such as "no-ready-while-stopping"; empty: see above
+	Trials   int         // maximum number of smaller files to try; 0: 2000
+	Enough   func() bool // ends the search when it returns true, unless nil
 	ReadFile func(path string) ([]byte, error)
 	Progress func(lines int) // called with the number of lines of each smaller file, unless nil
 }
@@ -64,7 +65,7 @@ func (s *Subject) Shrink(ctx context.Context, c Change, data []byte, o ShrinkOpt
 		}
 	}
 	x.needed = Change{Choices: choices}
-	small, err := shrink.File(text, x.shows, shrink.Options{Trials: o.Trials, ReadFile: o.ReadFile, Progress: x.progress})
+	small, err := shrink.File(text, x.shows, shrink.Options{Trials: o.Trials, Enough: o.Enough, ReadFile: o.ReadFile, Progress: x.progress})
 	if err != nil {
 		return nil, err
 	}

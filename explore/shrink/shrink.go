@@ -24,6 +24,8 @@ import (
 type Options struct {
 	// Trials is the maximum number of calls of differs; 0 means 2000.
 	Trials int
+	// Enough, unless nil, ends the search when it returns true.
+	Enough func() bool
 	// ReadFile reads the files that scenarios take workloads from, as for scenarios.LoadBytes. File does not change
 	// them. Nil means that there are none.
 	ReadFile func(path string) ([]byte, error)
@@ -40,7 +42,7 @@ type Result struct {
 	Signature string // what the file shows, as differs returned it
 	Trials    int    // the number of calls of differs
 	// Minimal reports that no document, list item or field can be removed together with the parts that depend on it.
-	// (The duration of a run is shortened and never removed.) It is false if the trials ran out first.
+	// (The duration of a run is shortened and never removed.) It is false if the search ended before.
 	Minimal bool
 }
 
@@ -103,7 +105,7 @@ type shrinker struct {
 }
 
 func (s *shrinker) exhausted() bool {
-	return s.trials >= s.options.Trials || s.loaded/bytesPerTrial >= s.options.Trials
+	return s.trials >= s.options.Trials || s.loaded/bytesPerTrial >= s.options.Trials || s.options.Enough != nil && s.options.Enough()
 }
 
 func (s *shrinker) load(text []byte) error {

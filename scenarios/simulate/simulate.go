@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/drive"
@@ -98,7 +99,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	})
 	defer n.Close()
 	driver := drive.Start(plan, n)
-	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
+	r.Err = runUntil(n, o.Until, o.Progress, foreseeing(plan, recorder, limits.Memory, o.Until, interrupt))
 	r.End = min(n.Now(), o.Until)
 	r.Records = recorder.Records()
 	if err := driver.Err(); err != nil {
@@ -133,7 +134,23 @@ func (o *Options) interrupt(ctx context.Context, recorder *trace.Recorder) func(
 	}
 }
 
-func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {
+// foreseeing returns a function that also ends a run early if its trace will not fit into the memory: it grows evenly unless steps change
+// something, and is twice as large by the end.
+func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, until virtual.Time, interrupt func() error) func(virtual.Time) error {
+	asked := len(plan.Scenario.Spec.Steps) > 0
+	return func(t virtual.Time) error {
+		if size := recorder.Size(); !asked && size > memory/16 {
+			asked = true
+			if foreseen := float64(size) * float64(until.Offset()) / float64(t.Offset()); foreseen > 2*float64(memory) {
+				return fmt.Errorf("%w: the trace of %s takes about %.0f MB; use fewer pods, a longer period or a shorter duration",
+					ErrTooLarge, value.Format(until.Offset()), foreseen/1e6)
+			}
+		}
+		return interrupt()
+	}
+}
+
+func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func(virtual.Time) error) error {
 	for t := min(virtual.At(chunk), until); ; t = min(t.Add(chunk), until) {
 		if err := n.RunUntil(t); err != nil {
 			return err
@@ -144,7 +161,7 @@ func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), int
 		if t == until {
 			return nil
 		}
-		if err := interrupt(); err != nil { // the kernel asks only every so many events
+		if err := interrupt(t); err != nil { // the kernel asks only every so many events
 			return err
 		}
 	}

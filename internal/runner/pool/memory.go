@@ -16,7 +16,7 @@ import (
 type Memory int64
 
 const (
-	DefaultMemory Memory = 4_000_000_000
+	DefaultMemory Memory = 1_000_000_000
 	minMemory     Memory = 64_000_000
 	maxMemory     Memory = 1 << 50
 )
