@@ -94,6 +94,7 @@ const (
 	Skipped Outcome = "skipped" // expectation that does not apply to the run
 	Unmet   Outcome = "unmet"   // expectation that need not hold in every run and did not hold in this one
 	Broken  Outcome = "error"   // run that ended early, or its case
+	Invalid Outcome = "invalid" // of a command: runs ended early because of what the files say
 )
 
 // Expectation is an expectation of the scenario and its outcome.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"probesim.dev/check"
 	"probesim.dev/check/html"
@@ -63,6 +64,11 @@ func newCheck() *cobra.Command {
 		return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
 	}, func(cmd *cobra.Command, args []string) error {
 		if o.explain != "" {
+			var others []string
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { others = append(others, f.Name) })
+			if err := ignored(cmd, "with --explain", slices.DeleteFunc(others, func(name string) bool { return name == "explain" || name == "color" })...); err != nil {
+				return err
+			}
 			return explainFinding(cmd.OutOrStdout(), o.explain)
 		}
 		ignores, err := o.configure(cmd)
@@ -263,6 +269,16 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	options, err := o.parse(checkOutputs...)
 	if err = errors.Join(err, o.checkFailOn()); err != nil {
 		return err
+	}
+	if o.output != "table" && len(o.also) == 0 {
+		if err := ignored(cmd, "without -o table", "details"); err != nil {
+			return err
+		}
+	}
+	if len(o.also) == 0 && o.witness == "" {
+		if err := ignored(cmd, "without --also and --witness", "force"); err != nil {
+			return err
+		}
 	}
 	options.Ignore = ignores
 	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {

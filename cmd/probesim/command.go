@@ -50,6 +50,16 @@ func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
+// ignored returns an error if one of some flags is set. why says when they have no effect.
+func ignored(cmd *cobra.Command, why string, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return fmt.Errorf("--%s has no effect %s", name, why)
+		}
+	}
+	return nil
+}
+
 // addOutput adds the flag --output. Without a default, the command chooses the format.
 func addOutput(cmd *cobra.Command, output *string, byDefault string, formats []string) {
 	usage := "Output `format`: " + either(formats)

@@ -43,6 +43,8 @@ func ended(outcome report.Outcome, err error) error {
 		return writeError(err)
 	case outcome == report.Broken:
 		return &exitError{code: exitBroken}
+	case outcome == report.Invalid:
+		return &exitError{code: exitUsage}
 	case outcome == report.Failed:
 		return &exitError{code: exitFailed}
 	}

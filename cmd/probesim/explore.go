@@ -172,6 +172,9 @@ type exploration struct {
 
 func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	options, limit, err := o.parse()
+	if err == nil {
+		err = o.checkIgnored(cmd)
+	}
 	if err != nil {
 		return err
 	}
@@ -242,6 +245,17 @@ func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, lis
 		}
 	}
 	return results, nil
+}
+
+// checkIgnored rejects flags of explore and merge that have no effect beside others.
+func (o *exploreOptions) checkIgnored(cmd *cobra.Command) error {
+	switch {
+	case o.output == "json":
+		return ignored(cmd, "with -o json, which has all outcomes", "witness", "all", "force")
+	case o.witness == "":
+		return ignored(cmd, "without --witness", "force")
+	}
+	return nil
 }
 
 // parse returns the options of the explorations, and the maximum time. The error lists all invalid flags.

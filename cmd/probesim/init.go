@@ -77,6 +77,11 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if o.output == "-" {
 		o.output = ""
 	}
+	if o.output == "" {
+		if err := ignored(cmd, "without -o", "force"); err != nil {
+			return err
+		}
+	}
 	d, err := o.read(cmd)
 	if err == nil && o.output != "" {
 		err = files.Of(cmd.Context()).Check(o.output, o.force)

@@ -48,6 +48,9 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err := checkOutput(o.output, mergeOutputs); err != nil {
 		return err
 	}
+	if err := o.checkIgnored(cmd); err != nil {
+		return err
+	}
 	if (o.witness != "") != (o.file != "") {
 		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
 	}

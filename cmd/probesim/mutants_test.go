@@ -46,7 +46,7 @@ var mutantCommands = map[string][]string{
 		"merge result.json --witness w --file @", "compare pod.yaml pod.yaml -f @", "check @", "init -f @",
 	},
 	"manifest": {
-		"check @", "check @ -o json", "check @ -o html", "check @ -o markdown", "check @ -o junit", "check @ -o sarif", "check @ -o github", "check @ --kubernetes v1.34.. --details",
+		"check @", "check @ -o json", "check @ -o html", "check @ -o markdown", "check @ -o junit", "check @ -o sarif", "check @ -o github", "check @ --kubernetes v1.34.. --details -o table",
 		"check @ --start 40s..70s --stop 3s --require start>=70s,detect<=45s", "check @ --witness w --row app/start", "compare pod.yaml @", "compare @ pod.yaml -o json",
 		"compare @ pod.yaml -o html", "tune @ --require start>=90s,detect<=60s", "tune @ --require detect<=30s -o yaml", "tune @ --require stall>=9s -o json",
 		"tune @ --require start>=90s -o patch", "run @", "run @ --print-scenario", "why @ --ready", "diff @", "init -f @", "init -f @ -o new.yaml",

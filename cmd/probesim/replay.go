@@ -26,7 +26,15 @@ func newReplay() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("replay WITNESS [WITNESS]", "Repeat the run of a witness of explore", replayHelp, replayExamples, paths(1, 2, "replay requires a witness, or two to compare: files that 'probesim explore' wrote"), func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 {
+			if err := ignored(cmd, "with two witnesses", "output", "verbose"); err != nil {
+				return err
+			}
 			return compareWitnesses(cmd, args, o)
+		}
+		if o.output != "jsonl" {
+			if err := ignored(cmd, "without -o jsonl", "verbose"); err != nil {
+				return err
+			}
 		}
 		return replayWitness(cmd, args[0], o)
 	})

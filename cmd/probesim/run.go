@@ -172,6 +172,9 @@ func (o *runOptions) addApp(cmd *cobra.Command) {
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	s, err := o.parse()
 	if err == nil {
+		err = o.checkIgnored(cmd)
+	}
+	if err == nil {
 		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats), func(f string) bool { return f == "github" }))
 	}
 	if err != nil {
@@ -228,6 +231,24 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		err = ended(outcome, nil)
 	}
 	return withInvalid(err, invalid)
+}
+
+// checkIgnored rejects flags that have no effect beside others.
+func (o *runOptions) checkIgnored(cmd *cobra.Command) error {
+	if o.printScenario {
+		if err := ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes", "delays", "verbose", "update", "keep-going", "all-runs", "also"); err != nil {
+			return err
+		}
+	}
+	if o.output != "html" && o.output != "perfetto" && len(o.also) == 0 {
+		if err := ignored(cmd, "without -o html and -o perfetto", "all-runs"); err != nil {
+			return err
+		}
+	}
+	if len(o.also) == 0 {
+		return ignored(cmd, "without --also", "force")
+	}
+	return nil
 }
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {

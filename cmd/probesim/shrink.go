@@ -66,6 +66,9 @@ const shrinkExamples = `  # Write the smallest scenario to a file
 
 func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	limit, err := parseTime(o.time)
+	if err == nil && o.out == "" {
+		err = ignored(cmd, "without --out", "force")
+	}
 	if err != nil {
 		return err
 	}

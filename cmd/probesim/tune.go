@@ -92,6 +92,11 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
   probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
 func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
+	if o.output != "table" {
+		if err := ignored(cmd, "without -o table", "details"); err != nil {
+			return err
+		}
+	}
 	options, err := o.parse(tuneOutputs...)
 	if err != nil {
 		return err

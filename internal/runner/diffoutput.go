@@ -68,6 +68,7 @@ type diffOutput struct {
 	stopped  bool           // ignore the remaining comparisons
 
 	compared, differ, broken int    // numbers of comparisons
+	invalid                  int    // of the broken ones, because of what the files say
 	timing                   int    // number of those that differ in timing only
 	noted                    string // scenario whose notes have been written
 	summaries                []*report.DiffSummary
@@ -83,6 +84,9 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	switch {
 	case d.Err != nil:
 		out.broken++
+		if isInvalid(d.Err) {
+			out.invalid++
+		}
 	case !d.Same():
 		out.differ++
 		if !d.Diverges() {
@@ -164,8 +168,10 @@ func (out *diffOutput) summarize() (report.Outcome, error) {
 		}
 	}
 	switch {
-	case out.broken > 0:
+	case out.broken > out.invalid:
 		return report.Broken, nil
+	case out.invalid > 0:
+		return report.Invalid, nil
 	case out.differ > 0:
 		return report.Failed, nil
 	}

@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/report"
 	"probesim.dev/scenarios"
@@ -20,6 +22,9 @@ func (out *output) finish(interrupted bool) (report.Outcome, error) {
 		out.addSkipped()
 	}
 	worst := report.Worst(out.cases)
+	if worst == report.Broken && out.onlyInvalid() {
+		worst = report.Invalid
+	}
 	err := out.summarizeRest()
 	out.cases = append(out.cases, invalidCases(out.invalid)...)
 	if err == nil {
@@ -34,6 +39,21 @@ func (out *output) finish(interrupted bool) (report.Outcome, error) {
 	}
 	return worst, nil
 }
+
+// onlyInvalid reports whether all runs that ended early did so because of what their files say.
+func (out *output) onlyInvalid() bool {
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != nil && !isInvalid(r.Err) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isInvalid reports whether an error is about a place in a file.
+func isInvalid(err error) bool { return errors.As(err, new(strict.Error)) }
 
 // writeReport writes the report over all cases.
 func (out *output) writeReport() error {

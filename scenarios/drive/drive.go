@@ -1,8 +1,10 @@
 package drive
 
 import (
+	"fmt"
 	"slices"
 
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
@@ -26,6 +28,7 @@ type Driver struct {
 	pending []*pending  // calls of World.At that have not been made, in order
 	steps   []stepState // by index in spec.steps
 	err     error       // the first error
+	taken   int         // number of the step that is taken, from 1; 0: none
 }
 
 // stepState is the progress of a step.
@@ -95,14 +98,18 @@ func (d *Driver) Unreached() []Unreached {
 	return steps
 }
 
-// Err returns the first error of the API server or the world, after the run. A scenario that was loaded without errors has none: its
-// pods and patches are valid.
+// Err returns the first error of the API server or the world, after the run, with the place of the step or of the scenario. A scenario that
+// was loaded without errors has none in its own versions: its pods and patches are valid.
 func (d *Driver) Err() error { return d.err }
 
 // check keeps the first error and reports whether there is none.
 func (d *Driver) check(err error) bool {
-	if d.err == nil {
-		d.err = err
+	if s := d.plan.Scenario; d.err == nil && err != nil {
+		place := strict.Error{Pos: s.Pos, Message: err.Error()}
+		if d.taken > 0 {
+			place.Pos, place.Path = s.Spec.Steps[d.taken-1].Pos, fmt.Sprintf("spec.steps[%d]", d.taken-1)
+		}
+		d.err = place
 	}
 	return err == nil
 }

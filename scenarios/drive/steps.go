@@ -17,6 +17,8 @@ import (
 
 // take executes the action of step i and reports whether it had an effect.
 func (d *Driver) take(i int, step *format.Step) bool {
+	d.taken = i + 1
+	defer func() { d.taken = 0 }()
 	name := step.Actions()[0].Name
 	switch a := step.Actions()[0].Value.(type) {
 	case *format.Delete:
