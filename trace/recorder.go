@@ -10,8 +10,8 @@ const chunk = 1 << 12
 
 // The memory that Size counts, in bytes.
 const (
-	// recordSize is the size of a Record, of its copy in Records, and of its place in an index.
-	recordSize = 2*200 + 64
+	// RecordSize is the size of a Record, of its copy in Records, and of its place in an index.
+	RecordSize = 2*200 + 64
 	// textSize is the overhead of a distinct text.
 	textSize = 64
 	// statusSize and containerSize are the sizes of a PodStatus and a ContainerStatus.
@@ -121,7 +121,7 @@ func (r *Recorder) keep(rec Record) *Record {
 		} else {
 			r.chunks = append(r.chunks, make([]Record, 0, size))
 		}
-		r.size += int64(cap(r.chunks[n])) * recordSize
+		r.size += int64(cap(r.chunks[n])) * RecordSize
 		n++
 	}
 	last := &r.chunks[n-1]
@@ -208,7 +208,7 @@ func (r *Recorder) Largest() Usage {
 		before, copied := again.size, *rec
 		again.share(&copied)
 		all[i].Records++
-		all[i].Size += recordSize + again.size - before
+		all[i].Size += RecordSize + again.size - before
 	}
 	var largest Usage
 	for _, u := range all {

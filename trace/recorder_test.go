@@ -19,7 +19,7 @@ func TestRecorderSharesTexts(t *testing.T) {
 	for range more {
 		r.Add(Record{Kind: ProbeExecuted, Pod: "default/web", Message: body()})
 	}
-	if got, most := r.Size()-first, int64(more+chunk)*recordSize; got > most {
+	if got, most := r.Size()-first, int64(more+chunk)*RecordSize; got > most {
 		t.Errorf("%d records with an equal message take %d bytes, more than %d", more, got, most)
 	}
 	records := r.Records()
@@ -35,8 +35,8 @@ func TestSizeOfLongTrace(t *testing.T) {
 	for range records {
 		r.Add(Record{Kind: ProbeExecuted})
 	}
-	if got := r.Size(); got < records*recordSize || got > (records+chunk)*recordSize {
-		t.Errorf("%d records have size %d, want %d each", records, got, recordSize)
+	if got := r.Size(); got < records*RecordSize || got > (records+chunk)*RecordSize {
+		t.Errorf("%d records have size %d, want %d each", records, got, RecordSize)
 	}
 	if got, most := len(r.chunks), records/chunk+3; got > most {
 		t.Errorf("%d chunks, want at most %d", got, most)
@@ -59,7 +59,7 @@ func TestSizeCountsTextsAndStatuses(t *testing.T) {
 		for i := range 100 {
 			r.Add(c.record(i))
 		}
-		if most := c.least + 100*(textSize+statusSize+100) + 400*recordSize; r.Size() < c.least || r.Size() > most {
+		if most := c.least + 100*(textSize+statusSize+100) + 400*RecordSize; r.Size() < c.least || r.Size() > most {
 			t.Errorf("%s: size is %d, want %d to %d", name, r.Size(), c.least, most)
 		}
 	}
@@ -71,8 +71,8 @@ func TestSizesOfTypes(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("not a machine with 64 bits")
 	}
-	if got := unsafe.Sizeof(Record{}); 2*got > recordSize {
-		t.Errorf("a Record has %d bytes: update recordSize", got)
+	if got := unsafe.Sizeof(Record{}); 2*got > RecordSize {
+		t.Errorf("a Record has %d bytes: update RecordSize", got)
 	}
 	if got := unsafe.Sizeof(PodStatus{}); got != statusSize {
 		t.Errorf("a PodStatus has %d bytes: update statusSize", got)

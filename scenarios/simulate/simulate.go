@@ -50,8 +50,8 @@ type Result struct {
 // ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
-// ErrTooLarge is the error of a run whose pods take more memory than the run may take.
-var ErrTooLarge = errors.New("the pods take too much memory")
+// ErrTooLarge is the error of a run whose pods or trace take more memory than the run may take.
+var ErrTooLarge = errors.New("the run takes too much memory")
 
 // chunk is the virtual time between two calls of Progress.
 const chunk = time.Minute
@@ -134,14 +134,21 @@ func (o *Options) interrupt(ctx context.Context, recorder *trace.Recorder) func(
 	}
 }
 
-// foreseeing returns a function that also ends a run early if its trace will not fit into the memory: it grows evenly unless steps change
-// something, and is twice as large by the end.
+// steady is a part of a run in which its trace grows as evenly as it will: pods have started, and back-offs have reached their maximum.
+var steady = [2]virtual.Time{virtual.At(20 * time.Minute), virtual.At(40 * time.Minute)}
+
+// foreseeing returns a function that also ends a run early if its trace will be half as large again as the memory, unless steps change how it
+// grows.
 func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, until virtual.Time, interrupt func() error) func(virtual.Time) error {
-	asked := len(plan.Scenario.Spec.Steps) > 0
+	var began int64
 	return func(t virtual.Time) error {
-		if size := recorder.Size(); !asked && size > memory/16 {
-			asked = true
-			if foreseen := float64(size) * float64(until.Offset()) / float64(t.Offset()); foreseen > 2*float64(memory) {
+		switch n := recorder.Len(); {
+		case len(plan.Scenario.Spec.Steps) > 0:
+		case t == steady[0]:
+			began = n
+		case t == steady[1]:
+			foreseen := float64(recorder.Size()) + float64((n-began)*trace.RecordSize)*float64(until.Sub(t))/float64(steady[1].Sub(steady[0]))
+			if foreseen > 1.5*float64(memory) {
 				return fmt.Errorf("%w: the trace of %s takes about %.0f MB; use fewer pods, a longer period or a shorter duration",
 					ErrTooLarge, value.Format(until.Offset()), foreseen/1e6)
 			}
