@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
+
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 )
@@ -168,7 +169,10 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 func manifestOf(actual any) (check.File, error) {
 	switch a := actual.(type) {
 	case Manifest:
-		data, err := os.ReadFile(string(a))
+		data, err := scenarios.ReadFile(filepath.ToSlash(string(a)))
+		if err != nil {
+			err = fmt.Errorf("%s: cannot be read: %w", a, err)
+		}
 		return check.File{Name: filepath.ToSlash(string(a)), Data: data}, err
 	case Workload:
 		data, err := manifests.Marshal(a)
