@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/incident"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/trace"
@@ -18,7 +19,8 @@ type evidence struct {
 	pod      *incident.Pod
 	of       *evidence // on the pod; itself if the pod has one container, or none is named
 	name     string
-	spec     *v1.Container // nil: not shown
+	object   *v1.Pod       // with the defaults of the API server; nil: not shown
+	spec     *v1.Container // likewise
 	complete bool          // spec has all probes of the container: what it does not have does not exist
 	init     bool          // the container is meant to end
 	objects  bool          // its events are objects, out of which nobody cuts a row
@@ -71,11 +73,16 @@ type failure struct {
 // collect returns the evidence on each container of a pod, and on the pod itself, which has the name "" if it has several.
 func collect(p *incident.Pod, inLog bool) []*evidence {
 	var list []*evidence
+	var object *v1.Pod
+	if p.Object != nil {
+		object = p.Object.DeepCopy()
+		admission.Default(object)
+	}
 	of := func(name string) *evidence {
 		if i := slices.IndexFunc(list, func(e *evidence) bool { return e.name == name }); i >= 0 {
 			return list[i]
 		}
-		e := &evidence{pod: p, name: name, kills: map[trace.Probe]tally{}, events: map[string]tally{}, restarts: -1, inLog: inLog}
+		e := &evidence{pod: p, object: object, name: name, kills: map[trace.Probe]tally{}, events: map[string]tally{}, restarts: -1, inLog: inLog}
 		list = append(list, e)
 		return e
 	}
@@ -127,16 +134,15 @@ func (e *evidence) finish() {
 }
 
 func (e *evidence) setSpec() {
-	if e.pod.Object == nil {
+	if e.object == nil {
 		return
 	}
-	e.spec = podutil.Find(e.pod.Object, e.name)
+	e.spec = podutil.Find(e.object, e.name)
 	e.complete = e.spec != nil && !e.pod.Partial
-	for i := range e.pod.Object.Spec.InitContainers {
-		c := &e.pod.Object.Spec.InitContainers[i]
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways || c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
-		e.init = e.init || c.Name == e.name && !sidecar // kubectl describe does not show the policy, and only sidecars have probes
-	}
+	e.init = slices.ContainsFunc(e.object.Spec.InitContainers, func(c v1.Container) bool { // kubectl describe does not show the policy, and only sidecars have probes
+		sidecar := podutil.IsRestartableInitContainer(&c) || c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+		return c.Name == e.name && !sidecar
+	})
 }
 
 // probe returns a probe of the container, or nil if it has none or the facts do not show it.

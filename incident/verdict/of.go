@@ -75,18 +75,21 @@ func (v *Verdict) weight() int {
 
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
-	if len(rec.Facts) == 0 {
-		return Verdict{Cause: NoFacts, Sure: Open, Restarts: -1, Sentence: "The input has no facts about pods that incident can read.",
-			Question: &Question{"What does the cluster say about the pod? Give incident the output.", "kubectl describe pod POD"}}
+	r := certain(Nothing)
+	switch {
+	case len(rec.Facts) == 0:
+		r = certain(NoFacts).open()
+	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
+		r.because(allWell)
+	case slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
+		r.because(noTrouble).likely() // a probe or an exit would have left events
+	default:
+		r.because(noTrouble).open()
 	}
-	v := Verdict{Cause: Nothing, Sure: Open, Restarts: -1, Sentence: "The input shows no trouble.",
-		Question: &Question{"What else does the cluster say about the pod?", "kubectl describe pod POD"}}
-	if slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }) {
-		v.Sure = Likely // a probe or an exit would have left events
-	}
-	if !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }) {
-		v = Verdict{Cause: Nothing, Sure: Certain, Restarts: -1, Sentence: "Nothing is wrong now: everything is ready."}
-	}
+	e := &evidence{pod: &incident.Pod{Unnamed: true}, restarts: -1}
+	e.of = e
+	v := write(e, r)
+	v.Pod = nil
 	return v
 }
 
@@ -173,7 +176,7 @@ func openGate(p *incident.Pod) *ruling {
 				break
 			}
 			r := certain(ReadinessGate, f)
-			r.gate = "a condition"
+			r.what = "a condition"
 			return r
 		}
 	}
@@ -201,8 +204,8 @@ func openGate(p *incident.Pod) *ruling {
 		gate = m[1]
 	}
 	r := certain(ReadinessGate, ready)
-	if r.gate = "a condition"; gate != "" {
-		r.gate = "the condition " + gate
+	if r.what = "a condition"; gate != "" {
+		r.what = "the condition " + gate
 	}
 	return r
 }

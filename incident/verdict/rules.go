@@ -18,30 +18,39 @@ type ruling struct {
 	sure   Sure
 	probe  trace.Probe
 	proof  []*incident.Fact
-	reason reason
-	gate   string // the condition of a readiness gate
+	reason string // which rule decided, for the words; may be empty
+	what   string // what the reason is about: a condition, or a time
 }
 
-// reason says which rule decided, for the words.
-type reason string
-
+// Reasons.
 const (
-	done         reason = "the pod has completed"
-	tooMany      reason = "the pod is too young for as many kills"
-	tooEarly     reason = "the instance ended before a probe could kill it"
-	noProbe      reason = "no probe can kill the container"
-	noKilling    reason = "the events are whole and have no kill"
-	nowAndThen   reason = "failures are rare"
-	noFailure    reason = "no failure since"
-	erroredReady reason = "errors of a probe, and the container is ready"
-	lateStart    reason = "the next start came later than a back-off"
-	sandboxNew   reason = "the sandbox was replaced"
-	notShown     reason = "no fact shows which probe fails"
-	errored      reason = "errors of a probe count as nothing"
-	redirected   reason = "a redirect counts as a success"
-	inBackOff    reason = "the log shows no failed probe of the container"
-	kubeletNew   reason = "the kubelet restarted"
-	notStarted   reason = "the startup probe has not succeeded"
+	done         = "the pod has completed"
+	tooMany      = "the pod is too young for as many kills"
+	tooEarly     = "the instance ended before a probe could kill it"
+	noProbe      = "no probe can kill the container"
+	noKilling    = "the events are whole and have no kill"
+	nowAndThen   = "failures are rare"
+	noFailure    = "no failure since"
+	erroredReady = "errors of a probe, and the container is ready"
+	lateStart    = "the next start came later than a back-off"
+	sandboxNew   = "the sandbox was replaced"
+	notShown     = "no fact shows which probe fails"
+	errored      = "errors of a probe count as nothing"
+	redirected   = "a redirect counts as a success"
+	inBackOff    = "the log shows no failed probe of the container"
+	kubeletNew   = "the kubelet restarted"
+	notStarted   = "the startup probe has not succeeded"
+	evictedPod   = "the pod was evicted"
+	stoppedPod   = "a deadline is over, or the node shuts down"
+	preempted    = "a pod of a higher priority needed the node"
+	byNode       = "open: exit or node"
+	byDeletion   = "open: kill or deletion"
+	openCode     = "open, with an exit code"
+	openFailed   = "open, with failures of a probe"
+	openRestarts = "open, with restarts"
+	openState    = "open"
+	allWell      = "all is ready"
+	noTrouble    = "no fact shows trouble"
 )
 
 // rules are tried in this order. The first that decides counts: facts that name the cause come first, memory before probes; then what
@@ -54,9 +63,21 @@ var rules = []func(*evidence) *ruling{
 
 func judge(e *evidence) *ruling {
 	for _, rule := range rules {
-		if r := rule(e); r != nil {
-			return r
+		r := rule(e)
+		switch {
+		case r == nil:
+			continue
+		case r.sure != Open || r.reason != "" || r.cause == Waiting:
+		case e.exits:
+			r.reason = openCode
+		case len(e.failed(r.probe)) > 0:
+			r.reason = openFailed
+		case e.restarts > 0:
+			r.reason = openRestarts
+		default:
+			r.reason = openState
 		}
+		return r
 	}
 	return nil
 }
@@ -73,7 +94,7 @@ func (r *ruling) with(f *failure) *ruling {
 	return r
 }
 
-func (r *ruling) because(why reason) *ruling { r.reason = why; return r }
+func (r *ruling) because(why string) *ruling { r.reason = why; return r }
 
 func (r *ruling) likely() *ruling { r.sure = Likely; return r }
 
@@ -118,18 +139,18 @@ func (e *evidence) find(is func(*incident.Fact) bool) *incident.Fact {
 }
 
 // evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
-var evictions = map[string]bool{"Evicted": true, "Preempted": true, "Preempting": true, "TaintManagerEviction": true, "NodeControllerEviction": true,
-	"ExceededGracePeriod": true, "DisruptionTarget": true, "DeadlineExceeded": true, "NodeShutdown": true}
+var evictions = map[string]string{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": stoppedPod}
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] && (f.Kind == incident.Event && !strings.HasPrefix(f.Message, "Cancelling") || f.Kind == incident.Phase || f.Kind == incident.Row || f.Value == "True")
+		return evictions[f.Reason] != "" && (f.Kind == incident.Event && !strings.HasPrefix(f.Message, "Cancelling") || f.Kind == incident.Phase || f.Kind == incident.Row || f.Value == "True")
 	})
 	if f == nil {
 		return nil
 	}
-	return certain(Removed, f)
+	return certain(Removed, f).because(evictions[f.Reason])
 }
 
 // waitingFor has the kinds of events that belong to a status.
@@ -255,9 +276,11 @@ func nodeGone(e *evidence) *ruling {
 	case e.end != nil && lost(e.end.Reason):
 		return certain(Node, e.end).likely()
 	case e.end != nil && e.running != nil && e.end.Last.Known() && e.running.When.At.Sub(e.end.Last.End()) > longestBackOff:
-		return certain(Node, e.end, e.running).likely().because(lateStart)
+		r := certain(Node, e.end, e.running).likely().because(lateStart)
+		r.what = round(e.running.When.At.Sub(e.end.Last.At))
+		return r
 	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1: // a program writes -1, and a runtime that lost the container
-		return certain(OwnExit, e.end).open(Node)
+		return certain(OwnExit, e.end).open(Node).because(byNode)
 	case e.of.count("NodeNotReady") > 0 && e.killer == nil:
 		return certain(Node, e.of.events["NodeNotReady"].fact).likely()
 	case lost(state):
@@ -280,7 +303,7 @@ func probeExcluded(e *evidence) *ruling {
 	for _, of := range killers {
 		if e.probe(of) != nil {
 			shown++
-			if w := e.window(of, instanceOf(e.end)); w != nil && e.life != nil && w.excludes(e.life) {
+			if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
 				early++
 			}
 		}
@@ -329,7 +352,7 @@ func killInLog(e *evidence) *ruling {
 	if kill == nil {
 		return nil
 	}
-	return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed)
+	return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed).because(byDeletion)
 }
 
 // endedInLog: the log has back-offs of the container and no failed probe of it, although it has the results of probes.
@@ -354,8 +377,8 @@ func fitsWindow(e *evidence) *ruling {
 		return nil
 	}
 	for _, of := range killers {
-		w := e.window(of, instanceOf(e.end))
-		if w == nil || w.excludes(e.life) || w.end.Greatest == bounds.Never || e.life.Least > w.end.Greatest {
+		w := e.window(of, e.instance())
+		if w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end {
 			continue
 		}
 		r := certain(byProbe(of), e.end).of(of).with(main(e.failed(of)))
@@ -427,7 +450,7 @@ func (e *evidence) probesLeft() []Cause {
 // couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did.
 func (e *evidence) couldHaveKilled() bool {
 	return e.life != nil && slices.ContainsFunc(killers, func(of trace.Probe) bool {
-		w := e.window(of, instanceOf(e.end))
+		w := e.window(of, e.instance())
 		return w != nil && !w.excludes(e.life)
 	})
 }
@@ -438,7 +461,7 @@ func thresholdReached(e *evidence) *ruling {
 	if f == nil || e.probe(f.probe) == nil {
 		return nil
 	}
-	p := withDefaults(*e.probe(f.probe))
+	p := e.probe(f.probe)
 	apart, known := span(f.fact)
 	if !known || int32(f.count) != p.FailureThreshold || f.count > 1 && apart.Least > time.Duration(p.FailureThreshold)*e.period(f.probe) {
 		return nil
@@ -449,7 +472,7 @@ func thresholdReached(e *evidence) *ruling {
 // period returns the period of a probe, or the default one if the facts do not show it.
 func (e *evidence) period(of trace.Probe) time.Duration {
 	if p := e.probe(of); p != nil {
-		return time.Duration(withDefaults(*p).PeriodSeconds) * time.Second
+		return time.Duration(p.PeriodSeconds) * time.Second
 	}
 	return 10 * time.Second
 }
@@ -512,7 +535,7 @@ func (e *evidence) overSince(f *failure) bool {
 	}
 	longest := time.Minute // if the settings are unknown
 	if p := e.probe(f.probe); p != nil {
-		longest = 2*e.period(f.probe) + time.Duration(withDefaults(*p).TimeoutSeconds)*time.Second
+		longest = 2*e.period(f.probe) + time.Duration(p.TimeoutSeconds)*time.Second
 	}
 	return f.fact.Age > longest
 }

@@ -50,45 +50,49 @@ const (
 
 // Evidence is a fact that the verdict rests on.
 type Evidence struct {
-	Place incident.Place
-	Says  string // the fact in a line, as in the input
+	incident.Place
+	Says string `json:"text"` // the fact in a line, as in the input
 }
 
 // Question separates the causes that are left.
 type Question struct {
-	Asks    string // a sentence
-	Command string // the command that answers it; empty if there is none
+	Asks    string `json:"question"`          // a sentence
+	Command string `json:"command,omitempty"` // the command that answers it; empty if there is none
 }
 
-// Verdict says why one container is in trouble, or the pod if Container is empty.
+// Verdict says why one container is in trouble, or the pod if Container is empty. docs/incident.md describes its form in JSON. Fields are
+// only added.
 type Verdict struct {
-	Pod       *incident.Pod
-	Container string
-	Cause     Cause
-	Or        []Cause // further causes that are left; only if Sure is Open
-	Sure      Sure
+	Pod       *incident.Pod `json:"-"`
+	Container string        `json:"container,omitempty"`
+	Cause     Cause         `json:"cause"`
+	Or        []Cause       `json:"or,omitempty"` // further causes that are left; only if Sure is Open
+	Sure      Sure          `json:"sure"`
 
-	Sentence string   // the answer, in one sentence
-	Because  string   // what the failures of the probe mean, in one sentence; or empty
-	Details  []string // sentences: the arithmetic, what does not fit
-	Evidence []Evidence
-	Advice   []string  // sentences; only what the evidence supports
-	Question *Question // nil if nothing is left to ask
+	Sentence  string     `json:"sentence"`          // the answer, in one sentence
+	Because   string     `json:"because,omitempty"` // what the failures of the probe mean, in one sentence; or empty
+	Details   []string   `json:"details"`           // sentences: the arithmetic, what does not fit
+	Evidence  []Evidence `json:"evidence"`
+	Advice    []string   `json:"advice"` // sentences; only what the evidence supports
+	*Question            // nil if nothing is left to ask
 
-	Probe    trace.Probe // the probe that the verdict is about, or empty
-	Class    Class       // of its failures, or empty
-	Kills    int         // by the probe, at least
-	Restarts int         // -1: unknown
-	ExitCode *int32      // of the last end that is known
-	Life     *Span       // of the last ended instance, if known
-	Window   *Span       // the earliest and the latest kill after a start, if the settings are known
-	Finding  string      // the ID of the closest finding of check, or empty
+	Probe    trace.Probe `json:"probe,omitempty"`    // the probe that the verdict is about, or empty
+	Class    Class       `json:"class,omitempty"`    // of its failures, or empty
+	Kills    int         `json:"kills,omitempty"`    // by the probe, at least
+	Restarts int         `json:"-"`                  // -1: unknown
+	ExitCode *int32      `json:"exitCode,omitempty"` // of the last end that is known
+	Life     *Span       `json:"life,omitempty"`     // of the last ended instance, if known
+	Window   *Span       `json:"window,omitempty"`   // the earliest and the latest kill after a start, if the settings are known
+	Finding  string      `json:"finding,omitempty"`  // the ID of the closest finding of check, or empty
 
 	readyNow bool
 }
 
-// Span is a duration that is known to a range.
-type Span struct{ Least, Greatest time.Duration }
+// Span is a duration that is known to a range, in nanoseconds in JSON.
+type Span struct {
+	Least    time.Duration `json:"least"`
+	Greatest time.Duration `json:"greatest"`
+}
 
 // Report has the verdicts of a recording, the worst first, and the pods without trouble.
 type Report struct {

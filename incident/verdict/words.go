@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
 	"probesim.dev/internal/value"
@@ -25,8 +27,8 @@ type writer struct {
 }
 
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Probe: r.probe, Restarts: e.restarts, Kills: e.kills[r.probe].count}
-	v.Life = e.life
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Details: []string{}, Evidence: []Evidence{}, Advice: []string{},
+		Probe: r.probe, Restarts: e.restarts, Kills: e.kills[r.probe].count, Life: e.life, readyNow: e.ready != nil && *e.ready}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
@@ -36,15 +38,32 @@ func write(e *evidence, r *ruling) Verdict {
 	if r.cause == PostStartHook && e.hook != nil && (e.name == "" || e.spec == nil && !strings.Contains(e.hook.Message, e.name)) {
 		v.Container = e.startedBefore(e.hook)
 	}
-	v.readyNow = e.ready != nil && *e.ready
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
 	if w.failure != nil {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	w.sentence()
+	p := first(r.reason, string(r.cause)+" "+string(r.sure), string(r.cause))
+	v.Sentence = w.values.Replace(p.says)
+	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
+		v.Sentence = "The " + rest
+	}
+	if w.failure != nil && r.reason != errored && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
+		v.Because = w.values.Replace(e.means(w.failure).says)
+	}
 	w.addDetails()
-	w.next()
+	if p.do == "" && p.asks == "" {
+		p = w.action()
+	}
+	if r.cause == Image {
+		p = w.whyImage(p)
+	}
+	if p.do != "" {
+		v.Advice = append(v.Advice, w.values.Replace(p.do))
+	}
+	if p.asks != "" {
+		v.Question = &Question{w.values.Replace(p.asks), w.values.Replace(p.run)}
+	}
 	for _, f := range r.proof {
 		v.Evidence = append(v.Evidence, Evidence{f.Place, says(f)})
 	}
@@ -89,115 +108,60 @@ func firstLine(s string, most int) string {
 	return s
 }
 
-// sentence sets the answer, and what the failures of the probe mean.
-func (w *writer) sentence() {
-	w.v.Sentence = w.values.Replace(w.phrase().says)
-	if rest, unnamed := strings.CutPrefix(w.v.Sentence, "the "); unnamed {
-		w.v.Sentence = "The " + rest
-	}
-	switch w.r.cause {
-	case LivenessProbe, StartupProbe, NotReady, Failing:
-		if w.failure != nil && w.r.reason != errored {
-			w.v.Because = w.values.Replace(classPhrases[w.failure.class].says)
-		}
-	}
-}
-
-// phrase returns the words for the ruling.
-func (w *writer) phrase() phrase {
-	if p, has := reasonPhrases[w.r.reason]; has {
-		return p
-	}
-	key := string(w.r.cause)
-	switch {
-	case w.r.cause == StartupProbe:
-		key = string(LivenessProbe)
-	case w.r.cause == Removed && strings.HasPrefix(w.r.proof[0].Reason, "Preempt"):
-		return causePhrases["removed Preempted"]
-	case w.r.cause == Removed && (w.r.proof[0].Reason == "DeadlineExceeded" || w.r.proof[0].Reason == "NodeShutdown"):
-		return causePhrases["removed Stopped"]
-	case w.r.cause == Removed && evictions[w.r.proof[0].Reason]:
-		return causePhrases["removed Evicted"]
-	}
-	switch {
-	case w.r.sure == Likely:
-		return causePhrases[key+" likely"]
-	case w.r.sure != Open || w.r.cause == Waiting:
-		return causePhrases[key]
-	case slices.Contains(w.r.or, Node):
-		return causePhrases["open node"]
-	case slices.Contains(w.r.or, Removed):
-		return causePhrases["open removed"]
-	case w.e.exits:
-		return causePhrases["open code"]
-	case w.failure != nil:
-		return causePhrases["open failed"]
-	case w.e.restarts > 0:
-		return causePhrases["open restarts"]
-	}
-	return causePhrases["open"]
-}
+// kubernetesName matches the names that a command may have. Other texts stay out of it.
+var kubernetesName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // setValues computes what the words in braces stand for.
 func (w *writer) setValues() {
 	e, v := w.e, w.v
-	name, pod, args := "", "POD", ""
+	name, podName, namespace, container, previous, code, after, by := "", "POD", "", "", "", "", "", "a probe"
 	if !e.pod.Unnamed {
 		name = e.pod.Name
 	}
 	if kubernetesName.MatchString(name) {
-		pod = name
+		podName = name
 	}
-	podName, namespace := pod, ""
 	if kubernetesName.MatchString(e.pod.Namespace) && e.pod.Namespace != "default" {
 		namespace = " -n " + e.pod.Namespace
 	}
-	pod += namespace
-	if args = pod; e != e.of && kubernetesName.MatchString(v.Container) {
-		args += " -c " + v.Container
+	if e != e.of && kubernetesName.MatchString(v.Container) {
+		container = " -c " + v.Container
 	}
-	log := "kubectl logs " + args
-	if e.restarted() && w.r.cause != NotReady {
-		log += " --previous"
+	if w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous) {
+		previous = " --previous"
 	}
-	code, after, gap := "", "", ""
 	if v.ExitCode != nil {
 		code = fmt.Sprint(" with exit code ", *v.ExitCode)
 	}
-	if v.Life != nil {
+	if v.Life != nil && v.Life.Greatest < 2*time.Second {
+		after = " at once"
+	} else if v.Life != nil {
 		after = " after " + round(v.Life.middle())
-		if v.Life.Greatest < 2*time.Second {
-			after = " at once"
-		}
 	}
-	if w.r.reason == lateStart {
-		gap = round(e.running.When.At.Sub(e.end.Last.At))
-	}
-	message := w.message()
-	if message != "" {
-		message = ": " + strings.TrimSuffix(message, ".")
-	}
-	state, _ := e.state()
-	list := []string{"{name}", cmp.Or(v.Container, name, "the container"), "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", w.suspect(),
-		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{failures}", times(total(e.failed(w.r.probe))), "{often}", w.howOften(), "{gate}", w.r.gate,
-		"{code}", code, "{after}", after, "{gap}", gap, "{message}", message, "{state}", state,
-		"{podName}", podName, "{namespace}", namespace, "{podArgs}", pod, "{args}", args, "{log}", log}
-	w.values = strings.NewReplacer(slices.Concat(list, w.imageValues(cmp.Or(v.Container, name, "the container")), w.failureValues())...)
-}
-
-// kubernetesName matches the names that a command may have. Other texts stay out of it.
-var kubernetesName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
-
-// suspect returns the probe that may have killed the container.
-func (w *writer) suspect() string {
-	by := "a probe"
 	for _, of := range killers {
-		if w.e.probe(of) != nil || w.e.killer != nil && w.e.killer.probe == of || w.r.probe == of {
+		if e.probe(of) != nil || e.killer != nil && e.killer.probe == of || w.r.probe == of {
 			by = "its " + string(of) + " probe"
 		}
 	}
-	return by
+	state, _ := e.state()
+	who := cmp.Or(v.Container, name, "the container")
+	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by, "{what}", w.r.what,
+		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}", code, "{after}", after,
+		"{message}", w.message(), "{state}", state, "{podName}", podName, "{namespace}", namespace, "{container}", container, "{previous}", previous}
+	if t, has := e.events[imageFails]; has {
+		took, _ := span(t.fact)
+		list = append(list, "{tries}", often(t.count, took))
+		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
+			list = append(list, "{image}", " "+m[1])
+		}
+	}
+	if w.failure != nil {
+		list = append(list, e.named(w.failure)...)
+	}
+	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...) // of equal ones, the first counts
 }
+
+var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
 
 // times formats how often something happened.
 func times(n int) string {
@@ -236,19 +200,18 @@ func round(d time.Duration) string {
 
 // often formats a number of occurrences and the time that they took.
 func often(n int, in Span) string {
-	if n <= 1 {
+	switch {
+	case n <= 1:
 		return ""
-	}
-	if in.middle() < time.Second {
+	case in.middle() < time.Second:
 		return fmt.Sprintf(" (%s times)", thousands(n))
 	}
 	return fmt.Sprintf(" (%s times in %s)", thousands(n), round(in.middle()))
 }
 
-// howOften says how often the probe has failed, and in which time.
-func (w *writer) howOften() string {
+// howOften says how many failures there are, and in which time.
+func howOften(list []failure) string {
 	var longest Span
-	list := w.e.failed(w.r.probe)
 	for _, f := range list {
 		if s, known := span(f.fact); known && s.Greatest > longest.Greatest {
 			longest = s
@@ -257,33 +220,17 @@ func (w *writer) howOften() string {
 	return often(total(list), longest)
 }
 
-var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
-
-// imageValues returns the name of the image, and how often the kubelet tried to pull it.
-func (w *writer) imageValues(of string) []string {
-	name, tries := " of "+of, ""
-	if t, has := w.e.events[imageFails]; has {
-		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
-			name = " " + m[1]
-		}
-		s, _ := span(t.fact)
-		tries = often(t.count, s)
-	}
-	return []string{"{image}", name, "{tries}", tries}
-}
-
-// message returns the words of the event or the status that proves a cause. Of several of one reason, the longest: others may be cut.
+// message returns the words of the event or the status that proves a cause, behind a colon. Of several of one reason, the longest: others may be cut.
 func (w *writer) message() (message string) {
-	for _, f := range w.r.proof {
-		if f.Kind == incident.Row || f.Message == "" {
-			continue
+	i := slices.IndexFunc(w.r.proof, func(f *incident.Fact) bool { return f.Kind != incident.Row && f.Message != "" })
+	if i < 0 {
+		return ""
+	}
+	f := w.r.proof[i]
+	for _, o := range w.e.pod.Facts {
+		if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
+			message = o.Message
 		}
-		for _, o := range w.e.pod.Facts {
-			if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
-				message = o.Message
-			}
-		}
-		break
 	}
 	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
@@ -294,44 +241,32 @@ func (w *writer) message() (message string) {
 		}
 		message = rest
 	}
-	return firstLine(message, 160)
+	return ": " + strings.TrimSuffix(firstLine(message, 160), ".")
 }
 
+// means returns the words for the class of a failure.
+func (e *evidence) means(f *failure) phrase {
+	key := "failure " + string(f.class)
+	if p := e.probe(f.probe); p != nil && p.Exec != nil || strings.Contains(f.output, "command") {
+		return first(key+" of command", key)
+	}
+	return first(key)
+}
+
+// What the output of a failed probe names.
 var (
 	localHost  = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
-	address    = regexp.MustCompile(`Get "?(https?)://([^/\s"]*)(/[^\s"]*)?"?`)
-	statusCode = regexp.MustCompile(`statuscode: (\d{3})`)
-	dialed     = regexp.MustCompile(`dial tcp \S*:(\d+)\b`)
-	timedOut   = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
+	pathIn     = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
+	portIn     = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*):(\d+)\b`)
+	statusIn   = regexp.MustCompile(`statuscode: (\d{3})`)
+	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
 )
 
-// failureValues returns what the words about a failure of the probe stand for.
-func (w *writer) failureValues() []string {
-	if w.failure == nil {
-		return nil
-	}
-	path, port, status, output := "", "", "", w.failure.output
-	within, slow, answer := " in time (timeoutSeconds)", "The program took the connection and", "answer"
-	if m := address.FindStringSubmatch(output); m != nil {
-		path = m[3]
-		if _, p, has := strings.Cut(m[2], ":"); has {
-			port = p
-		}
-	}
-	if m := dialed.FindStringSubmatch(output); m != nil {
-		port = m[1]
-	}
-	if m := statusCode.FindStringSubmatch(output); m != nil {
-		status = m[1]
-	}
-	if m := timedOut.FindStringSubmatch(output); m != nil {
-		within = " within " + cmp.Or(m[1], m[2]) + " (timeoutSeconds)"
-	}
-	if strings.Contains(output, "command") {
-		slow, answer = "Its command", "end"
-	}
-	if p := w.e.probe(w.failure.probe); p != nil {
-		within = fmt.Sprintf(" within %ds (timeoutSeconds)", withDefaults(*p).TimeoutSeconds)
+// named returns what the words about a failure stand for: values of the settings of the probe, or else of its output.
+func (e *evidence) named(f *failure) []string {
+	path, port, within := "", "", ""
+	if p := e.probe(f.probe); p != nil {
+		within = fmt.Sprintf("%ds", p.TimeoutSeconds)
 		switch {
 		case p.HTTPGet != nil:
 			path, port = p.HTTPGet.Path, p.HTTPGet.Port.String()
@@ -339,17 +274,19 @@ func (w *writer) failureValues() []string {
 			port = p.TCPSocket.Port.String()
 		case p.GRPC != nil:
 			port = fmt.Sprint(p.GRPC.Port)
-		case p.Exec != nil:
-			slow, answer = "Its command", "end"
 		}
 	}
-	if path != "" {
-		path = " for " + path
+	part := func(known string, in *regexp.Regexp, format, otherwise string) string {
+		if m := in.FindStringSubmatch(f.output); known == "" && m != nil {
+			known = cmp.Or(m[1:]...)
+		}
+		if known == "" {
+			return otherwise
+		}
+		return fmt.Sprintf(format, known)
 	}
-	if port != "" {
-		port = " on port " + port
-	}
-	return []string{"{path}", path, "{port}", port, "{status}", status, "{within}", within, "{slow}", slow, "{answer}", answer, "{output}", firstLine(output, 120)}
+	return []string{"{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""), "{status}", part("", statusIn, "%s", ""),
+		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}", firstLine(f.output, 120)}
 }
 
 // addDetails adds the arithmetic, and what the other facts have to do with the cause.
@@ -359,7 +296,7 @@ func (w *writer) addDetails() {
 			w.v.Details = append(w.v.Details, text)
 		}
 	}
-	if w.r.cause == Nothing {
+	if w.r.cause == Nothing || w.r.cause == NoFacts {
 		return
 	}
 	if w.failure != nil && localHost.MatchString(w.failure.output) {
@@ -371,16 +308,12 @@ func (w *writer) addDetails() {
 	if w.r.reason != noKilling || w.e.killer != nil {
 		add(details[w.r.reason])
 	}
-	switch w.r.cause {
-	case OwnExit:
-		if w.e.unready != nil && w.r.sure != Open {
-			add("Its readiness failures are a result.")
-		}
-	case Removed, Node:
-		if len(w.e.failures) > 0 {
-			add("The failed probes around it are a result: probes go on while a pod stops.")
-		}
-	case OutOfMemory:
+	switch {
+	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
+		add("Its readiness failures are a result.")
+	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
+		add("The failed probes around it are a result: probes go on while a pod stops.")
+	case w.r.cause == OutOfMemory:
 		for _, of := range killers {
 			if n := w.e.kills[of].count; n > 0 {
 				add(fmt.Sprintf("Its %s probe has killed it, too%s.", of, times(n)))
@@ -396,15 +329,13 @@ func (w *writer) addDetails() {
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
 func (w *writer) readiness() string {
-	failed := w.e.unready
-	of, other := w.e.probe(w.r.probe), w.e.probe(trace.Readiness)
+	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
 	case w.r.probe != trace.Liveness:
 	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil && of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
-	case w.failure == nil && failed != nil:
-		other := &writer{e: w.e, r: w.r, v: w.v, failure: failed}
-		return "The readiness probe failed, too. " + strings.NewReplacer(other.failureValues()...).Replace(classPhrases[failed.class].says)
+	case w.failure == nil && unready != nil:
+		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.named(unready)...).Replace(w.e.means(unready).says)
 	}
 	return ""
 }
@@ -415,14 +346,12 @@ const burst = 25
 
 // counts compares failures with kills, or with the runs of the probe.
 func (w *writer) counts() string {
-	kills, failures, warnings := w.v.Kills, total(w.e.failed(w.r.probe)), total(w.e.failures)
-	p := w.e.probe(w.r.probe)
+	kills, failures, p := w.v.Kills, total(w.e.failed(w.r.probe)), w.e.probe(w.r.probe)
 	switch {
-	case kills > 1 && failures > 0 && failures%kills == 0 && warnings < burst && (p == nil || int(withDefaults(*p).FailureThreshold) == failures/kills):
+	case kills > 1 && failures > 0 && failures%kills == 0 && total(w.e.failures) < burst && (p == nil || int(p.FailureThreshold) == failures/kills):
 		return fmt.Sprintf("%d failures / %d kills = %d, so no run succeeded in between.", failures, kills, failures/kills)
 	case w.r.cause == NotReady && p != nil && w.failure != nil && w.failure.count > 2:
-		period := time.Duration(withDefaults(*p).PeriodSeconds) * time.Second
-		if s, known := span(w.failure.fact); known && time.Duration(w.failure.count)*period >= s.Least {
+		if s, known := span(w.failure.fact); known && time.Duration(w.failure.count)*w.e.period(w.r.probe) >= s.Least {
 			return "Every run fails."
 		}
 	}
@@ -431,102 +360,76 @@ func (w *writer) counts() string {
 
 // arithmetic says when the probe can kill, and how long the container ran.
 func (w *writer) arithmetic() string {
-	instance := instanceOf(w.e.end)
+	e, of, instance := w.e, w.r.probe, w.e.instance()
 	if w.v.Life == nil {
 		instance = 0
 	}
-	switch w.r.reason {
-	case tooMany:
-		return fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", w.e.restarts, round(time.Duration(w.e.restarts)*w.e.earliest()))
-	case tooEarly:
-		var parts []string
-		for _, of := range killers {
-			if win := w.e.window(of, instance); win != nil {
-				parts = append(parts, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(win.kill.Least), w.e.settings(of)))
+	if w.r.reason == tooMany {
+		return fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", e.restarts, round(time.Duration(e.restarts)*e.earliest()))
+	}
+	var early []string
+	for _, other := range killers {
+		if win := e.window(other, instance); win != nil {
+			early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", other, round(win.Least), settings(e.probe(other))))
+			if w.r.sure == Open && of == "" {
+				of = other
 			}
 		}
-		return "No probe did it: " + strings.Join(parts, ", and ") + "."
 	}
-	of := w.r.probe
-	for _, other := range killers {
-		if w.r.sure == Open && of == "" && w.e.probe(other) != nil {
-			of = other
-		}
+	if w.r.reason == tooEarly {
+		return "No probe did it: " + strings.Join(early, ", and ") + "."
 	}
 	ran := ""
-	if w.r.sure != Open && (w.r.cause == LivenessProbe || w.r.cause == StartupProbe) && w.e.exits {
+	if w.r.sure != Open && (w.r.cause == LivenessProbe || w.r.cause == StartupProbe) && e.exits {
 		ran = w.values.Replace(" The last instance ended{code}{after}.")
-	} else if w.v.Life != nil && w.r.cause != OwnExit && w.r.cause != OutOfMemory {
-		ran = " This instance ran " + round(w.v.Life.middle()) + "."
 	}
-	win := w.e.window(of, instance)
-	if win == nil || of == trace.Readiness {
+	win := e.window(of, instance)
+	if win == nil {
 		return strings.TrimSpace(ran)
 	}
-	w.v.Window = &win.kill
-	least, greatest := win.kill.Least, win.kill.Greatest
-	switch between := round(least) + " to " + round(greatest); {
-	case greatest == bounds.Never && least < time.Second:
-		return ""
-	case greatest == bounds.Never || w.v.Life != nil && w.v.Life.Least > win.end.Greatest:
-		return fmt.Sprintf("The kill comes at the earliest %s after a start%s.%s", round(least), w.e.settings(of), ran)
-	case least < time.Second:
-		return fmt.Sprintf("A container that never answers is killed up to %s after its start%s.%s", round(greatest), w.e.settings(of), ran)
-	default:
-		return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", between, w.e.settings(of), ran)
+	w.v.Window = &win.Span
+	when := round(win.Least) + " to " + round(win.Greatest)
+	switch {
+	case win.Greatest == bounds.Never && win.Least < time.Second:
+		return strings.TrimSpace(ran)
+	case win.Greatest == bounds.Never || w.v.Life != nil && w.v.Life.Least > win.end:
+		return fmt.Sprintf("The kill comes at the earliest %s after a start%s.%s", round(win.Least), settings(e.probe(of)), ran)
+	case win.Least < time.Second:
+		when = "up to " + round(win.Greatest)
 	}
+	return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", when, settings(e.probe(of)), ran)
 }
 
 // settings names those that decide when a probe kills.
-func (e *evidence) settings(of trace.Probe) string {
-	p := withDefaults(*e.probe(of))
+func settings(p *v1.Probe) string {
 	return fmt.Sprintf(" (delay %ds, period %ds, threshold %d)", p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold)
-}
-
-// next sets the advice and the question.
-func (w *writer) next() {
-	p := w.phrase()
-	if p.do == "" && p.asks == "" {
-		p = w.action()
-	}
-	if w.r.cause == Image {
-		p = w.imagePhrase(p)
-	}
-	if p.do != "" {
-		w.v.Advice = []string{w.values.Replace(p.do)}
-	}
-	if p.asks != "" {
-		w.v.Question = &Question{w.values.Replace(p.asks), w.values.Replace(p.run)}
-	}
 }
 
 // action returns what to do about an exit or about failures of a probe.
 func (w *writer) action() phrase {
-	if w.r.cause == OwnExit {
-		switch {
-		case w.v.ExitCode == nil:
-			return exitPhrases["unknown"]
-		case *w.v.ExitCode == 0:
-			return exitPhrases["0"]
-		}
-		return exitPhrases[""]
-	}
 	class := w.v.Class
-	if class == NotServing || class == Output {
+	switch {
+	case w.r.cause == OwnExit && w.v.ExitCode == nil:
+		return first("exit unknown")
+	case w.r.cause == OwnExit:
+		return first(fmt.Sprint("exit ", *w.v.ExitCode), "exit")
+	case w.r.probe == "":
+		return phrase{}
+	case w.failure == nil:
+		return first("failure ")
+	case w.r.cause == NotReady:
+		return w.e.means(w.failure)
+	case class == NotServing || class == Output:
 		class = ServerError
 	}
-	p, has := killPhrases[class]
-	switch {
-	case !has || w.r.cause == NotReady:
-		return classPhrases[w.v.Class]
-	case class == ServerError && w.r.probe == trace.Startup:
-		return startupPhrase
+	if p := first(fmt.Sprintf("kill %s %s", class, w.r.probe), "kill "+string(class)); p != (phrase{}) {
+		return p
 	}
-	return p
+	return w.e.means(w.failure)
 }
 
-// imagePhrase says why the image cannot be pulled, if a message says so.
-func (w *writer) imagePhrase(otherwise phrase) phrase {
+// whyImage says why the image cannot be pulled, if a message says so.
+func (w *writer) whyImage(otherwise phrase) phrase {
 	for _, i := range imagePhrases {
 		for _, f := range w.e.pod.Facts {
 			if kindOf(f) == imageFails && i.words.MatchString(f.Message) {

@@ -184,8 +184,8 @@ func (a *Answer) paragraphs(g *Group) (list []paragraph) {
 	for _, text := range g.Advice {
 		list = append(list, paragraph{Label: "Do:", Text: text})
 	}
-	if q := g.Question; q != nil {
-		list = append(list, paragraph{Label: "Ask:", Text: q.Asks, Command: q.Command})
+	if g.Question != nil {
+		list = append(list, paragraph{Label: "Ask:", Text: g.Asks, Command: g.Command})
 	}
 	if n := len(g.Others); n > 0 {
 		list = append(list, paragraph{Text: "And " + count(n, "more pod") + ": " + a.names(g.Others)})

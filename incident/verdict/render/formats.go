@@ -7,14 +7,12 @@ import (
 	"html/template"
 	"io"
 	"strings"
-	"time"
 
 	checked "probesim.dev/check/render"
 	"probesim.dev/incident/verdict"
 	"probesim.dev/internal/printable"
 	"probesim.dev/report"
 	"probesim.dev/report/html"
-	"probesim.dev/trace"
 )
 
 // Text writes the verdicts, the timeline and the events for a terminal. What to do comes right after the cause.
@@ -129,65 +127,27 @@ func (a *Answer) HTML(w io.Writer) error {
 	return page.Write(w, []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}})
 }
 
-// verdictJSON is the form of a verdict in JSON. docs/incident.md describes it. Fields are only added.
-type verdictJSON struct {
-	Pod       string          `json:"pod,omitempty"`
-	UID       string          `json:"uid,omitempty"`
-	Container string          `json:"container,omitempty"`
-	Cause     verdict.Cause   `json:"cause"`
-	Or        []verdict.Cause `json:"or,omitempty"`
-	Sure      verdict.Sure    `json:"sure"`
-	Sentence  string          `json:"sentence"`
-	Because   string          `json:"because,omitempty"`
-	Details   []string        `json:"details"`
-	Evidence  []evidenceJSON  `json:"evidence"`
-	Advice    []string        `json:"advice"`
-	Question  string          `json:"question,omitempty"`
-	Command   string          `json:"command,omitempty"`
-	Probe     trace.Probe     `json:"probe,omitempty"`
-	Class     verdict.Class   `json:"class,omitempty"`
-	Kills     int             `json:"kills,omitempty"`
-	Restarts  *int            `json:"restarts,omitempty"`
-	ExitCode  *int32          `json:"exitCode,omitempty"`
-	Life      *spanJSON       `json:"life,omitempty"`
-	Window    *spanJSON       `json:"window,omitempty"`
-	Finding   string          `json:"finding,omitempty"`
-}
-
-type evidenceJSON struct {
-	File string `json:"file"`
-	Line int    `json:"line,omitempty"`
-	Text string `json:"text"`
-}
-
-// spanJSON is a range of durations in nanoseconds.
-type spanJSON struct {
-	Least    time.Duration `json:"least"`
-	Greatest time.Duration `json:"greatest"`
-}
-
 // JSON writes one object with the verdicts and the recording.
 func (a *Answer) JSON(w io.Writer) error {
-	list := []verdictJSON{}
-	for _, v := range a.Report.Verdicts {
-		if !a.About(v.Pod) {
+	type named struct {
+		Pod string `json:"pod,omitempty"`
+		UID string `json:"uid,omitempty"`
+		*verdict.Verdict
+		Restarts *int `json:"restarts,omitempty"`
+	}
+	list := []named{}
+	for i := range a.Report.Verdicts {
+		n := named{Verdict: &a.Report.Verdicts[i]}
+		if !a.About(n.Verdict.Pod) {
 			continue
 		}
-		j := verdictJSON{Container: v.Container, Cause: v.Cause, Or: v.Or, Sure: v.Sure, Sentence: v.Sentence, Because: v.Because, Details: append([]string{}, v.Details...), Evidence: []evidenceJSON{},
-			Advice: append([]string{}, v.Advice...), Probe: v.Probe, Class: v.Class, Kills: v.Kills, ExitCode: v.ExitCode, Life: (*spanJSON)(v.Life), Window: (*spanJSON)(v.Window), Finding: v.Finding}
-		if a.Name(v.Pod) != "" {
-			j.Pod, j.UID = v.Pod.Key(), v.Pod.UID // as the facts in JSON have them
+		if a.Name(n.Verdict.Pod) != "" {
+			n.Pod, n.UID = n.Verdict.Pod.Key(), n.Verdict.Pod.UID // as the facts in JSON have them
 		}
-		if v.Restarts >= 0 {
-			j.Restarts = &v.Restarts
+		if n.Verdict.Restarts >= 0 {
+			n.Restarts = &n.Verdict.Restarts
 		}
-		if v.Question != nil {
-			j.Question, j.Command = v.Question.Asks, v.Question.Command
-		}
-		for _, e := range v.Evidence {
-			j.Evidence = append(j.Evidence, evidenceJSON{e.Place.File, e.Place.Line, e.Says})
-		}
-		list = append(list, j)
+		list = append(list, n)
 	}
 	return a.Recording.WriteJSON(w, list)
 }
