@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,17 +28,14 @@ type evidence struct {
 	whole    bool          // all events are there, as far as the cluster kept them
 	inLog    bool          // the recording has lines of a kubelet's log about failed probes
 
-	failures         []failure             // of all probes, in the order of the facts
-	kills            map[trace.Probe]tally // Killing events that name a probe
-	events           map[string]tally      // by reason
-	stopping, hook   *incident.Fact        // a Killing for a deletion, and a failed postStart hook
-	ends             []*incident.Fact      // Terminated, the oldest first
-	waiting, running *incident.Fact        // the newest state, if it is one of them
-	started          string                // the newest value: true, false, or unknown
-	ready            *bool                 // likewise, of the container or else of its pod
-	rows             []*incident.Fact
-	logs             []*incident.Fact // of the kubelet about the container and its pod
-	restarts         int              // -1: unknown
+	failures []failure        // of all probes, in the order of the facts
+	events   map[Cause]tally  // by what they prove, a cause, or else by their reason; lines of a log, too
+	ends     []*incident.Fact // Terminated, the oldest first
+	current  *incident.Fact   // the newest state, if it is Waiting or Running
+	started  string           // the newest value: true, false, or unknown
+	ready    *bool            // likewise, of the container or else of its pod
+	rows     []*incident.Fact
+	restarts int // -1: unknown
 
 	end             *incident.Fact // the newest whose exit code or reason is known
 	life            *Span          // of the instance that ended
@@ -50,14 +48,6 @@ type evidence struct {
 type tally struct {
 	count        int
 	fact, oldest *incident.Fact
-}
-
-// spread returns the time between the first and the last of the events.
-func (t tally) spread() (Span, bool) {
-	if t.fact == nil || !t.oldest.When.Known() || !t.fact.Last.Known() {
-		return Span{}, false
-	}
-	return Span{max(t.fact.Last.At.Sub(t.oldest.When.End()), 0), max(t.fact.Last.End().Sub(t.oldest.When.At), 0)}, true
 }
 
 // failure is an event or a line of a log about failures of a probe.
@@ -82,7 +72,7 @@ func collect(p *incident.Pod, inLog bool) []*evidence {
 		if i := slices.IndexFunc(list, func(e *evidence) bool { return e.name == name }); i >= 0 {
 			return list[i]
 		}
-		e := &evidence{pod: p, object: object, name: name, kills: map[trace.Probe]tally{}, events: map[string]tally{}, restarts: -1, inLog: inLog}
+		e := &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, inLog: inLog}
 		list = append(list, e)
 		return e
 	}
@@ -110,10 +100,6 @@ func collect(p *incident.Pod, inLog bool) []*evidence {
 
 // finish computes what follows from all facts.
 func (e *evidence) finish() {
-	if e != e.of {
-		e.logs = slices.Concat(e.of.logs, e.logs)
-		slices.SortStableFunc(e.logs, func(a, b *incident.Fact) int { return a.When.At.Compare(b.When.At) })
-	}
 	e.whole = e.objects || e.count("Scheduled")+e.of.count("Scheduled") > 0 && e.count("Created") > 0 && e.count("Started") > 0 && e.count("Pulled")+e.count("Pulling") > 0
 	for _, f := range slices.Backward(e.ends) {
 		if f.ExitKnown || f.Reason != "" {
@@ -155,137 +141,71 @@ func (e *evidence) probe(of trace.Probe) *v1.Probe {
 
 func (e *evidence) add(f *incident.Fact) {
 	switch f.Kind {
-	case incident.Event:
-		e.event(f)
 	case incident.Terminated:
-		e.ends = append(e.ends, f)
-		e.waiting, e.running = nil, nil
-		e.setRestarts(f.Count)
-	case incident.Waiting:
-		e.waiting, e.running = f, nil
-		e.setRestarts(f.Count)
-	case incident.Running:
-		e.running, e.waiting = f, nil
-		e.setRestarts(f.Count)
-	case incident.Restarts:
-		e.setRestarts(f.Count)
+		e.ends, e.current = append(e.ends, f), nil
+	case incident.Waiting, incident.Running:
+		e.current = f
+	case incident.Row:
+		e.rows = append(e.rows, f)
 	case incident.Ready:
 		e.ready = is(f.Value == "true")
 	case incident.Started:
 		e.started = f.Value
-	case incident.Row:
-		e.rows = append(e.rows, f)
-		e.setRestarts(f.Count)
-	case incident.ProbeRun:
-		e.failure(f, f.Probe, f.Result, f.Message, 1)
-		e.logs = append(e.logs, f)
-	case incident.Log, incident.ProbeSync, incident.Lifecycle:
-		e.log(f)
+	case incident.Event, incident.Log, incident.ProbeRun:
+		e.event(f)
+	}
+	switch f.Kind {
+	case incident.Terminated, incident.Waiting, incident.Running, incident.Row, incident.Restarts:
+		e.restarts = max(e.restarts, f.Count)
 	}
 }
-
-func (e *evidence) setRestarts(n int) { e.restarts = max(e.restarts, n) }
 
 func (e *evidence) event(f *incident.Fact) {
-	count := max(f.Count, 1)
-	switch f.Reason {
-	case "Unhealthy", "ProbeWarning":
-		if u := incident.ParseUnhealthy(f.Message); u.Probe != "" {
-			e.failure(f, u.Probe, u.Result, u.Output, count)
-			return
-		}
-	case "Killing":
-		e.killing(f, f.Message, count)
-	case "FailedPostStartHook":
-		e.hook = f
+	if u := f.Unhealthy(); u.Probe != "" {
+		e.failures = append(e.failures, failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+		return
 	}
-	e.tally(kindOf(f), f, count)
-}
-
-// Kinds of events with a reason that says less than their message.
-const (
-	imageFails   = "image fails"
-	configFails  = "configuration fails"
-	startFails   = "start fails"
-	volumeFails  = "volume fails"
-	sandboxFails = "sandbox fails"
-)
-
-// kindOf returns what an event says: its reason, or a kind that its message tells apart.
-func kindOf(f *incident.Fact) string {
-	says := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(f.Message, w) })
-	}
-	switch f.Reason {
-	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "InspectFailed":
-		return imageFails
-	case "FailedCreatePodSandBox", "FailedCreatePodSandbox", "FailedPodSandBoxStatus", "NetworkNotReady":
-		return sandboxFails
-	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
-		if says("not found", "non-existent config key", "couldn't find key") && says("configmap", "secret") {
-			return configFails
-		}
-		return volumeFails
-	case "BackOff", "Failed", "FailedSync", "CreateContainerConfigError", "FailedStart", "FailedCreate":
-	default:
-		return f.Reason
-	}
-	switch {
-	case says("pulling image", "pull image", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "inspect image", "image can't be pulled"):
-		return imageFails
-	case says("couldn't find key", "CreateContainerConfigError") || says("secret", "configmap", "ConfigMap") && says("not found"), f.Reason == "CreateContainerConfigError":
-		return configFails
-	case says("CrashLoopBackOff", "Back-off restarting", "restarting failed"):
-		return "BackOff"
-	case says("FailedMount", "volumes"):
-		return volumeFails
-	case says("StartContainer", "failed to start container", "failed to create", "start container", "OCI runtime", "RunContainerError", "CreateContainerError", "Error response from daemon", "executable file not found"):
-		return startFails
-	}
-	return f.Reason
-}
-
-func (e *evidence) tally(reason string, f *incident.Fact, count int) {
 	e.objects = e.objects || f.Source == incident.FromEvent
-	t := e.events[reason]
-	e.events[reason] = tally{t.count + count, f, cmp.Or(t.oldest, f)}
+	kind := kindOf(f)
+	t := e.events[kind]
+	e.events[kind] = tally{t.count + max(f.Count, 1), f, cmp.Or(t.oldest, f)}
 }
 
-// killing reads the message of a Killing event, or of the kubelet's log about one.
-func (e *evidence) killing(f *incident.Fact, message string, count int) {
-	var probe trace.Probe
-	switch incident.ParseKilling(message) {
-	case incident.ByLiveness:
-		probe = trace.Liveness
-	case incident.ByStartup:
-		probe = trace.Startup
-	case incident.ByDeletion:
-		e.stopping = f
-		return
-	default:
-		if strings.Contains(message, "FailedPostStartHook") {
-			e.hook = cmp.Or(e.hook, f)
+// mayFail are the reasons of events that say in their message what fails.
+const mayFail = " BackOff Failed FailedSync FailedStart FailedCreate "
+
+// kinds have the causes that events and lines of a log prove, by their reason and the words of their message. The first that fits counts.
+var kinds = []struct {
+	reasons string
+	words   *regexp.Regexp
+	cause   Cause
+}{
+	{" ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName InspectFailed ", regexp.MustCompile(``), Image},
+	{" FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady ", regexp.MustCompile(``), Sandbox},
+	{" FailedScheduling ", regexp.MustCompile(``), Unschedulable},
+	{" FailedPostStartHook ", regexp.MustCompile(``), PostStartHook},
+	{" Killing Message ", regexp.MustCompile(`FailedPostStartHook`), PostStartHook},
+	{" Killing Message ", regexp.MustCompile(`failed startup probe`), StartupProbe},
+	{" Killing Message ", regexp.MustCompile(`failed liveness probe|is unhealthy, it will be killed`), LivenessProbe},
+	{" Killing Message ", regexp.MustCompile(`Stopping container|Need to kill`), Removed},
+	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`), Configuration},
+	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(``), Volume},
+	{mayFail, regexp.MustCompile(`pull(ing)? image|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|inspect image|image can't be pulled`), Image},
+	{" CreateContainerConfigError ", regexp.MustCompile(``), Configuration},
+	{mayFail, regexp.MustCompile(`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`), Configuration},
+	{mayFail, regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
+	{mayFail, regexp.MustCompile(`FailedMount|volumes`), Volume},
+	{mayFail, regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError|CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
+}
+
+// kindOf returns the cause that an event proves, or else its reason.
+func kindOf(f *incident.Fact) Cause {
+	for _, k := range kinds {
+		if strings.Contains(k.reasons, " "+f.Reason+" ") && k.words.MatchString(f.Message) {
+			return k.cause
 		}
-		return
 	}
-	t := e.kills[probe]
-	e.kills[probe] = tally{t.count + count, f, cmp.Or(t.oldest, f)}
-}
-
-func (e *evidence) failure(f *incident.Fact, probe trace.Probe, result trace.Result, output string, count int) {
-	e.failures = append(e.failures, failure{probe, result, classify(output), output, count, f})
-}
-
-func (e *evidence) log(f *incident.Fact) {
-	e.logs = append(e.logs, f)
-	switch f.Reason {
-	case "Message":
-		e.killing(f, f.Message, 1)
-	case "BackOff":
-		e.tally("BackOff", f, 1)
-	case "ContainerStarted":
-		e.tally("ContainerStarted", f, 1)
-	}
+	return Cause(f.Reason)
 }
 
 // failed returns the failures of a probe, without those of a container that was ending.
@@ -320,7 +240,11 @@ func main(list []failure) *failure {
 	return best
 }
 
-func (e *evidence) count(reason string) int { return e.events[reason].count }
+// count returns how many events of a reason, or for a cause, there are.
+func (e *evidence) count(of Cause) int { return e.events[of].count }
+
+// kills returns how often a probe has killed the container, at least.
+func (e *evidence) kills() int { return e.count(LivenessProbe) + e.count(StartupProbe) }
 
 // life returns how long an ended instance ran. Times of a status are whole seconds.
 func life(end *incident.Fact) *Span {
@@ -334,14 +258,14 @@ func life(end *incident.Fact) *Span {
 // starts returns how many starts the facts show, at least. Rows of one moment that name no container are about several of them.
 func (e *evidence) starts() int {
 	n := 0
-	for _, reason := range []string{"Started", "Created"} {
+	for _, reason := range []Cause{"Started", "Created"} {
 		t := e.events[reason]
-		if s, known := t.spread(); len(e.pod.Containers()) != 1 && e == e.of && known && s.Greatest < 5*time.Second {
-			t.count = min(t.count, 1)
+		if t.fact != nil && e == e.of && len(e.pod.Containers()) != 1 && t.oldest.When.Known() && t.fact.Last.End().Sub(t.oldest.When.At) < 5*time.Second {
+			t.count = 1
 		}
 		n = max(n, t.count)
 	}
-	if len(e.ends) > 0 || e.running != nil {
+	if len(e.ends) > 0 || e.running() {
 		n = max(n, 1)
 	}
 	return n
@@ -349,7 +273,7 @@ func (e *evidence) starts() int {
 
 // ran reports whether a fact shows that the container has run.
 func (e *evidence) ran() bool {
-	return e.count("Started") > 0 || e.running != nil || len(e.failures) > 0 || len(e.kills) > 0 || e.restarts > 0 ||
+	return e.count("Started") > 0 || e.running() || len(e.failures) > 0 || e.kills() > 0 || e.restarts > 0 ||
 		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return !neverStarted[f.Reason] })
 }
 
@@ -358,8 +282,8 @@ var neverStarted = map[string]bool{"ContainerCannotRun": true, "StartError": tru
 
 // restarted reports whether the container has restarted, or waits for a restart.
 func (e *evidence) restarted() bool {
-	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && (e.starts() > 1 || e.startedAgain()) || e.waiting != nil && e.waiting.Reason == "CrashLoopBackOff" ||
-		len(e.kills) > 0 || slices.ContainsFunc(e.rows, func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
+	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && (e.starts() > 1 || e.startedAgain()) || e.current != nil && e.current.Reason == "CrashLoopBackOff" ||
+		e.kills() > 0 || slices.ContainsFunc(e.rows, func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
 }
 
 // after reports whether the last occurrence of a fact is after the last one of another.
@@ -370,13 +294,16 @@ func after(a, b *incident.Fact) bool {
 	return a.Last.Known() && b.Last.Known() && a.Last.At.After(b.Last.End())
 }
 
+// running reports whether the newest state says so.
+func (e *evidence) running() bool { return e.current != nil && e.current.Kind == incident.Running }
+
 // state returns why the container waits or ended, in the word of a status: that of its state, or of the newest row.
 func (e *evidence) state() (reason string, from *incident.Fact) {
 	switch {
-	case e.waiting != nil:
-		return e.waiting.Reason, e.waiting
-	case e.running != nil:
-		return "Running", e.running
+	case e.running():
+		return "Running", e.current
+	case e.current != nil:
+		return e.current.Reason, e.current
 	case len(e.rows) > 0:
 		row := e.rows[len(e.rows)-1]
 		return strings.TrimPrefix(row.Reason, "Init:"), row
@@ -405,13 +332,24 @@ func (e *evidence) readyInRows() *bool {
 			return is(false)
 		}
 	}
-	for _, f := range slices.Backward(e.logs) {
-		if f.Kind == incident.ProbeSync && f.Probe == trace.Readiness {
-			return is(f.Value == "ready")
+	if sync := e.lastSync(trace.Readiness, ""); sync != nil {
+		return is(sync.Value == "ready")
+	}
+	return nil
+}
+
+// lastSync returns the newest line of a log about a result of a probe of the container, with a value if it is not empty, or nil.
+func (e *evidence) lastSync(of trace.Probe, value string) *incident.Fact {
+	for _, f := range slices.Backward(e.pod.Facts) {
+		if f.Kind == incident.ProbeSync && (of == "" || f.Probe == of) && (value == "" || f.Value == value) && e.about(f) {
+			return f
 		}
 	}
 	return nil
 }
+
+// about reports whether a fact is about the container, or does not name one.
+func (e *evidence) about(f *incident.Fact) bool { return f.Container == e.name || f.Container == "" }
 
 // lastRow returns the newest row about the pod, or nil.
 func (e *evidence) lastRow() *incident.Fact {

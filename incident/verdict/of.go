@@ -80,11 +80,11 @@ func nothing(rec *incident.Recording) Verdict {
 	case len(rec.Facts) == 0:
 		r = certain(NoFacts).open()
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
-		r.because(allWell)
+		r.saying(allWell)
 	case slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
-		r.because(noTrouble).likely() // a probe or an exit would have left events
+		r.saying(noTrouble).likely() // a probe or an exit would have left events
 	default:
-		r.because(noTrouble).open()
+		r.saying(noTrouble).open()
 	}
 	e := &evidence{pod: &incident.Pod{Unnamed: true}, restarts: -1}
 	e.of = e
@@ -137,7 +137,7 @@ func ofPod(p *incident.Pod, logShowsProbes bool) []Verdict {
 			keep(e)
 		}
 	}
-	if len(list) == 0 || len(pod.failures) > 0 || len(pod.kills) > 0 || len(pod.ends) > 0 {
+	if len(list) == 0 || len(pod.failures) > 0 || pod.kills() > 0 || len(pod.ends) > 0 {
 		keep(pod)
 	}
 	if gate := openGate(p); len(list) == 0 && gate != nil {
@@ -237,5 +237,5 @@ func kubeletRestarted(rec *incident.Recording) map[*incident.Pod]bool {
 func restartOfKubelet(p *incident.Pod) Verdict {
 	e := collect(p, true)[0].of
 	i := slices.IndexFunc(p.Facts, func(f *incident.Fact) bool { return f.Kind == incident.ProbeSync && f.Value == "" })
-	return write(e, certain(Node, p.Facts[i]).likely().because(kubeletNew))
+	return write(e, certain(Node, p.Facts[i]).likely().saying(kubeletNew))
 }

@@ -17,6 +17,32 @@ const (
 	nodeEvents = "kubectl get events -A --field-selector involvedObject.kind=Node"
 )
 
+// The words of rules that do not say what their cause says.
+var (
+	openNode     = phrase{says: "{name} ended{code}{after}: by itself, or because the node or its runtime lost it.", asks: "What do the last lines of its log say?", run: logs}
+	openDeletion = phrase{says: "The kubelet stopped {name}: either for a failed probe, or because its pod was deleted. The text does not say.", asks: "Which exit code and reason has its last state?", run: describe}
+	openCode     = phrase{says: "{name} ended{code}{after}: by itself, or because {by} killed it.", asks: "Is there a Killing event that names the probe? Or do the last lines of its log show an error?", run: events}
+	openFailed   = phrase{says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Do the last lines of its log show a crash, or do they just stop?", run: logs}
+	openRestarts = phrase{says: "{name} has restarted{restarts}: either {by} killed it, or it ended by itself.", asks: "Which exit code and reason has its last state?", run: describe}
+	openState    = phrase{says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Which exit code and reason has its last state?", run: describe}
+	evictedPod   = phrase{says: "{name} was stopped because its pod was evicted{message}.", do: "Compare the requests and limits of the pod with what the message names."}
+	stoppedPod   = phrase{says: "{name} was stopped with its pod{message}.", asks: "Which deadline or node was it?", run: describe}
+	preempted    = phrase{says: "{name} was stopped because its pod was preempted: a pod of a higher priority needed the node.", do: "Look at the priority classes."}
+	allWell      = phrase{says: "Nothing is wrong now: everything is ready."}
+	noTrouble    = phrase{says: "The input shows no trouble.", asks: "What else does the cluster say about the pod?", run: describe}
+	done         = phrase{says: "Nothing is wrong now. {name} has completed."}
+	noFailure    = phrase{says: "Nothing is wrong now. The {probe} probe of {name} has failed{often}, and not since: it most likely succeeds now."}
+	errored      = phrase{says: "The {probe} probe of {name} ends in errors, which count neither as failures nor as successes: it restarts nothing.", do: "Make the probe give a result: its command exceeds its timeout, or the runtime cannot run it."}
+	erroredReady = phrase{says: "Nothing is wrong now. {name} is ready. Its {probe} probe ends in errors, which count neither as failures nor as successes."}
+	redirected   = phrase{says: "Nothing is wrong now. The {probe} probe of {name} gets a redirect to another host, which counts as a success: it proves nothing."}
+	nowAndThen   = phrase{says: "The {probe} probe of {name} fails now and then{often}. Most runs succeed."}
+	sandboxNew   = phrase{says: "{name} most likely ended with its sandbox, which was replaced: the node or its runtime restarted.", asks: "What happened to the node?", run: nodeEvents}
+	lateStart    = phrase{says: "{name} ended{code}{after} and started again only {what} later: most likely its node or the kubelet was stopped.", asks: "What happened to the node?", run: nodeEvents}
+	kubeletNew   = phrase{says: "{name} was not ready for a moment because the kubelet restarted.", do: "Nothing, if the kubelet restarts rarely. Restarts of the kubelet make pods with a readiness probe not ready for a moment."}
+	notStarted   = phrase{says: "{name} runs but is not ready: its startup probe has not succeeded yet.", asks: "What do the failures of the probe say?", run: events}
+	notShown     = phrase{says: "{name} runs and is not ready: its readiness probe, or a startup probe, has not succeeded. The facts do not show its failures.", asks: "What do the failures of the probe say?", run: events}
+)
+
 // first returns the phrase of the first key that has one.
 func first(keys ...string) phrase {
 	for _, key := range keys {
@@ -27,7 +53,7 @@ func first(keys ...string) phrase {
 	return phrase{}
 }
 
-// phrases has the sentences of reasons, and of causes with or without their degree; what to do about an exit; and what the failures of a
+// phrases has the sentences of causes, with or without their degree; what to do about an exit; and what the failures of a
 // class mean, with what to do about them, in general and if a probe kills. Without a success in the recording, no duration is known, so none
 // of them asks for a number.
 var phrases = map[string]phrase{
@@ -57,29 +83,6 @@ var phrases = map[string]phrase{
 	"noFacts":              {says: "The input has no facts about pods that incident can read.", asks: "What does the cluster say about the pod? Give incident the output.", run: describe},
 	"nothing":              {says: "Nothing is wrong now. {name} is ready. Its {probe} probe has failed{often} before, which restarts nothing."},
 
-	byNode:       {says: "{name} ended{code}{after}: by itself, or because the node or its runtime lost it.", asks: "What do the last lines of its log say?", run: logs},
-	byDeletion:   {says: "The kubelet stopped {name}: either for a failed probe, or because its pod was deleted. The text does not say.", asks: "Which exit code and reason has its last state?", run: describe},
-	openCode:     {says: "{name} ended{code}{after}: by itself, or because {by} killed it.", asks: "Is there a Killing event that names the probe? Or do the last lines of its log show an error?", run: events},
-	openFailed:   {says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Do the last lines of its log show a crash, or do they just stop?", run: logs},
-	openRestarts: {says: "{name} has restarted{restarts}: either {by} killed it, or it ended by itself.", asks: "Which exit code and reason has its last state?", run: describe},
-	openState:    {says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Which exit code and reason has its last state?", run: describe},
-	evictedPod:   {says: "{name} was stopped because its pod was evicted{message}.", do: "Compare the requests and limits of the pod with what the message names."},
-	stoppedPod:   {says: "{name} was stopped with its pod{message}.", asks: "Which deadline or node was it?", run: describe},
-	preempted:    {says: "{name} was stopped because its pod was preempted: a pod of a higher priority needed the node.", do: "Look at the priority classes."},
-	allWell:      {says: "Nothing is wrong now: everything is ready."},
-	noTrouble:    {says: "The input shows no trouble.", asks: "What else does the cluster say about the pod?", run: describe},
-	done:         {says: "Nothing is wrong now. {name} has completed."},
-	noFailure:    {says: "Nothing is wrong now. The {probe} probe of {name} has failed{often}, and not since: it most likely succeeds now."},
-	errored:      {says: "The {probe} probe of {name} ends in errors, which count neither as failures nor as successes: it restarts nothing.", do: "Make the probe give a result: its command exceeds its timeout, or the runtime cannot run it."},
-	erroredReady: {says: "Nothing is wrong now. {name} is ready. Its {probe} probe ends in errors, which count neither as failures nor as successes."},
-	redirected:   {says: "Nothing is wrong now. The {probe} probe of {name} gets a redirect to another host, which counts as a success: it proves nothing."},
-	nowAndThen:   {says: "The {probe} probe of {name} fails now and then{often}. Most runs succeed."},
-	sandboxNew:   {says: "{name} most likely ended with its sandbox, which was replaced: the node or its runtime restarted.", asks: "What happened to the node?", run: nodeEvents},
-	lateStart:    {says: "{name} ended{code}{after} and started again only {what} later: most likely its node or the kubelet was stopped.", asks: "What happened to the node?", run: nodeEvents},
-	kubeletNew:   {says: "{name} was not ready for a moment because the kubelet restarted.", do: "Nothing, if the kubelet restarts rarely. Restarts of the kubelet make pods with a readiness probe not ready for a moment."},
-	notStarted:   {says: "{name} runs but is not ready: its startup probe has not succeeded yet.", asks: "What do the failures of the probe say?", run: events},
-	notShown:     {says: "{name} runs and is not ready: its readiness probe, or a startup probe, has not succeeded. The facts do not show its failures.", asks: "What do the failures of the probe say?", run: events},
-
 	"exit unknown": {asks: "Which exit code and reason has its last state?", run: describe},
 	"exit 0":       {asks: "Its command ended without an error. Is it meant to go on? Its log says what it did.", run: logs},
 	"exit":         {asks: "Why did it end? The last lines of its log say.", run: logs},
@@ -106,13 +109,6 @@ var phrases = map[string]phrase{
 	"kill refused":     {asks: "Does its log end in the middle of the start? Then allow more time, with a startup probe. If it says that it listens, compare the port and the address: 127.0.0.1 is not that of the pod.", run: logs},
 	"kill 5xx":         {do: "If it waits for something else, such as a database, take that out of the {probe} probe: a restart does not mend it.", asks: "What does it wait for? Its log says.", run: logs},
 	"kill 5xx startup": {asks: "Does its log end in the middle of the start? Then allow more time: failureThreshold x periodSeconds of the startup probe. If not, it says for what it waits.", run: logs},
-}
-
-// details has what the rules of some reasons add after the sentence.
-var details = map[string]string{
-	noKilling: "The events are whole and show no kill: the failures of the probe are a result.",
-	noProbe:   "It has neither a liveness nor a startup probe, so no probe can restart it.",
-	inBackOff: "The log shows its back-off, and no failed probe of it.",
 }
 
 // imagePhrases say why an image cannot be pulled, by words of the message.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,47 +19,16 @@ type ruling struct {
 	sure   Sure
 	probe  trace.Probe
 	proof  []*incident.Fact
-	reason string // which rule decided, for the words; may be empty
-	what   string // what the reason is about: a condition, or a time
+	words  phrase // instead of those of the cause
+	what   string // what the words are about: a condition, or a time
+	detail string // a sentence to add
 }
-
-// Reasons.
-const (
-	done         = "the pod has completed"
-	tooMany      = "the pod is too young for as many kills"
-	tooEarly     = "the instance ended before a probe could kill it"
-	noProbe      = "no probe can kill the container"
-	noKilling    = "the events are whole and have no kill"
-	nowAndThen   = "failures are rare"
-	noFailure    = "no failure since"
-	erroredReady = "errors of a probe, and the container is ready"
-	lateStart    = "the next start came later than a back-off"
-	sandboxNew   = "the sandbox was replaced"
-	notShown     = "no fact shows which probe fails"
-	errored      = "errors of a probe count as nothing"
-	redirected   = "a redirect counts as a success"
-	inBackOff    = "the log shows no failed probe of the container"
-	kubeletNew   = "the kubelet restarted"
-	notStarted   = "the startup probe has not succeeded"
-	evictedPod   = "the pod was evicted"
-	stoppedPod   = "a deadline is over, or the node shuts down"
-	preempted    = "a pod of a higher priority needed the node"
-	byNode       = "open: exit or node"
-	byDeletion   = "open: kill or deletion"
-	openCode     = "open, with an exit code"
-	openFailed   = "open, with failures of a probe"
-	openRestarts = "open, with restarts"
-	openState    = "open"
-	allWell      = "all is ready"
-	noTrouble    = "no fact shows trouble"
-)
 
 // rules are tried in this order. The first that decides counts: facts that name the cause come first, memory before probes; then what
 // excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, cannotRun, outOfMemory, hookFailed, killedByProbe, completed, removed, nodeGone,
-	probeExcluded, exitedBySignal, killInLog, endedInLog, fitsWindow, failedAndRestarted, restartedOtherwise,
-	thresholdReached, failing, notReady, harmless, waits,
+	evicted, named, cannotStart, killed, completed, removed, nodeGone,
+	probeExcluded, inLog, fitsWindow, failedAndRestarted, restartedOtherwise, failing, notReady, harmless, waits,
 }
 
 func judge(e *evidence) *ruling {
@@ -67,15 +37,15 @@ func judge(e *evidence) *ruling {
 		switch {
 		case r == nil:
 			continue
-		case r.sure != Open || r.reason != "" || r.cause == Waiting:
+		case r.sure != Open || r.words != phrase{} || r.cause == Waiting:
 		case e.exits:
-			r.reason = openCode
+			r.words = openCode
 		case len(e.failed(r.probe)) > 0:
-			r.reason = openFailed
+			r.words = openFailed
 		case e.restarts > 0:
-			r.reason = openRestarts
+			r.words = openRestarts
 		default:
-			r.reason = openState
+			r.words = openState
 		}
 		return r
 	}
@@ -86,6 +56,14 @@ func certain(cause Cause, proof ...*incident.Fact) *ruling {
 	return &ruling{cause: cause, sure: Certain, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
 }
 
+// proves returns a ruling if there is a fact.
+func proves(cause Cause, f *incident.Fact) *ruling {
+	if f == nil {
+		return nil
+	}
+	return certain(cause, f)
+}
+
 // with adds the main failure of a probe to the proof, if there is one.
 func (r *ruling) with(f *failure) *ruling {
 	if f != nil {
@@ -94,7 +72,9 @@ func (r *ruling) with(f *failure) *ruling {
 	return r
 }
 
-func (r *ruling) because(why string) *ruling { r.reason = why; return r }
+func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
+
+func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
 
 func (r *ruling) likely() *ruling { r.sure = Likely; return r }
 
@@ -102,32 +82,25 @@ func (r *ruling) open(or ...Cause) *ruling { r.sure, r.or = Open, or; return r }
 
 func (r *ruling) of(p trace.Probe) *ruling { r.probe = p; return r }
 
-// byProbe returns the cause of a kill by a probe.
-func byProbe(of trace.Probe) Cause {
-	if of == trace.Startup {
-		return StartupProbe
-	}
-	return LivenessProbe
-}
-
 // killers are the probes that kill.
 var killers = []trace.Probe{trace.Startup, trace.Liveness}
 
-// completed: the pod has done its work.
-func completed(e *evidence) *ruling {
-	row := e.lastRow()
-	switch {
-	case e.init && e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.count("BackOff") == 0:
-		return certain(Nothing, e.end).likely().because(done)
-	case e.stopping != nil || e.of.stopping != nil:
+// byProbe returns the cause of a kill by a probe.
+func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
+
+// evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
+var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": stoppedPod}
+
+// evicted: the status or an event says so.
+func evicted(e *evidence) *ruling {
+	f := e.find(func(f *incident.Fact) bool {
+		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True")
+	})
+	if f == nil {
 		return nil
-	case row != nil && row.Reason == "Completed" && !e.restarted():
-		return certain(Nothing, row).likely().because(done)
 	}
-	if f := e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" }); f != nil {
-		return certain(Nothing, f).likely().because(done)
-	}
-	return nil
+	return certain(Removed, f).saying(evictions[f.Reason])
 }
 
 // find returns the first fact about the pod for which a function is true, or nil.
@@ -138,46 +111,39 @@ func (e *evidence) find(is func(*incident.Fact) bool) *incident.Fact {
 	return nil
 }
 
-// evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
-var evictions = map[string]string{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
-	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": stoppedPod}
-
-// evicted: the status or an event says so.
-func evicted(e *evidence) *ruling {
-	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] != "" && (f.Kind == incident.Event && !strings.HasPrefix(f.Message, "Cancelling") || f.Kind == incident.Phase || f.Kind == incident.Row || f.Value == "True")
-	})
-	if f == nil {
-		return nil
-	}
-	return certain(Removed, f).because(evictions[f.Reason])
+// causeOf has the causes that a word of a status proves.
+var causeOf = map[string]Cause{
+	"OOMKilled": OutOfMemory, "ErrImagePull": Image, "ImagePullBackOff": Image, "InvalidImageName": Image, "ErrImageNeverPull": Image, "ImageInspectError": Image,
+	"RegistryUnavailable": Image, "CreateContainerConfigError": Configuration, "RunContainerError": CannotStart, "CreateContainerError": CannotStart,
+	"StartError": CannotStart, "ContainerCannotRun": CannotStart, "ContainerCreationError": CannotStart, "PostStartHookError": PostStartHook,
+	"Unknown": Node, "ContainerStatusUnknown": Node, "NodeLost": Node,
 }
 
-// waitingFor has the kinds of events that belong to a status.
-var waitingFor = map[string]string{
-	"ErrImagePull": imageFails, "ImagePullBackOff": imageFails, "InvalidImageName": imageFails, "ErrImageNeverPull": imageFails, "ImageInspectError": imageFails,
-	"RegistryUnavailable": imageFails, "CreateContainerConfigError": configFails, "RunContainerError": startFails, "CreateContainerError": startFails,
-	"StartError": startFails, "ContainerCannotRun": startFails, "PostStartHookError": "FailedPostStartHook",
+// named: the status has a word for the cause. Of the past, only memory counts.
+func named(e *evidence) *ruling {
+	_, from := e.state()
+	for i, f := range slices.Concat([]*incident.Fact{from, e.end}, e.ends, e.rows) {
+		if f == nil {
+			continue
+		}
+		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		case cause == Node && i < 2:
+			return certain(Node, f).likely()
+		case cause == OutOfMemory, cause != "" && i < 2:
+			return certain(cause, f, cmp.Or(e.events[cause].fact, e.of.events[cause].fact))
+		}
+	}
+	return nil
 }
 
-// causeOf has the causes that kinds of events prove.
-var causeOf = map[string]Cause{imageFails: Image, configFails: Configuration, startFails: CannotStart, volumeFails: Volume, sandboxFails: Sandbox, "FailedPostStartHook": PostStartHook}
-
-// cannotRun: the container never ran, or does not run any more, and a status or an event names the reason.
-func cannotRun(e *evidence) *ruling {
-	if state, from := e.state(); waitingFor[state] != "" {
-		kind := waitingFor[state]
-		return certain(causeOf[kind], from, cmp.Or(e.events[kind].fact, e.of.events[kind].fact))
-	}
-	if e.end != nil && neverStarted[e.end.Reason] {
-		return certain(CannotStart, e.end, e.events[startFails].fact)
-	}
+// cannotStart: the container never ran, or does not run any more, and an event says why.
+func cannotStart(e *evidence) *ruling {
 	started := e.events["Started"].fact
-	for _, kind := range []string{imageFails, configFails, startFails} {
-		t, has := e.events[kind]
-		others := e == e.of && len(e.pod.Containers()) > 1 && kind == imageFails // it is about a container that the events do not name
-		if has && (!e.ran() || others || started != nil && after(t.fact, started) && kind != startFails) {
-			return certain(causeOf[kind], t.fact)
+	for _, cause := range []Cause{Image, Configuration, CannotStart} {
+		t, has := e.events[cause]
+		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image // it is about a container that the events do not name
+		if has && (!e.ran() || others || started != nil && after(t.fact, started) && cause != CannotStart) {
+			return certain(cause, t.fact)
 		}
 	}
 	if e != e.of || e.find(func(f *incident.Fact) bool {
@@ -185,58 +151,51 @@ func cannotRun(e *evidence) *ruling {
 	}) != nil {
 		return nil
 	}
-	for _, kind := range []string{configFails, volumeFails, sandboxFails} {
-		if t, has := e.events[kind]; has {
-			return certain(causeOf[kind], t.fact)
+	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
+		if t, has := e.events[cause]; has && (cause != Unschedulable || e.count("Scheduled") == 0) {
+			return certain(cause, t.fact)
 		}
 	}
-	f := e.find(func(f *incident.Fact) bool {
+	return proves(Unschedulable, e.find(func(f *incident.Fact) bool {
 		return f.Kind == incident.Condition && f.Reason == "PodScheduled" && f.Value == "False"
-	})
-	if t, has := e.events["FailedScheduling"]; has && e.count("Scheduled") == 0 {
-		f = t.fact
+	}))
+}
+
+// killed: the kubelet writes such a Killing for nothing else.
+func killed(e *evidence) *ruling {
+	if t, has := e.events[PostStartHook]; has {
+		return certain(PostStartHook, t.oldest)
+	}
+	of := trace.Liveness
+	if e.count(StartupProbe) > e.count(LivenessProbe) {
+		of = trace.Startup
+	}
+	if e.kills() == 0 {
+		return nil
+	}
+	return certain(byProbe(of), e.events[byProbe(of)].fact).of(of).with(main(e.failed(of)))
+}
+
+// completed: the pod has done its work.
+func completed(e *evidence) *ruling {
+	row, f := e.lastRow(), e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" })
+	switch {
+	case e.init && e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.count("BackOff") == 0:
+		f = e.end
+	case e.count(Removed)+e.of.count(Removed) > 0:
+		return nil
+	case row != nil && row.Reason == "Completed" && !e.restarted():
+		f = row
 	}
 	if f == nil {
 		return nil
 	}
-	return certain(Unschedulable, f)
-}
-
-// outOfMemory: the runtime says so, whatever the exit code.
-func outOfMemory(e *evidence) *ruling {
-	for _, f := range slices.Backward(slices.Concat(e.rows, e.ends)) {
-		if strings.TrimPrefix(f.Reason, "Init:") == "OOMKilled" {
-			return certain(OutOfMemory, f)
-		}
-	}
-	if t, has := e.of.events["OOMKilling"]; has && e.exits && e.end.ExitCode == 137 {
-		return certain(OutOfMemory, t.fact, e.end).likely()
-	}
-	return nil
-}
-
-func hookFailed(e *evidence) *ruling {
-	if e.hook == nil {
-		return nil
-	}
-	return certain(PostStartHook, e.hook)
-}
-
-// killedByProbe: the kubelet writes such a Killing for nothing else.
-func killedByProbe(e *evidence) *ruling {
-	of := trace.Liveness
-	if e.kills[trace.Startup].count > e.kills[of].count {
-		of = trace.Startup
-	}
-	if e.kills[of].count == 0 {
-		return nil
-	}
-	return certain(byProbe(of), e.kills[of].fact).of(of).with(main(e.failed(of)))
+	return certain(Nothing, f).likely().saying(done)
 }
 
 // removed: the pod was stopped from outside, and nothing has started since.
 func removed(e *evidence) *ruling {
-	switch f := e.stopping; {
+	switch f := e.events[Removed].fact; {
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
 	case f != nil && !e.restarted() && !e.startedAfter(f):
@@ -244,22 +203,15 @@ func removed(e *evidence) *ruling {
 	case e.count("BackOff") > 0 || e.restarts > 0:
 		return nil
 	}
-	f := e.find(func(f *incident.Fact) bool {
+	return proves(Removed, e.find(func(f *incident.Fact) bool {
 		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" || f.Kind == incident.Row && f.Reason == "Terminating"
-	})
-	if f == nil {
-		return nil
-	}
-	return certain(Removed, f)
+	}))
 }
 
 func (e *evidence) startedAfter(f *incident.Fact) bool {
-	for _, reason := range []string{"Started", "Created", "Scheduled"} {
-		if after(e.events[reason].fact, f) || after(e.of.events[reason].fact, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]Cause{"Started", "Created", "Scheduled"}, func(reason Cause) bool {
+		return after(e.events[reason].fact, f) || after(e.of.events[reason].fact, f)
+	})
 }
 
 // longestBackOff is more than the greatest crash-loop back-off, five minutes (MaxContainerBackOff in pkg/kubelet/kubelet.go at v1.37.0), and a pull.
@@ -267,55 +219,52 @@ const longestBackOff = 30 * time.Minute
 
 // nodeGone: the runtime lost the container, or the sandbox was replaced.
 func nodeGone(e *evidence) *ruling {
-	state, from := e.state()
 	sandbox, replaced := e.of.events["SandboxChanged"]
-	lost := func(reason string) bool {
-		return reason == "Unknown" || reason == "ContainerStatusUnknown" || reason == "NodeLost"
-	}
+	stopped := e.events[Removed].fact
 	switch {
-	case e.end != nil && lost(e.end.Reason):
-		return certain(Node, e.end).likely()
-	case e.end != nil && e.running != nil && e.end.Last.Known() && e.running.When.At.Sub(e.end.Last.End()) > longestBackOff:
-		r := certain(Node, e.end, e.running).likely().because(lateStart)
-		r.what = round(e.running.When.At.Sub(e.end.Last.At))
+	case e.end != nil && e.running() && e.end.Last.Known() && e.current.When.At.Sub(e.end.Last.End()) > longestBackOff:
+		r := certain(Node, e.end, e.current).likely().saying(lateStart)
+		r.what = round(e.current.When.At.Sub(e.end.Last.At))
 		return r
 	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1: // a program writes -1, and a runtime that lost the container
-		return certain(OwnExit, e.end).open(Node).because(byNode)
-	case e.of.count("NodeNotReady") > 0 && e.killer == nil:
-		return certain(Node, e.of.events["NodeNotReady"].fact).likely()
-	case lost(state):
-		return certain(Node, from).likely()
+		return certain(OwnExit, e.end).open(Node).saying(openNode)
 	case !replaced || e != e.of:
 		return nil
-	case e.stopping != nil, e.count("BackOff") == 0 && (!e.exits || e.end.ExitCode == 0):
-		return certain(Node, sandbox.fact, e.stopping).likely().because(sandboxNew)
+	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.end.ExitCode == 0):
+		return certain(Node, sandbox.fact, stopped).likely().saying(sandboxNew)
 	}
 	return nil
 }
 
-// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young for as many kills, or there is no probe that kills.
+// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young for as many kills, there is no probe that
+// kills, or a shell or a signal of the program itself ended it.
 func probeExcluded(e *evidence) *ruling {
-	row := e.lastRow()
-	if row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 && row.Age+row.AgeWithin < time.Duration(row.Count)*e.earliest() {
-		return certain(OwnExit, row).because(tooMany)
+	if row := e.lastRow(); row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 {
+		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
+			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", row.Count, round(least)))
+		}
 	}
-	shown, early := 0, 0
+	if e.end == nil {
+		return nil
+	}
+	shown := 0
+	var early []string
 	for _, of := range killers {
-		if e.probe(of) != nil {
+		if p := e.probe(of); p != nil {
 			shown++
 			if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
-				early++
+				early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least), settings(p)))
 			}
 		}
 	}
-	var r *ruling
+	r := certain(OwnExit, e.end)
 	switch {
-	case e.end == nil:
-		return nil
 	case shown == 0 && e.complete:
-		r = certain(OwnExit, e.end).because(noProbe)
-	case shown > 0 && early == shown:
-		r = certain(OwnExit, e.end).because(tooEarly)
+		r.detail = "It has neither a liveness nor a startup probe, so no probe can restart it."
+	case shown > 0 && len(early) == shown:
+		r.detail = "No probe did it: " + strings.Join(early, ", and ") + "."
+	case e.exits && slices.Contains([]int32{126, 127, 128, 132, 134, 135, 136, 139}, e.end.ExitCode):
+		return r.likely()
 	default:
 		return nil
 	}
@@ -325,55 +274,32 @@ func probeExcluded(e *evidence) *ruling {
 	return r
 }
 
-// exitedBySignal: a shell or a signal of the program itself.
-func exitedBySignal(e *evidence) *ruling {
-	if e.exits && slices.Contains([]int32{126, 127, 128, 132, 134, 135, 136, 139}, e.end.ExitCode) {
-		return certain(OwnExit, e.end).likely()
-	}
-	return nil
-}
-
-// killInLog: a failed probe, and at once the sync loop handles it; or the kubelet kills and does not say why.
-func killInLog(e *evidence) *ruling {
-	var last, kill *incident.Fact
-	for _, f := range e.logs {
+// inLog: a probe failed, and at once the sync loop handled it; or the kubelet killed and did not say why; or the log has back-offs of the
+// container and no failed probe of it, although it has the results of probes.
+func inLog(e *evidence) *ruling {
+	var failed *incident.Fact
+	for _, f := range e.pod.Facts {
 		switch {
-		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness && (f.Container == e.name || e == e.of):
-			last = f
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && last != nil && f.Probe == last.Probe && f.When.At.Sub(last.When.At) < time.Second:
-			return certain(byProbe(f.Probe), last, f).likely().of(f.Probe)
-		case f.Kind == incident.Log && f.Reason == "Killing" && (f.Container == e.name || e == e.of):
-			kill = f
+		case !e.about(f):
+		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
+			failed = f
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe && f.When.At.Sub(failed.When.At) < time.Second:
+			return certain(byProbe(f.Probe), failed, f).likely().of(f.Probe)
 		}
 	}
-	if kill == nil && e.stopping == nil && e.killer == nil {
-		kill = e.events["Killing"].fact // up to 2015
-	}
-	if kill == nil {
-		return nil
-	}
-	return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed).because(byDeletion)
-}
-
-// endedInLog: the log has back-offs of the container and no failed probe of it, although it has the results of probes.
-func endedInLog(e *evidence) *ruling {
-	t, has := e.events["BackOff"]
-	if !has || t.fact.Source != incident.FromLog || e.killer != nil {
-		return nil
-	}
-	i := slices.IndexFunc(e.logs, func(f *incident.Fact) bool { return f.Kind == incident.ProbeSync && f.Value == "unhealthy" })
+	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
-	case i >= 0:
-		return certain(OwnExit, t.fact, e.logs[i]).likely().because(inBackOff)
-	case e.inLog:
-		return certain(OwnExit, t.fact).likely().because(inBackOff)
+	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil): // events had no reason up to 2015
+		return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed).saying(openDeletion)
+	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.inLog):
+		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
 	}
 	return nil
 }
 
 // fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put it.
 func fitsWindow(e *evidence) *ruling {
-	if e.life == nil || !e.exits || e.stopping != nil || e.end.Reason != "Error" && e.end.Reason != "" {
+	if e.life == nil || !e.exits || e.count(Removed) > 0 || e.end.Reason != "Error" && e.end.Reason != "" {
 		return nil
 	}
 	for _, of := range killers {
@@ -389,12 +315,14 @@ func fitsWindow(e *evidence) *ruling {
 			return r.open(OwnExit)
 		}
 	}
-	if e.exits && e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() && len(e.probesLeft()) == 1 {
-		cause := e.probesLeft()[0] // who else stops a container in its place, again and again?
-		return certain(cause, e.end).of(map[Cause]trace.Probe{LivenessProbe: trace.Liveness, StartupProbe: trace.Startup}[cause]).likely()
+	if left := e.probesLeft(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() && len(left) == 1 {
+		return certain(byProbe(left[0]), e.end).of(left[0]).likely() // who else stops a container in its place, again and again?
 	}
 	return nil
 }
+
+// wholeEvents is what whole events without a kill mean.
+const wholeEvents = "The events are whole and show no kill: the failures of the probe are a result."
 
 // failedAndRestarted: a probe that kills has failed, the container has restarted, and no Killing is there.
 func failedAndRestarted(e *evidence) *ruling {
@@ -405,7 +333,7 @@ func failedAndRestarted(e *evidence) *ruling {
 	probe := certain(byProbe(f.probe), f.fact, e.end).of(f.probe)
 	switch {
 	case e.objects && !e.signalled:
-		return certain(OwnExit, f.fact).of(f.probe).likely().because(noKilling)
+		return certain(OwnExit, f.fact).of(f.probe).likely().adding(wholeEvents)
 	case e.signalled && !e.whole, !e.whole && !e.exits && f.class != Refused && f.class != Reset:
 		return probe.likely()
 	}
@@ -417,34 +345,32 @@ func restartedOtherwise(e *evidence) *ruling {
 	if e.end == nil && !e.restarted() {
 		return nil
 	}
-	proof := []*incident.Fact{e.end, e.events["BackOff"].fact}
-	if _, from := e.state(); e.end == nil && e.count("BackOff") == 0 {
-		proof = append(proof, from)
+	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
+	if _, from := e.state(); len(own.proof) == 0 && from != nil {
+		own.proof = append(own.proof, from)
 	}
-	own := certain(OwnExit, proof...)
 	switch {
 	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
-	case e.exits, e.whole:
-		return own.likely().because(noKilling)
-	case e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset), len(e.failures) > 0 && e.unready == nil:
+	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset), len(e.failures) > 0 && e.unready == nil:
 		return own.likely()
 	case slices.ContainsFunc(e.rows, func(f *incident.Fact) bool {
 		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff" // init containers have no probes
 	}):
 		return own.likely()
 	}
-	return own.open(e.probesLeft()...)
+	for _, of := range e.probesLeft() {
+		own.open(append(own.or, byProbe(of))...)
+	}
+	return own
 }
 
-// probesLeft returns the causes that are left if a probe may have killed the container: those of the probes that the facts show, or of all.
-func (e *evidence) probesLeft() []Cause {
-	switch startup, liveness := e.probe(trace.Startup), e.probe(trace.Liveness); {
-	case startup == nil && liveness != nil:
-		return []Cause{LivenessProbe}
-	case startup != nil && liveness == nil:
-		return []Cause{StartupProbe}
+// probesLeft returns the probes that may have killed the container: those that the facts show, or all.
+func (e *evidence) probesLeft() []trace.Probe {
+	shown := slices.DeleteFunc(slices.Clone(killers), func(of trace.Probe) bool { return e.probe(of) == nil })
+	if len(shown) > 0 {
+		return shown
 	}
-	return []Cause{LivenessProbe, StartupProbe}
+	return killers
 }
 
 // couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did.
@@ -455,18 +381,26 @@ func (e *evidence) couldHaveKilled() bool {
 	})
 }
 
-// thresholdReached: the newest failures of a probe that kills are as many as its threshold, one period apart, so the kill is now.
-func thresholdReached(e *evidence) *ruling {
+// failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are as many as its threshold, one period apart.
+func failing(e *evidence) *ruling {
 	f := e.killer
-	if f == nil || e.probe(f.probe) == nil {
+	if f == nil {
 		return nil
 	}
-	p := e.probe(f.probe)
-	apart, known := span(f.fact)
-	if !known || int32(f.count) != p.FailureThreshold || f.count > 1 && apart.Least > time.Duration(p.FailureThreshold)*e.period(f.probe) {
-		return nil
+	r := certain(Failing, f.fact).of(f.probe)
+	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
+		if apart, known := span(f.fact); known && (f.count == 1 || apart.Least <= time.Duration(f.count)*e.period(f.probe)) {
+			r.cause = byProbe(f.probe)
+			return r.likely()
+		}
 	}
-	return certain(byProbe(f.probe), f.fact).of(f.probe).likely()
+	if e.rare(f) {
+		r.words = nowAndThen
+	}
+	if e.restarts < 0 && !e.whole {
+		r.likely()
+	}
+	return r
 }
 
 // period returns the period of a probe, or the default one if the facts do not show it.
@@ -475,21 +409,6 @@ func (e *evidence) period(of trace.Probe) time.Duration {
 		return time.Duration(p.PeriodSeconds) * time.Second
 	}
 	return 10 * time.Second
-}
-
-// failing: a probe that kills fails, and has not killed yet.
-func failing(e *evidence) *ruling {
-	if e.killer == nil {
-		return nil
-	}
-	r := certain(Failing, e.killer.fact).of(e.killer.probe)
-	if e.rare(e.killer) {
-		r.because(nowAndThen)
-	}
-	if e.restarts < 0 && !e.whole {
-		r.likely()
-	}
-	return r
 }
 
 // rare reports whether less than one run in twenty failed.
@@ -506,26 +425,24 @@ func notReady(e *evidence) *ruling {
 	case e.ready != nil && *e.ready, state == "Error", state == "Failed":
 		return nil
 	case f != nil && e.overSince(f):
-		return certain(Nothing, f.fact).of(trace.Readiness).likely().because(noFailure)
+		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
 	case f != nil && e.ready != nil:
 		return certain(NotReady, f.fact).of(trace.Readiness)
 	case f != nil && e.rare(f):
-		return certain(NotReady, f.fact).of(trace.Readiness).likely().because(nowAndThen)
+		return certain(NotReady, f.fact).of(trace.Readiness).likely().saying(nowAndThen)
 	case f != nil:
 		return certain(NotReady, f.fact).of(trace.Readiness).likely()
 	case e.ready == nil || e.init:
 		return nil
 	case state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
-		return certain(NotReady, from).of(trace.Startup).because(notStarted)
-	case state == "Running":
-		return certain(NotReady, from).of(trace.Readiness).likely().because(notShown)
+		return certain(NotReady, from).of(trace.Startup).saying(notStarted)
+	case state != "Running":
+		from = e.lastSync(trace.Readiness, "not ready")
 	}
-	for _, sync := range slices.Backward(e.logs) {
-		if sync.Kind == incident.ProbeSync && sync.Probe == trace.Readiness && sync.Value == "not ready" {
-			return certain(NotReady, sync).of(trace.Readiness).likely().because(notShown)
-		}
+	if from == nil {
+		return nil
 	}
-	return nil
+	return certain(NotReady, from).of(trace.Readiness).likely().saying(notShown)
 }
 
 // overSince reports whether a probe that failed has succeeded since: it would have failed again before the text was printed.
@@ -549,13 +466,13 @@ func harmless(e *evidence) *ruling {
 	warning, failed := result(trace.Warning), result(trace.Error)
 	switch {
 	case warning != nil:
-		return certain(Nothing, warning.fact).of(warning.probe).because(redirected)
+		return certain(Nothing, warning.fact).of(warning.probe).saying(redirected)
 	case e.unready != nil && ready:
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
 	case failed != nil && ready:
-		return certain(Nothing, failed.fact).of(failed.probe).likely().because(erroredReady)
+		return certain(Nothing, failed.fact).of(failed.probe).likely().saying(erroredReady)
 	case failed != nil:
-		return certain(Failing, failed.fact).of(failed.probe).likely().because(errored)
+		return certain(Failing, failed.fact).of(failed.probe).likely().saying(errored)
 	}
 	return nil
 }

@@ -28,27 +28,30 @@ type writer struct {
 
 func write(e *evidence, r *ruling) Verdict {
 	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Details: []string{}, Evidence: []Evidence{}, Advice: []string{},
-		Probe: r.probe, Restarts: e.restarts, Kills: e.kills[r.probe].count, Life: e.life, readyNow: e.ready != nil && *e.ready}
+		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready != nil && *e.ready}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
 	if r.cause == Image && e.count("Started") > 0 {
 		v.Container = "" // it is another one, which the events do not name
 	}
-	if r.cause == PostStartHook && e.hook != nil && (e.name == "" || e.spec == nil && !strings.Contains(e.hook.Message, e.name)) {
-		v.Container = e.startedBefore(e.hook)
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec == nil && !strings.Contains(hook.Message, e.name)) {
+		v.Container = e.startedBefore(hook)
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
 	if w.failure != nil {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	p := first(r.reason, string(r.cause)+" "+string(r.sure), string(r.cause))
+	p := r.words
+	if p == (phrase{}) {
+		p = first(string(r.cause)+" "+string(r.sure), string(r.cause))
+	}
 	v.Sentence = w.values.Replace(p.says)
 	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
 		v.Sentence = "The " + rest
 	}
-	if w.failure != nil && r.reason != errored && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
+	if w.failure != nil && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
 		v.Because = w.values.Replace(e.means(w.failure).says)
 	}
 	w.addDetails()
@@ -148,7 +151,7 @@ func (w *writer) setValues() {
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by, "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}", code, "{after}", after,
 		"{message}", w.message(), "{state}", state, "{podName}", podName, "{namespace}", namespace, "{container}", container, "{previous}", previous}
-	if t, has := e.events[imageFails]; has {
+	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
 		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
@@ -305,9 +308,7 @@ func (w *writer) addDetails() {
 	add(w.readiness())
 	add(w.counts())
 	add(w.arithmetic())
-	if w.r.reason != noKilling || w.e.killer != nil {
-		add(details[w.r.reason])
-	}
+	add(w.r.detail)
 	switch {
 	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
 		add("Its readiness failures are a result.")
@@ -315,7 +316,7 @@ func (w *writer) addDetails() {
 		add("The failed probes around it are a result: probes go on while a pod stops.")
 	case w.r.cause == OutOfMemory:
 		for _, of := range killers {
-			if n := w.e.kills[of].count; n > 0 {
+			if n := w.e.count(byProbe(of)); n > 0 {
 				add(fmt.Sprintf("Its %s probe has killed it, too%s.", of, times(n)))
 			}
 		}
@@ -360,26 +361,15 @@ func (w *writer) counts() string {
 
 // arithmetic says when the probe can kill, and how long the container ran.
 func (w *writer) arithmetic() string {
-	e, of, instance := w.e, w.r.probe, w.e.instance()
+	e, of, instance, ran := w.e, w.r.probe, w.e.instance(), ""
 	if w.v.Life == nil {
 		instance = 0
 	}
-	if w.r.reason == tooMany {
-		return fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", e.restarts, round(time.Duration(e.restarts)*e.earliest()))
-	}
-	var early []string
 	for _, other := range killers {
-		if win := e.window(other, instance); win != nil {
-			early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", other, round(win.Least), settings(e.probe(other))))
-			if w.r.sure == Open && of == "" {
-				of = other
-			}
+		if w.r.sure == Open && of == "" && e.probe(other) != nil {
+			of = other
 		}
 	}
-	if w.r.reason == tooEarly {
-		return "No probe did it: " + strings.Join(early, ", and ") + "."
-	}
-	ran := ""
 	if w.r.sure != Open && (w.r.cause == LivenessProbe || w.r.cause == StartupProbe) && e.exits {
 		ran = w.values.Replace(" The last instance ended{code}{after}.")
 	}
@@ -432,7 +422,7 @@ func (w *writer) action() phrase {
 func (w *writer) whyImage(otherwise phrase) phrase {
 	for _, i := range imagePhrases {
 		for _, f := range w.e.pod.Facts {
-			if kindOf(f) == imageFails && i.words.MatchString(f.Message) {
+			if kindOf(f) == Image && i.words.MatchString(f.Message) {
 				return phrase{do: i.do}
 			}
 		}
