@@ -26,7 +26,7 @@ type evidence struct {
 	init     bool          // the container is meant to end
 	objects  bool          // its events are objects, out of which nobody cuts a row
 	whole    bool          // all events are there, as far as the cluster kept them
-	inLog    bool          // the recording has lines of a kubelet's log about failed probes
+	log      kubeletLog
 
 	failures []failure        // of all probes, in the order of the facts
 	events   map[Cause]tally  // by what they prove, a cause, or else by their reason; lines of a log, too
@@ -42,6 +42,26 @@ type evidence struct {
 	exits           bool           // its exit code is known
 	signalled       bool           // it is that of SIGKILL or SIGTERM
 	killer, unready *failure       // the main failure of a probe that kills, and of the readiness probe
+}
+
+// kubeletLog is what the logs of kubelets in the recording show of all pods.
+type kubeletLog struct {
+	probes    bool // failed ones
+	restarted bool // a kubelet
+}
+
+// forgotten returns the line of a log that says that a new kubelet does not know whether a pod is ready, and finds out at once, or nil.
+func forgotten(p *incident.Pod) (empty *incident.Fact) {
+	for _, f := range p.Facts {
+		switch {
+		case f.Kind != incident.ProbeSync || f.Probe != trace.Readiness:
+		case f.Value == "":
+			empty = f
+		case f.Value == "ready" && empty != nil && f.When.At.Sub(empty.When.At) < 50*time.Millisecond:
+			return empty
+		}
+	}
+	return nil
 }
 
 // tally sums up equal events.
@@ -61,7 +81,7 @@ type failure struct {
 }
 
 // collect returns the evidence on each container of a pod, and on the pod itself, which has the name "" if it has several.
-func collect(p *incident.Pod, inLog bool) []*evidence {
+func collect(p *incident.Pod, log kubeletLog) []*evidence {
 	var list []*evidence
 	var object *v1.Pod
 	if p.Object != nil {
@@ -72,7 +92,7 @@ func collect(p *incident.Pod, inLog bool) []*evidence {
 		if i := slices.IndexFunc(list, func(e *evidence) bool { return e.name == name }); i >= 0 {
 			return list[i]
 		}
-		e := &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, inLog: inLog}
+		e := &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, log: log}
 		list = append(list, e)
 		return e
 	}
@@ -350,6 +370,9 @@ func (e *evidence) lastSync(of trace.Probe, value string) *incident.Fact {
 
 // about reports whether a fact is about the container, or does not name one.
 func (e *evidence) about(f *incident.Fact) bool { return f.Container == e.name || f.Container == "" }
+
+// isReady reports whether the container is ready. If that is unknown, it is not.
+func (e *evidence) isReady() bool { return e.ready != nil && *e.ready }
 
 // lastRow returns the newest row about the pod, or nil.
 func (e *evidence) lastRow() *incident.Fact {

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ type ruling struct {
 // excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	evicted, named, cannotStart, killed, completed, removed, nodeGone,
-	probeExcluded, inLog, fitsWindow, failedAndRestarted, restartedOtherwise, failing, notReady, harmless, waits,
+	probeExcluded, inLog, fitsWindow, failedAndRestarted, restartedOtherwise, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {
@@ -291,7 +292,7 @@ func inLog(e *evidence) *ruling {
 	switch {
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil): // events had no reason up to 2015
 		return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed).saying(openDeletion)
-	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.inLog):
+	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
 		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
 	}
 	return nil
@@ -422,7 +423,7 @@ func notReady(e *evidence) *ruling {
 	f := e.unready
 	state, from := e.state()
 	switch {
-	case e.ready != nil && *e.ready, state == "Error", state == "Failed":
+	case e.isReady(), state == "Error", state == "Failed":
 		return nil
 	case f != nil && e.overSince(f):
 		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
@@ -445,6 +446,55 @@ func notReady(e *evidence) *ruling {
 	return certain(NotReady, from).of(trace.Readiness).likely().saying(notShown)
 }
 
+// gateInMessage matches what the condition Ready says about a readiness gate.
+var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
+
+// gated: all containers are ready, and the pod is not. Only its readiness gates make it so (GeneratePodReadyCondition in
+// pkg/kubelet/status/generate.go at v1.37.0).
+func gated(e *evidence) *ruling {
+	if e != e.of {
+		return nil
+	}
+	newest, what := map[string]*incident.Fact{}, "a condition"
+	for _, f := range e.pod.Facts {
+		if gates, has := strings.CutPrefix(f.Message, "readiness gates "); has && f.Kind == incident.Row {
+			set, all, _ := strings.Cut(gates, "/")
+			ready, containers, _ := strings.Cut(f.Value, "/")
+			if newest["row"] = nil; set != all && ready == containers {
+				newest["row"] = f
+			}
+		} else if f.Kind == incident.Condition {
+			if newest[f.Reason] = f; strings.Contains(f.Reason, "/") && f.Value != "True" {
+				what = "the condition " + f.Reason
+			}
+		}
+	}
+	ready, containers := newest["Ready"], newest["ContainersReady"]
+	switch {
+	case newest["row"] != nil:
+		ready = newest["row"]
+	case ready == nil || ready.Value != "False":
+		return nil
+	default:
+		if m := gateInMessage.FindStringSubmatch(ready.Message); m != nil {
+			what = "the condition " + m[1]
+		} else if containers == nil || containers.Value != "True" {
+			return nil
+		}
+	}
+	r := certain(ReadinessGate, ready)
+	r.what = what
+	return r
+}
+
+// kubeletRestarted: a new kubelet has forgotten that several pods were ready, and found it again at once.
+func kubeletRestarted(e *evidence) *ruling {
+	if f := forgotten(e.pod); f != nil && e.log.restarted && e == e.of {
+		return certain(Node, f).likely().saying(kubeletNew)
+	}
+	return nil
+}
+
 // overSince reports whether a probe that failed has succeeded since: it would have failed again before the text was printed.
 func (e *evidence) overSince(f *failure) bool {
 	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
@@ -459,7 +509,6 @@ func (e *evidence) overSince(f *failure) bool {
 
 // harmless: probes warned, failed or ended in errors, and nothing is wrong now.
 func harmless(e *evidence) *ruling {
-	ready := e.ready != nil && *e.ready
 	result := func(result trace.Result) *failure {
 		return main(slices.DeleteFunc(slices.Clone(e.failures), func(f failure) bool { return f.result != result }))
 	}
@@ -467,9 +516,9 @@ func harmless(e *evidence) *ruling {
 	switch {
 	case warning != nil:
 		return certain(Nothing, warning.fact).of(warning.probe).saying(redirected)
-	case e.unready != nil && ready:
+	case e.unready != nil && e.isReady():
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
-	case failed != nil && ready:
+	case failed != nil && e.isReady():
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying(erroredReady)
 	case failed != nil:
 		return certain(Failing, failed.fact).of(failed.probe).likely().saying(errored)

@@ -28,7 +28,7 @@ type writer struct {
 
 func write(e *evidence, r *ruling) Verdict {
 	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Details: []string{}, Evidence: []Evidence{}, Advice: []string{},
-		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready != nil && *e.ready}
+		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.isReady()}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
