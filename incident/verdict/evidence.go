@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,11 +32,13 @@ type evidence struct {
 	failures []failure        // of all probes, in the order of the facts
 	events   map[Cause]tally  // by what they prove, a cause, or else by their reason; lines of a log, too
 	ends     []*incident.Fact // Terminated, the oldest first
-	current  *incident.Fact   // the newest state, if it is Waiting or Running
+	state    string           // why the container waits, Running, or else the STATUS of the newest row
+	from     *incident.Fact   // the state, or nil
 	started  string           // the newest value: true, false, or unknown
-	ready    *bool            // likewise, of the container or else of its pod
+	ready    string           // likewise, of the container or else of its pod
 	rows     []*incident.Fact
-	restarts int // -1: unknown
+	row      *incident.Fact // the newest one about the pod, or nil
+	restarts int            // -1: unknown
 
 	end             *incident.Fact // the newest whose exit code or reason is known
 	life            *Span          // of the instance that ended
@@ -134,9 +137,13 @@ func (e *evidence) finish() {
 		}
 	}
 	e.unready = main(e.failed(trace.Readiness))
-	if e.ready == nil {
-		e.ready = e.readyInRows()
+	if n := len(e.of.rows); n > 0 {
+		e.row = e.of.rows[n-1]
 	}
+	if e.from == nil && len(e.rows) > 0 {
+		e.state, e.from = strings.TrimPrefix(e.row.Reason, "Init:"), e.row
+	}
+	e.ready = cmp.Or(e.ready, e.readyInRows())
 }
 
 func (e *evidence) setSpec() {
@@ -162,13 +169,15 @@ func (e *evidence) probe(of trace.Probe) *v1.Probe {
 func (e *evidence) add(f *incident.Fact) {
 	switch f.Kind {
 	case incident.Terminated:
-		e.ends, e.current = append(e.ends, f), nil
-	case incident.Waiting, incident.Running:
-		e.current = f
+		e.ends, e.state, e.from = append(e.ends, f), "", nil
+	case incident.Waiting:
+		e.state, e.from = f.Reason, f
+	case incident.Running:
+		e.state, e.from = "Running", f
 	case incident.Row:
 		e.rows = append(e.rows, f)
 	case incident.Ready:
-		e.ready = is(f.Value == "true")
+		e.ready = f.Value
 	case incident.Started:
 		e.started = f.Value
 	case incident.Event, incident.Log, incident.ProbeRun:
@@ -302,7 +311,7 @@ var neverStarted = map[string]bool{"ContainerCannotRun": true, "StartError": tru
 
 // restarted reports whether the container has restarted, or waits for a restart.
 func (e *evidence) restarted() bool {
-	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && (e.starts() > 1 || e.startedAgain()) || e.current != nil && e.current.Reason == "CrashLoopBackOff" ||
+	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && (e.starts() > 1 || e.startedAgain()) || e.state == "CrashLoopBackOff" ||
 		e.kills() > 0 || slices.ContainsFunc(e.rows, func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
 }
 
@@ -315,21 +324,7 @@ func after(a, b *incident.Fact) bool {
 }
 
 // running reports whether the newest state says so.
-func (e *evidence) running() bool { return e.current != nil && e.current.Kind == incident.Running }
-
-// state returns why the container waits or ended, in the word of a status: that of its state, or of the newest row.
-func (e *evidence) state() (reason string, from *incident.Fact) {
-	switch {
-	case e.running():
-		return "Running", e.current
-	case e.current != nil:
-		return e.current.Reason, e.current
-	case len(e.rows) > 0:
-		row := e.rows[len(e.rows)-1]
-		return strings.TrimPrefix(row.Reason, "Init:"), row
-	}
-	return "", nil
-}
+func (e *evidence) running() bool { return e.from != nil && e.from.Kind == incident.Running }
 
 // startedAgain reports whether the container started after one of its probes had failed.
 func (e *evidence) startedAgain() bool {
@@ -339,23 +334,21 @@ func (e *evidence) startedAgain() bool {
 	})
 }
 
-func is(b bool) *bool { return &b }
-
-// readyInRows returns whether the newest row, or else the newest line of a log, says that the container is ready.
-func (e *evidence) readyInRows() *bool {
-	if row := e.lastRow(); row != nil {
-		ready, all, _ := strings.Cut(row.Value, "/")
+// readyInRows returns what the newest row, or else the newest line of a log, says about the container.
+func (e *evidence) readyInRows() string {
+	if e.row != nil {
+		ready, all, _ := strings.Cut(e.row.Value, "/")
 		switch {
 		case ready == all && all != "" && all != "0":
-			return is(true)
+			return "true"
 		case e == e.of || all == "1":
-			return is(false)
+			return "false"
 		}
 	}
 	if sync := e.lastSync(trace.Readiness, ""); sync != nil {
-		return is(sync.Value == "ready")
+		return strconv.FormatBool(sync.Value == "ready")
 	}
-	return nil
+	return ""
 }
 
 // lastSync returns the newest line of a log about a result of a probe of the container, with a value if it is not empty, or nil.
@@ -370,17 +363,6 @@ func (e *evidence) lastSync(of trace.Probe, value string) *incident.Fact {
 
 // about reports whether a fact is about the container, or does not name one.
 func (e *evidence) about(f *incident.Fact) bool { return f.Container == e.name || f.Container == "" }
-
-// isReady reports whether the container is ready. If that is unknown, it is not.
-func (e *evidence) isReady() bool { return e.ready != nil && *e.ready }
-
-// lastRow returns the newest row about the pod, or nil.
-func (e *evidence) lastRow() *incident.Fact {
-	if n := len(e.of.rows); n > 0 {
-		return e.of.rows[n-1]
-	}
-	return nil
-}
 
 // span returns the time from the first to the last occurrence of a fact.
 func span(f *incident.Fact) (Span, bool) {

@@ -16,7 +16,7 @@ var closest = map[Class][]check.FindingID{
 }
 
 // finding returns the finding of check that is closest to the verdict, or nil. It needs the settings of the probe.
-func (w *writer) finding() (best *check.Finding) {
+func (w *writer) finding() *check.Finding {
 	if w.e.probe(w.r.probe) == nil || closest[w.v.Class] == nil {
 		return nil
 	}
@@ -25,20 +25,17 @@ func (w *writer) finding() (best *check.Finding) {
 		return nil
 	}
 	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: data}}, check.Options{IgnoreAnnotations: true})
-	if err != nil {
+	if err != nil || len(checker.Report().Workloads) == 0 {
 		return nil
 	}
-	rank := func(f *check.Finding) int { return slices.Index(closest[w.v.Class], f.ID) }
-	for _, workload := range checker.Report().Workloads {
-		for _, c := range workload.Containers {
-			for i := range c.Findings {
-				f := &c.Findings[i]
-				about := strings.Contains(f.Field, string(w.r.probe)+"Probe") || f.ID == check.ShortRestart
-				if about && rank(f) >= 0 && (best == nil || rank(f) < rank(best)) {
-					best = f
-				}
-			}
+	findings := checker.Report().Workloads[0].Containers[0].Findings
+	for _, id := range closest[w.v.Class] {
+		i := slices.IndexFunc(findings, func(f check.Finding) bool {
+			return f.ID == id && (id == check.ShortRestart || strings.Contains(f.Field, string(w.r.probe)+"Probe"))
+		})
+		if i >= 0 {
+			return &findings[i]
 		}
 	}
-	return best
+	return nil
 }

@@ -96,7 +96,7 @@ func nothing(rec *incident.Recording) Verdict {
 func allReady(p *incident.Pod) bool {
 	all := collect(p, kubeletLog{})
 	return !slices.ContainsFunc(all, func(e *evidence) bool {
-		return completed(e) == nil && !e.isReady() && !e.init && (e != e.of || len(all) == 1)
+		return completed(e) == nil && e.ready != "true" && !e.init && (e != e.of || len(all) == 1)
 	})
 }
 

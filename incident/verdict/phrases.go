@@ -64,7 +64,6 @@ var phrases = map[string]phrase{
 	"ownExit":              {says: "{name} ended by itself{code}{after}."},
 	"ownExit likely":       {says: "{name} most likely ended by itself{code}{after}."},
 	"outOfMemory":          {says: "{name} was killed for memory (OOMKilled){after}.", do: "No probe setting changes this. Raise the memory limit, or find what grows."},
-	"outOfMemory likely":   {says: "{name} was most likely killed for memory{after}.", do: "No probe setting changes this. Raise the memory limit, or find what grows."},
 	"image":                {says: "The image{image} cannot be pulled{tries}.", asks: "Why? The text does not say. The first Failed event does, within an hour of a change.", run: describe},
 	"configuration":        {says: "{name} cannot start: a part of its configuration is missing{message}.", do: "Create what is missing, or correct its name in the pod."},
 	"cannotStart":          {says: "{name} cannot be started: the runtime refuses its command or its mounts{message}.", do: "Compare the command, the arguments and the mounts with what is in the image."},

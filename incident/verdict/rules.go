@@ -122,8 +122,7 @@ var causeOf = map[string]Cause{
 
 // named: the status has a word for the cause. Of the past, only memory counts.
 func named(e *evidence) *ruling {
-	_, from := e.state()
-	for i, f := range slices.Concat([]*incident.Fact{from, e.end}, e.ends, e.rows) {
+	for i, f := range slices.Concat([]*incident.Fact{e.from, e.end}, e.ends, e.rows) {
 		if f == nil {
 			continue
 		}
@@ -179,14 +178,14 @@ func killed(e *evidence) *ruling {
 
 // completed: the pod has done its work.
 func completed(e *evidence) *ruling {
-	row, f := e.lastRow(), e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" })
+	f := e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" })
 	switch {
 	case e.init && e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.count("BackOff") == 0:
 		f = e.end
 	case e.count(Removed)+e.of.count(Removed) > 0:
 		return nil
-	case row != nil && row.Reason == "Completed" && !e.restarted():
-		f = row
+	case e.row != nil && e.row.Reason == "Completed" && !e.restarted():
+		f = e.row
 	}
 	if f == nil {
 		return nil
@@ -223,9 +222,9 @@ func nodeGone(e *evidence) *ruling {
 	sandbox, replaced := e.of.events["SandboxChanged"]
 	stopped := e.events[Removed].fact
 	switch {
-	case e.end != nil && e.running() && e.end.Last.Known() && e.current.When.At.Sub(e.end.Last.End()) > longestBackOff:
-		r := certain(Node, e.end, e.current).likely().saying(lateStart)
-		r.what = round(e.current.When.At.Sub(e.end.Last.At))
+	case e.end != nil && e.running() && e.end.Last.Known() && e.from.When.At.Sub(e.end.Last.End()) > longestBackOff:
+		r := certain(Node, e.end, e.from).likely().saying(lateStart)
+		r.what = round(e.from.When.At.Sub(e.end.Last.At))
 		return r
 	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1: // a program writes -1, and a runtime that lost the container
 		return certain(OwnExit, e.end).open(Node).saying(openNode)
@@ -240,7 +239,7 @@ func nodeGone(e *evidence) *ruling {
 // probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young for as many kills, there is no probe that
 // kills, or a shell or a signal of the program itself ended it.
 func probeExcluded(e *evidence) *ruling {
-	if row := e.lastRow(); row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 {
+	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 {
 		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
 			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", row.Count, round(least)))
 		}
@@ -269,7 +268,7 @@ func probeExcluded(e *evidence) *ruling {
 	default:
 		return nil
 	}
-	if hooks := !e.complete || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil; hooks || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 {
+	if !e.complete || !e.exits || e.signalled || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
 		r.likely() // a failed postStart hook ends a container, too
 	}
 	return r
@@ -347,8 +346,8 @@ func restartedOtherwise(e *evidence) *ruling {
 		return nil
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
-	if _, from := e.state(); len(own.proof) == 0 && from != nil {
-		own.proof = append(own.proof, from)
+	if len(own.proof) == 0 && e.from != nil {
+		own.proof = append(own.proof, e.from)
 	}
 	switch {
 	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
@@ -420,24 +419,23 @@ func (e *evidence) rare(f *failure) bool {
 
 // notReady: the container runs, and its readiness probe fails.
 func notReady(e *evidence) *ruling {
-	f := e.unready
-	state, from := e.state()
+	f, from := e.unready, e.from
 	switch {
-	case e.isReady(), state == "Error", state == "Failed":
+	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
 	case f != nil && e.overSince(f):
 		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
-	case f != nil && e.ready != nil:
+	case f != nil && e.ready != "":
 		return certain(NotReady, f.fact).of(trace.Readiness)
 	case f != nil && e.rare(f):
 		return certain(NotReady, f.fact).of(trace.Readiness).likely().saying(nowAndThen)
 	case f != nil:
 		return certain(NotReady, f.fact).of(trace.Readiness).likely()
-	case e.ready == nil || e.init:
+	case e.ready == "" || e.init:
 		return nil
-	case state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
+	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
 		return certain(NotReady, from).of(trace.Startup).saying(notStarted)
-	case state != "Running":
+	case e.state != "Running":
 		from = e.lastSync(trace.Readiness, "not ready")
 	}
 	if from == nil {
@@ -516,9 +514,9 @@ func harmless(e *evidence) *ruling {
 	switch {
 	case warning != nil:
 		return certain(Nothing, warning.fact).of(warning.probe).saying(redirected)
-	case e.unready != nil && e.isReady():
+	case e.unready != nil && e.ready == "true":
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
-	case failed != nil && e.isReady():
+	case failed != nil && e.ready == "true":
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying(erroredReady)
 	case failed != nil:
 		return certain(Failing, failed.fact).of(failed.probe).likely().saying(errored)
@@ -528,12 +526,11 @@ func harmless(e *evidence) *ruling {
 
 // waits: for the volumes, the network or its init containers, or nobody knows.
 func waits(e *evidence) *ruling {
-	state, from := e.state()
 	switch {
-	case state == "Error" || state == "Failed":
-		return certain(OwnExit, from).likely()
-	case from != nil && from.Kind == incident.Row && (state == "ContainerCreating" || state == "PodInitializing" || state == "Pending"):
-		return certain(Waiting, from).open()
+	case e.state == "Error" || e.state == "Failed":
+		return certain(OwnExit, e.from).likely()
+	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" || e.state == "PodInitializing" || e.state == "Pending"):
+		return certain(Waiting, e.from).open()
 	}
 	return nil
 }

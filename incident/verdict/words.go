@@ -28,7 +28,7 @@ type writer struct {
 
 func write(e *evidence, r *ruling) Verdict {
 	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Details: []string{}, Evidence: []Evidence{}, Advice: []string{},
-		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.isReady()}
+		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
@@ -146,11 +146,10 @@ func (w *writer) setValues() {
 			by = "its " + string(of) + " probe"
 		}
 	}
-	state, _ := e.state()
 	who := cmp.Or(v.Container, name, "the container")
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by, "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}", code, "{after}", after,
-		"{message}", w.message(), "{state}", state, "{podName}", podName, "{namespace}", namespace, "{container}", container, "{previous}", previous}
+		"{message}", w.message(), "{state}", e.state, "{podName}", podName, "{namespace}", namespace, "{container}", container, "{previous}", previous}
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
