@@ -83,36 +83,26 @@ type failure struct {
 	fact   *incident.Fact
 }
 
-// collect returns the evidence on each container of a pod, and on the pod itself, which has the name "" if it has several.
-func collect(p *incident.Pod, log kubeletLog) []*evidence {
-	var list []*evidence
+// collect returns the evidence on each container of a pod, and last that on the pod itself, which has the name "" if it has several.
+func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	var object *v1.Pod
 	if p.Object != nil {
 		object = p.Object.DeepCopy()
 		admission.Default(object)
 	}
-	of := func(name string) *evidence {
-		if i := slices.IndexFunc(list, func(e *evidence) bool { return e.name == name }); i >= 0 {
-			return list[i]
-		}
-		e := &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, log: log}
-		list = append(list, e)
-		return e
-	}
 	names := p.Containers()
+	if len(names) != 1 {
+		names = append(slices.Clone(names), "")
+	}
+	of := map[string]*evidence{}
 	for _, name := range names {
-		of(name).setSpec()
+		of[name] = &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, log: log}
+		of[name].setSpec()
+		list = append(list, of[name])
 	}
-	only := ""
-	if len(names) == 1 {
-		only = names[0]
-	}
-	pod := of(only)
+	pod := list[len(list)-1]
 	for _, f := range p.Facts {
-		if len(names) > 1 {
-			only = f.Container
-		}
-		of(only).add(f)
+		cmp.Or(of[f.Container], pod).add(f)
 	}
 	for _, e := range list {
 		e.of = pod
@@ -284,34 +274,15 @@ func life(end *incident.Fact) *Span {
 	return &Span{max(run-end.When.Within, 0), run + end.Last.Within}
 }
 
-// starts returns how many starts the facts show, at least. Rows of one moment that name no container are about several of them.
-func (e *evidence) starts() int {
-	n := 0
-	for _, reason := range []Cause{"Started", "Created"} {
-		t := e.events[reason]
-		if t.fact != nil && e == e.of && len(e.pod.Containers()) != 1 && t.oldest.When.Known() && t.fact.Last.End().Sub(t.oldest.When.At) < 5*time.Second {
-			t.count = 1
-		}
-		n = max(n, t.count)
-	}
-	if len(e.ends) > 0 || e.running() {
-		n = max(n, 1)
-	}
-	return n
-}
-
 // ran reports whether a fact shows that the container has run.
 func (e *evidence) ran() bool {
 	return e.count("Started") > 0 || e.running() || len(e.failures) > 0 || e.kills() > 0 || e.restarts > 0 ||
-		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return !neverStarted[f.Reason] })
+		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return causeOf[f.Reason] != CannotStart })
 }
-
-// neverStarted has the reasons of the end of a container whose process never began.
-var neverStarted = map[string]bool{"ContainerCannotRun": true, "StartError": true, "ContainerCreationError": true, "CreateContainerError": true}
 
 // restarted reports whether the container has restarted, or waits for a restart.
 func (e *evidence) restarted() bool {
-	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && (e.starts() > 1 || e.startedAgain()) || e.state == "CrashLoopBackOff" ||
+	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && e.startedAgain() || e.state == "CrashLoopBackOff" ||
 		e.kills() > 0 || slices.ContainsFunc(e.rows, func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
 }
 
@@ -326,11 +297,14 @@ func after(a, b *incident.Fact) bool {
 // running reports whether the newest state says so.
 func (e *evidence) running() bool { return e.from != nil && e.from.Kind == incident.Running }
 
-// startedAgain reports whether the container started after one of its probes had failed.
+// startedAgain reports whether events show a second start, or one after a failed probe. Starts at one moment that name no container are those of
+// several.
 func (e *evidence) startedAgain() bool {
-	started := e.events["Started"].fact
-	return started != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
-		return f.fact.When.Known() && started.Last.Known() && f.fact.Aged == started.Aged && started.Last.At.After(f.fact.When.End())
+	started, created := e.events["Started"], e.events["Created"]
+	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
+		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
+	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
+		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged && started.fact.Last.At.After(f.fact.When.End())
 	})
 }
 
@@ -369,8 +343,7 @@ func span(f *incident.Fact) (Span, bool) {
 	if !f.When.Known() || !f.Last.Known() {
 		return Span{}, false
 	}
-	least := f.Last.At.Sub(f.When.End())
-	return Span{max(least, 0), max(f.Last.End().Sub(f.When.At), 0)}, true
+	return Span{max(f.Last.At.Sub(f.When.End()), 0), max(f.Last.End().Sub(f.When.At), 0)}, true
 }
 
 // middle returns the middle of a span.

@@ -115,14 +115,10 @@ func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 			list, seen = append(list, write(e, r)), append(seen, r.cause)
 		}
 	}
-	all := collect(p, log)
-	for _, e := range all {
-		if e != e.of {
+	for _, e := range collect(p, log) {
+		if e != e.of || len(list) == 0 || len(e.failures) > 0 || e.kills() > 0 || len(e.ends) > 0 {
 			keep(e)
 		}
-	}
-	if pod := all[0].of; len(list) == 0 || len(pod.failures) > 0 || pod.kills() > 0 || len(pod.ends) > 0 {
-		keep(pod)
 	}
 	if len(list) == 0 {
 		return quiet[:min(len(quiet), 1)]
