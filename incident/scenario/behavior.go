@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/internal/printable"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/format"
@@ -154,20 +155,18 @@ var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$`)
 // podOf returns the parts of a pod on which its containers and probes depend. Nothing else is written.
 func podOf(p *incident.Pod) *v1.Pod {
 	old := p.Object.DeepCopy().Spec
-	for _, list := range [][]v1.Container{old.InitContainers, old.Containers} {
-		for i, c := range list {
-			for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-				if p.Partial && probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Port.StrVal != "" {
-					probe.HTTPGet.Port = intstr.FromInt32(8080) // the text can lack the number of a named port
-				}
-			}
-			list[i] = v1.Container{Name: cmp.Or(c.Name, "container"), Image: cmp.Or(c.Image, "unknown"), Ports: c.Ports, LivenessProbe: c.LivenessProbe,
-				ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe, Lifecycle: c.Lifecycle, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
-		}
-	}
 	pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: old.RestartPolicy, TerminationGracePeriodSeconds: old.TerminationGracePeriodSeconds,
 		InitContainers: old.InitContainers, Containers: old.Containers}}
 	pod.Name, pod.Namespace = cmp.Or(validName.FindString(strings.ReplaceAll(p.Name, ".", "-")), "pod"), p.Namespace
+	for c := range podutil.Containers(&pod.Spec) {
+		for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+			if p.Partial && probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Port.StrVal != "" {
+				probe.HTTPGet.Port = intstr.FromInt32(8080) // the text can lack the number of a named port
+			}
+		}
+		*c = v1.Container{Name: cmp.Or(c.Name, "container"), Image: cmp.Or(c.Image, "unknown"), Ports: c.Ports, LivenessProbe: c.LivenessProbe,
+			ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe, Lifecycle: c.Lifecycle, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
+	}
 	return pod
 }
 

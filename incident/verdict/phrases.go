@@ -24,7 +24,6 @@ var (
 	openCode     = phrase{says: "{name} ended{code}{after}: by itself, or because {by} killed it.", asks: "Is there a Killing event that names the probe? Or do the last lines of its log show an error?", run: events}
 	openFailed   = phrase{says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Do the last lines of its log show a crash, or do they just stop?", run: logs}
 	openRestarts = phrase{says: "{name} has restarted{restarts}: either {by} killed it, or it ended by itself.", asks: "Which exit code and reason has its last state?", run: describe}
-	openState    = phrase{says: "{name} restarts: either {by} kills it, or it ends by itself.", asks: "Which exit code and reason has its last state?", run: describe}
 	evictedPod   = phrase{says: "{name} was stopped because its pod was evicted{message}.", do: "Compare the requests and limits of the pod with what the message names."}
 	stoppedPod   = phrase{says: "{name} was stopped with its pod{message}.", asks: "Which deadline or node was it?", run: describe}
 	preempted    = phrase{says: "{name} was stopped because its pod was preempted: a pod of a higher priority needed the node.", do: "Look at the priority classes."}

@@ -29,7 +29,7 @@ type ruling struct {
 // excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	evicted, named, cannotStart, killed, completed, removed, nodeGone,
-	probeExcluded, inLog, fitsWindow, failedAndRestarted, restartedOtherwise, failing, notReady, gated, harmless, waits, kubeletRestarted,
+	probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {
@@ -43,10 +43,8 @@ func judge(e *evidence) *ruling {
 			r.words = openCode
 		case len(e.failed(r.probe)) > 0:
 			r.words = openFailed
-		case e.restarts > 0:
-			r.words = openRestarts
 		default:
-			r.words = openState
+			r.words = openRestarts
 		}
 		return r
 	}
@@ -239,7 +237,7 @@ func nodeGone(e *evidence) *ruling {
 // probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young for as many kills, there is no probe that
 // kills, or a shell or a signal of the program itself ended it.
 func probeExcluded(e *evidence) *ruling {
-	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 {
+	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 && e.earliest() != bounds.Never {
 		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
 			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", row.Count, round(least)))
 		}
@@ -324,32 +322,21 @@ func fitsWindow(e *evidence) *ruling {
 // wholeEvents is what whole events without a kill mean.
 const wholeEvents = "The events are whole and show no kill: the failures of the probe are a result."
 
-// failedAndRestarted: a probe that kills has failed, the container has restarted, and no Killing is there.
-func failedAndRestarted(e *evidence) *ruling {
-	f := e.killer
-	if f == nil || !e.restarted() && e.end == nil {
-		return nil
-	}
-	probe := certain(byProbe(f.probe), f.fact, e.end).of(f.probe)
-	switch {
-	case e.objects && !e.signalled:
-		return certain(OwnExit, f.fact).of(f.probe).likely().adding(wholeEvents)
-	case e.signalled && !e.whole, !e.whole && !e.exits && f.class != Refused && f.class != Reset:
-		return probe.likely()
-	}
-	return probe.open(OwnExit) // a dead program refuses, too, and a program chooses its exit code
-}
-
-// restartedOtherwise: the container has ended or restarted, and no probe that kills has failed.
-func restartedOtherwise(e *evidence) *ruling {
-	if e.end == nil && !e.restarted() {
-		return nil
-	}
-	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
+// restarted: the container has ended or restarted, and no Killing is there.
+func restarted(e *evidence) *ruling {
+	own, f := certain(OwnExit, e.end, e.events["BackOff"].fact), e.killer
 	if len(own.proof) == 0 && e.from != nil {
 		own.proof = append(own.proof, e.from)
 	}
 	switch {
+	case e.end == nil && !e.restarted():
+		return nil
+	case f != nil && e.objects && !e.signalled:
+		return certain(OwnExit, f.fact).of(f.probe).likely().adding("The events are whole and show no kill: the failures of the probe are a result.")
+	case f != nil && !e.whole && (e.signalled || !e.exits && f.class != Refused && f.class != Reset):
+		return certain(byProbe(f.probe), f.fact, e.end).of(f.probe).likely()
+	case f != nil: // a dead program refuses, too, and a program chooses its exit code
+		return certain(byProbe(f.probe), f.fact, e.end).of(f.probe).open(OwnExit)
 	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
 	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset), len(e.failures) > 0 && e.unready == nil:
 		return own.likely()
@@ -373,13 +360,8 @@ func (e *evidence) probesLeft() []trace.Probe {
 	return killers
 }
 
-// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did.
-func (e *evidence) couldHaveKilled() bool {
-	return e.life != nil && slices.ContainsFunc(killers, func(of trace.Probe) bool {
-		w := e.window(of, e.instance())
-		return w != nil && !w.excludes(e.life)
-	})
-}
+// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did, if nothing excludes all of them.
+func (e *evidence) couldHaveKilled() bool { return e.life != nil && e.earliest() != bounds.Never }
 
 // failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are as many as its threshold, one period apart.
 func failing(e *evidence) *ruling {
@@ -425,12 +407,15 @@ func notReady(e *evidence) *ruling {
 		return nil
 	case f != nil && e.overSince(f):
 		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
-	case f != nil && e.ready != "":
-		return certain(NotReady, f.fact).of(trace.Readiness)
-	case f != nil && e.rare(f):
-		return certain(NotReady, f.fact).of(trace.Readiness).likely().saying(nowAndThen)
 	case f != nil:
-		return certain(NotReady, f.fact).of(trace.Readiness).likely()
+		r := certain(NotReady, f.fact).of(trace.Readiness)
+		if e.ready == "" {
+			r.likely()
+		}
+		if e.ready == "" && e.rare(f) {
+			r.words = nowAndThen
+		}
+		return r
 	case e.ready == "" || e.init:
 		return nil
 	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:

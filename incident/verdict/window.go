@@ -88,11 +88,12 @@ func (e *evidence) instance() int {
 // excludes reports whether an instance ended before a probe could kill it.
 func (w *window) excludes(life *Span) bool { return life.Greatest+truncated < w.Least }
 
-// earliest returns the earliest kill of any instance by any probe, or 0 if no settings of one are known.
-func (e *evidence) earliest() (least time.Duration) {
+// earliest returns the earliest kill of any instance by any probe, or bounds.Never if no settings of one are known.
+func (e *evidence) earliest() time.Duration {
+	least := bounds.Never
 	for _, of := range killers {
-		if w := e.window(of, -1); w != nil && (least == 0 || w.Least < least) {
-			least = w.Least
+		if w := e.window(of, -1); w != nil {
+			least = min(least, w.Least)
 		}
 	}
 	return least

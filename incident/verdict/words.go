@@ -10,10 +10,10 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
-	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -185,20 +185,8 @@ func thousands(n int) string {
 	return s
 }
 
-// round formats a duration for people, in whole seconds, or with fewer digits if it is long.
-func round(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%dd", d/(24*time.Hour))
-	case d >= 10*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d >= 10*time.Minute:
-		d = d.Truncate(time.Minute)
-	default:
-		d = d.Round(time.Second)
-	}
-	return value.Format(d)
-}
+// round formats a duration as kubectl does, with fewer digits if it is long.
+func round(d time.Duration) string { return duration.HumanDuration(d.Round(time.Second)) }
 
 // often formats a number of occurrences and the time that they took.
 func often(n int, in Span) string {
