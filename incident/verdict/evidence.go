@@ -29,16 +29,17 @@ type evidence struct {
 	whole    bool          // all events are there, as far as the cluster kept them
 	log      kubeletLog
 
-	failures []failure        // of all probes, in the order of the facts
-	events   map[Cause]tally  // by what they prove, a cause, or else by their reason; lines of a log, too
-	ends     []*incident.Fact // Terminated, the oldest first
-	state    string           // why the container waits, Running, or else the STATUS of the newest row
-	from     *incident.Fact   // the state, or nil
-	started  string           // the newest value: true, false, or unknown
-	ready    string           // likewise, of the container or else of its pod
-	rows     []*incident.Fact
-	row      *incident.Fact // the newest one about the pod, or nil
-	restarts int            // -1: unknown
+	failures   []failure                 // of all probes, in the order of the facts
+	conditions map[string]*incident.Fact // of the pod, the newest of each type
+	events     map[Cause]tally           // by what they prove, a cause, or else by their reason; lines of a log, too
+	ends       []*incident.Fact          // Terminated, the oldest first
+	state      string                    // why the container waits, Running, or else the STATUS of the newest row
+	from       *incident.Fact            // the state, or nil
+	started    string                    // the newest value: true, false, or unknown
+	ready      string                    // likewise, of the container or else of its pod
+	rows       []*incident.Fact
+	row        *incident.Fact // the newest one about the pod, or nil
+	restarts   int            // -1: unknown
 
 	end             *incident.Fact // the newest whose exit code or reason is known
 	life            *Span          // of the instance that ended
@@ -96,7 +97,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	of := map[string]*evidence{}
 	for _, name := range names {
-		of[name] = &evidence{pod: p, object: object, name: name, events: map[Cause]tally{}, restarts: -1, log: log}
+		of[name] = &evidence{pod: p, object: object, name: name, conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
 		of[name].setSpec()
 		list = append(list, of[name])
 	}
@@ -170,6 +171,8 @@ func (e *evidence) add(f *incident.Fact) {
 		e.ready = f.Value
 	case incident.Started:
 		e.started = f.Value
+	case incident.Condition:
+		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		e.event(f)
 	}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"strings"
 
 	"probesim.dev/check"
@@ -15,27 +14,27 @@ var closest = map[Class][]check.FindingID{
 	Timeout: {check.LongTimeout, check.NoTimeToRecover},
 }
 
-// finding returns the finding of check that is closest to the verdict, or nil. It needs the settings of the probe.
-func (w *writer) finding() *check.Finding {
+// finding names the finding of check that is closest to the verdict, if there is one. It needs the settings of the probe.
+func (w *writer) finding() string {
 	if w.e.probe(w.r.probe) == nil || closest[w.v.Class] == nil {
-		return nil
+		return ""
 	}
 	data, err := manifests.Marshal(w.e.podWith(trace.ProbeTypes...))
 	if err != nil {
-		return nil
+		return ""
 	}
 	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: data}}, check.Options{IgnoreAnnotations: true})
 	if err != nil || len(checker.Report().Workloads) == 0 {
-		return nil
+		return ""
 	}
-	findings := checker.Report().Workloads[0].Containers[0].Findings
 	for _, id := range closest[w.v.Class] {
-		i := slices.IndexFunc(findings, func(f check.Finding) bool {
-			return f.ID == id && (id == check.ShortRestart || strings.Contains(f.Field, string(w.r.probe)+"Probe"))
-		})
-		if i >= 0 {
-			return &findings[i]
+		for _, f := range checker.Report().Workloads[0].Containers[0].Findings {
+			if f.ID == id && (id == check.ShortRestart || strings.Contains(f.Field, string(w.r.probe)+"Probe")) {
+				w.v.Finding = string(id)
+				first, _, _ := strings.Cut(f.Message, ". ")
+				return "check: " + strings.TrimSuffix(first, ".") + " (" + w.v.Finding + ")."
+			}
 		}
 	}
-	return nil
+	return ""
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,14 +54,6 @@ func judge(e *evidence) *ruling {
 
 func certain(cause Cause, proof ...*incident.Fact) *ruling {
 	return &ruling{cause: cause, sure: Certain, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
-}
-
-// proves returns a ruling if there is a fact.
-func proves(cause Cause, f *incident.Fact) *ruling {
-	if f == nil {
-		return nil
-	}
-	return certain(cause, f)
 }
 
 // with adds the main failure of a probe to the proof, if there is one.
@@ -154,9 +147,10 @@ func cannotStart(e *evidence) *ruling {
 			return certain(cause, t.fact)
 		}
 	}
-	return proves(Unschedulable, e.find(func(f *incident.Fact) bool {
-		return f.Kind == incident.Condition && f.Reason == "PodScheduled" && f.Value == "False"
-	}))
+	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
+		return certain(Unschedulable, f)
+	}
+	return nil
 }
 
 // killed: the kubelet writes such a Killing for nothing else.
@@ -201,9 +195,12 @@ func removed(e *evidence) *ruling {
 	case e.count("BackOff") > 0 || e.restarts > 0:
 		return nil
 	}
-	return proves(Removed, e.find(func(f *incident.Fact) bool {
+	if f := e.find(func(f *incident.Fact) bool {
 		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" || f.Kind == incident.Row && f.Reason == "Terminating"
-	}))
+	}); f != nil {
+		return certain(Removed, f)
+	}
+	return nil
 }
 
 func (e *evidence) startedAfter(f *incident.Fact) bool {
@@ -435,37 +432,25 @@ var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
 // gated: all containers are ready, and the pod is not. Only its readiness gates make it so (GeneratePodReadyCondition in
 // pkg/kubelet/status/generate.go at v1.37.0).
 func gated(e *evidence) *ruling {
-	if e != e.of {
-		return nil
-	}
-	newest, what := map[string]*incident.Fact{}, "a condition"
-	for _, f := range e.pod.Facts {
-		if gates, has := strings.CutPrefix(f.Message, "readiness gates "); has && f.Kind == incident.Row {
-			set, all, _ := strings.Cut(gates, "/")
-			ready, containers, _ := strings.Cut(f.Value, "/")
-			if newest["row"] = nil; set != all && ready == containers {
-				newest["row"] = f
-			}
-		} else if f.Kind == incident.Condition {
-			if newest[f.Reason] = f; strings.Contains(f.Reason, "/") && f.Value != "True" {
-				what = "the condition " + f.Reason
-			}
+	condition := func(name string) *incident.Fact { return cmp.Or(e.conditions[name], &incident.Fact{}) }
+	proof, row := condition("Ready"), cmp.Or(e.row, &incident.Fact{})
+	set, all, gates := strings.Cut(strings.TrimPrefix(row.Message, "readiness gates "), "/")
+	named := gateInMessage.FindStringSubmatch(proof.Message)
+	what := "a condition"
+	for _, name := range slices.Sorted(maps.Keys(e.conditions)) {
+		if strings.Contains(name, "/") && condition(name).Value != "True" {
+			what = "the condition " + name
 		}
 	}
-	ready, containers := newest["Ready"], newest["ContainersReady"]
 	switch {
-	case newest["row"] != nil:
-		ready = newest["row"]
-	case ready == nil || ready.Value != "False":
+	case e == e.of && gates && set != all && e.ready == "true":
+		proof = row
+	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True":
 		return nil
-	default:
-		if m := gateInMessage.FindStringSubmatch(ready.Message); m != nil {
-			what = "the condition " + m[1]
-		} else if containers == nil || containers.Value != "True" {
-			return nil
-		}
+	case named != nil:
+		what = "the condition " + named[1]
 	}
-	r := certain(ReadinessGate, ready)
+	r := certain(ReadinessGate, proof)
 	r.what = what
 	return r
 }

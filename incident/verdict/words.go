@@ -27,7 +27,7 @@ type writer struct {
 }
 
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Details: []string{}, Evidence: []Evidence{}, Advice: []string{},
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Evidence: []Evidence{}, Advice: []string{},
 		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
@@ -54,7 +54,7 @@ func write(e *evidence, r *ruling) Verdict {
 	if w.failure != nil && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
 		v.Because = w.values.Replace(e.means(w.failure).says)
 	}
-	w.addDetails()
+	v.Details = w.details()
 	if p.do == "" && p.asks == "" {
 		p = w.action()
 	}
@@ -279,40 +279,24 @@ func (e *evidence) named(f *failure) []string {
 		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}", firstLine(f.output, 120)}
 }
 
-// addDetails adds the arithmetic, and what the other facts have to do with the cause.
-func (w *writer) addDetails() {
-	add := func(text string) {
-		if text != "" {
-			w.v.Details = append(w.v.Details, text)
-		}
-	}
+// details returns the arithmetic, and what the other facts have to do with the cause.
+func (w *writer) details() []string {
 	if w.r.cause == Nothing || w.r.cause == NoFacts {
-		return
+		return []string{}
 	}
+	local, result := "", ""
 	if w.failure != nil && localHost.MatchString(w.failure.output) {
-		add("The probe goes to localhost. That is the node, which is the pod only with hostNetwork.")
+		local = "The probe goes to localhost. That is the node, which is the pod only with hostNetwork."
 	}
-	add(w.readiness())
-	add(w.counts())
-	add(w.arithmetic())
-	add(w.r.detail)
-	switch {
+	switch liveness, startup := w.e.count(LivenessProbe), w.e.count(StartupProbe); {
 	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
-		add("Its readiness failures are a result.")
+		result = "Its readiness failures are a result."
 	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
-		add("The failed probes around it are a result: probes go on while a pod stops.")
-	case w.r.cause == OutOfMemory:
-		for _, of := range killers {
-			if n := w.e.count(byProbe(of)); n > 0 {
-				add(fmt.Sprintf("Its %s probe has killed it, too%s.", of, times(n)))
-			}
-		}
+		result = "The failed probes around it are a result: probes go on while a pod stops."
+	case w.r.cause == OutOfMemory && liveness+startup > 0:
+		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	if f := w.finding(); f != nil {
-		first, _, _ := strings.Cut(f.Message, ". ")
-		w.v.Finding = string(f.ID)
-		add("check: " + strings.TrimSuffix(first, ".") + " (" + w.v.Finding + ").")
-	}
+	return slices.DeleteFunc([]string{local, w.readiness(), w.counts(), w.arithmetic(), w.r.detail, result, w.finding()}, func(s string) bool { return s == "" })
 }
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
