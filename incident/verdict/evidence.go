@@ -21,7 +21,7 @@ type evidence struct {
 	pod      *incident.Pod
 	of       *evidence // on the pod; itself if the pod has one container, or none is named
 	name     string
-	object   *v1.Pod       // with the defaults of the API server; nil: not shown
+	object   *v1.Pod       // with the defaults of the API server; what is not shown is empty
 	spec     *v1.Container // likewise
 	complete bool          // spec has all probes of the container: what it does not have does not exist
 	init     bool          // the container is meant to end
@@ -86,18 +86,18 @@ type failure struct {
 
 // collect returns the evidence on each container of a pod, and last that on the pod itself, which has the name "" if it has several.
 func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
-	var object *v1.Pod
+	object := &v1.Pod{}
 	if p.Object != nil {
 		object = p.Object.DeepCopy()
-		admission.Default(object)
 	}
+	admission.Default(object)
 	names := p.Containers()
 	if len(names) != 1 {
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
 	for _, name := range names {
-		of[name] = &evidence{pod: p, object: object, name: name, conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
+		of[name] = &evidence{pod: p, object: object, name: name, spec: &v1.Container{}, conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
 		of[name].setSpec()
 		list = append(list, of[name])
 	}
@@ -138,11 +138,9 @@ func (e *evidence) finish() {
 }
 
 func (e *evidence) setSpec() {
-	if e.object == nil {
-		return
+	if c := podutil.Find(e.object, e.name); c != nil {
+		e.spec, e.complete = c, !e.pod.Partial
 	}
-	e.spec = podutil.Find(e.object, e.name)
-	e.complete = e.spec != nil && !e.pod.Partial
 	e.init = slices.ContainsFunc(e.object.Spec.InitContainers, func(c v1.Container) bool { // kubectl describe does not show the policy, and only sidecars have probes
 		sidecar := podutil.IsRestartableInitContainer(&c) || c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 		return c.Name == e.name && !sidecar
@@ -150,12 +148,7 @@ func (e *evidence) setSpec() {
 }
 
 // probe returns a probe of the container, or nil if it has none or the facts do not show it.
-func (e *evidence) probe(of trace.Probe) *v1.Probe {
-	if e.spec == nil {
-		return nil
-	}
-	return incident.ProbeOf(e.spec, of)
-}
+func (e *evidence) probe(of trace.Probe) *v1.Probe { return incident.ProbeOf(e.spec, of) }
 
 func (e *evidence) add(f *incident.Fact) {
 	switch f.Kind {

@@ -85,9 +85,7 @@ func nothing(rec *incident.Recording) Verdict {
 	default:
 		r.saying(noTrouble).open()
 	}
-	e := &evidence{pod: &incident.Pod{Unnamed: true}, restarts: -1}
-	e.of = e
-	v := write(e, r)
+	v := write(collect(&incident.Pod{Unnamed: true}, kubeletLog{})[0], r)
 	v.Pod = nil
 	return v
 }

@@ -42,16 +42,6 @@ var (
 	notShown     = phrase{says: "{name} runs and is not ready: its readiness probe, or a startup probe, has not succeeded. The facts do not show its failures.", asks: "What do the failures of the probe say?", run: events}
 )
 
-// first returns the phrase of the first key that has one.
-func first(keys ...string) phrase {
-	for _, key := range keys {
-		if p, has := phrases[key]; has {
-			return p
-		}
-	}
-	return phrase{}
-}
-
 // phrases has the sentences of causes, with or without their degree; what to do about an exit; and what the failures of a
 // class mean, with what to do about them, in general and if a probe kills. Without a success in the recording, no duration is known, so none
 // of them asks for a number.

@@ -35,7 +35,7 @@ func write(e *evidence, r *ruling) Verdict {
 	if r.cause == Image && e.count("Started") > 0 {
 		v.Container = "" // it is another one, which the events do not name
 	}
-	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec == nil && !strings.Contains(hook.Message, e.name)) {
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name)) {
 		v.Container = e.startedBefore(hook)
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
@@ -43,10 +43,7 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	p := r.words
-	if p == (phrase{}) {
-		p = first(string(r.cause)+" "+string(r.sure), string(r.cause))
-	}
+	p := cmp.Or(r.words, phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	v.Sentence = w.values.Replace(p.says)
 	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
 		v.Sentence = "The " + rest
@@ -236,11 +233,11 @@ func (w *writer) message() (message string) {
 
 // means returns the words for the class of a failure.
 func (e *evidence) means(f *failure) phrase {
-	key := "failure " + string(f.class)
+	key, of := "failure "+string(f.class), ""
 	if p := e.probe(f.probe); p != nil && p.Exec != nil || strings.Contains(f.output, "command") {
-		return first(key+" of command", key)
+		of = " of command"
 	}
-	return first(key)
+	return cmp.Or(phrases[key+of], phrases[key])
 }
 
 // What the output of a failed probe names.
@@ -368,25 +365,22 @@ func settings(p *v1.Probe) string {
 
 // action returns what to do about an exit or about failures of a probe.
 func (w *writer) action() phrase {
-	class := w.v.Class
+	class := string(w.v.Class)
 	switch {
 	case w.r.cause == OwnExit && w.v.ExitCode == nil:
-		return first("exit unknown")
+		return phrases["exit unknown"]
 	case w.r.cause == OwnExit:
-		return first(fmt.Sprint("exit ", *w.v.ExitCode), "exit")
+		return cmp.Or(phrases[fmt.Sprint("exit ", *w.v.ExitCode)], phrases["exit"])
 	case w.r.probe == "":
 		return phrase{}
 	case w.failure == nil:
-		return first("failure ")
+		return phrases["failure "]
 	case w.r.cause == NotReady:
 		return w.e.means(w.failure)
-	case class == NotServing || class == Output:
-		class = ServerError
+	case w.v.Class == NotServing || w.v.Class == Output:
+		class = string(ServerError)
 	}
-	if p := first(fmt.Sprintf("kill %s %s", class, w.r.probe), "kill "+string(class)); p != (phrase{}) {
-		return p
-	}
-	return w.e.means(w.failure)
+	return cmp.Or(phrases["kill "+class+" "+string(w.r.probe)], phrases["kill "+class], w.e.means(w.failure))
 }
 
 // whyImage says why the image cannot be pulled, if a message says so.

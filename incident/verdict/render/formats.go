@@ -137,17 +137,17 @@ func (a *Answer) JSON(w io.Writer) error {
 	}
 	list := []named{}
 	for i := range a.Report.Verdicts {
-		n := named{Verdict: &a.Report.Verdicts[i]}
-		if !a.About(n.Verdict.Pod) {
-			continue
+		v := &a.Report.Verdicts[i]
+		n := named{Verdict: v}
+		if a.Name(v.Pod) != "" {
+			n.Pod, n.UID = v.Pod.Key(), v.Pod.UID // as the facts in JSON have them
 		}
-		if a.Name(n.Verdict.Pod) != "" {
-			n.Pod, n.UID = n.Verdict.Pod.Key(), n.Verdict.Pod.UID // as the facts in JSON have them
+		if v.Restarts >= 0 {
+			n.Restarts = &v.Restarts
 		}
-		if n.Verdict.Restarts >= 0 {
-			n.Restarts = &n.Verdict.Restarts
+		if a.About(v.Pod) {
+			list = append(list, n)
 		}
-		list = append(list, n)
 	}
 	return a.Recording.WriteJSON(w, list)
 }
