@@ -122,11 +122,7 @@ func (e *evidence) finish() {
 			break
 		}
 	}
-	for _, of := range killers {
-		if e.killer == nil {
-			e.killer = main(e.failed(of))
-		}
-	}
+	e.killer = cmp.Or(main(e.failed(trace.Startup)), main(e.failed(trace.Liveness)))
 	e.unready = main(e.failed(trace.Readiness))
 	if n := len(e.of.rows); n > 0 {
 		e.row = e.of.rows[n-1]

@@ -56,14 +56,6 @@ func certain(cause Cause, proof ...*incident.Fact) *ruling {
 	return &ruling{cause: cause, sure: Certain, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
 }
 
-// with adds the main failure of a probe to the proof, if there is one.
-func (r *ruling) with(f *failure) *ruling {
-	if f != nil {
-		r.proof = append(r.proof, f.fact)
-	}
-	return r
-}
-
 func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
 
 func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
@@ -165,7 +157,7 @@ func killed(e *evidence) *ruling {
 	if e.kills() == 0 {
 		return nil
 	}
-	return certain(byProbe(of), e.events[byProbe(of)].fact).of(of).with(main(e.failed(of)))
+	return certain(byProbe(of), e.events[byProbe(of)].fact).of(of)
 }
 
 // completed: the pod has done its work.
@@ -302,7 +294,7 @@ func fitsWindow(e *evidence) *ruling {
 		if w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end {
 			continue
 		}
-		r := certain(byProbe(of), e.end).of(of).with(main(e.failed(of)))
+		r := certain(byProbe(of), e.end).of(of)
 		switch {
 		case e.signalled && !e.whole:
 			return r.likely()

@@ -64,6 +64,9 @@ func write(e *evidence, r *ruling) Verdict {
 	if p.asks != "" {
 		v.Question = &Question{w.values.Replace(p.asks), w.values.Replace(p.run)}
 	}
+	if w.failure != nil && !slices.Contains(r.proof, w.failure.fact) {
+		r.proof = append(r.proof, w.failure.fact)
+	}
 	for _, f := range r.proof {
 		v.Evidence = append(v.Evidence, Evidence{f.Place, says(f)})
 	}
