@@ -35,6 +35,7 @@ var classes = []struct {
 	words *regexp.Regexp
 	class Class
 }{
+	{regexp.MustCompile(`^$`), Empty},
 	{regexp.MustCompile(`(?i)(container|task|process)\S* (\S+ )?(is )?not running|no running task|cannot exec in a (stopped|deleted)|stopped container|container (not created|is in container_exited)|container not found|no such container|is not running`), Ending},
 	{regexp.MustCompile(`(?i)executable file not found|exec(utable)? format error|no such file or directory: unknown|unable to start container process|oci runtime exec failed|stat \S+: no such file`), NoCommand},
 	{regexp.MustCompile(`(?i)unknown service|service\S* not found|does not implement the grpc health|Unimplemented`), Service},
@@ -55,9 +56,6 @@ var classes = []struct {
 // classify returns the class of the output of a failed probe.
 func classify(output string) Class {
 	output = strings.TrimSpace(output)
-	if output == "" {
-		return Empty
-	}
 	for _, c := range classes {
 		if c.words.MatchString(output[:min(len(output), 2000)]) {
 			return c.class

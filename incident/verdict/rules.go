@@ -53,7 +53,8 @@ func judge(e *evidence) *ruling {
 }
 
 func certain(cause Cause, proof ...*incident.Fact) *ruling {
-	return &ruling{cause: cause, sure: Certain, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
+	of := map[Cause]trace.Probe{LivenessProbe: trace.Liveness, StartupProbe: trace.Startup}[cause]
+	return &ruling{cause: cause, sure: Certain, probe: of, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
 }
 
 func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
@@ -150,14 +151,14 @@ func killed(e *evidence) *ruling {
 	if t, has := e.events[PostStartHook]; has {
 		return certain(PostStartHook, t.oldest)
 	}
-	of := trace.Liveness
+	cause := LivenessProbe
 	if e.count(StartupProbe) > e.count(LivenessProbe) {
-		of = trace.Startup
+		cause = StartupProbe
 	}
 	if e.kills() == 0 {
 		return nil
 	}
-	return certain(byProbe(of), e.events[byProbe(of)].fact).of(of)
+	return certain(cause, e.events[cause].fact)
 }
 
 // completed: the pod has done its work.
@@ -271,13 +272,13 @@ func inLog(e *evidence) *ruling {
 		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
 			failed = f
 		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe && f.When.At.Sub(failed.When.At) < time.Second:
-			return certain(byProbe(f.Probe), failed, f).likely().of(f.Probe)
+			return certain(byProbe(f.Probe), failed, f).likely()
 		}
 	}
 	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil): // events had no reason up to 2015
-		return certain(LivenessProbe, kill).of(trace.Liveness).open(StartupProbe, Removed).saying(openDeletion)
+		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying(openDeletion)
 	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
 		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
 	}
@@ -294,7 +295,7 @@ func fitsWindow(e *evidence) *ruling {
 		if w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end {
 			continue
 		}
-		r := certain(byProbe(of), e.end).of(of)
+		r := certain(byProbe(of), e.end)
 		switch {
 		case e.signalled && !e.whole:
 			return r.likely()
@@ -302,8 +303,8 @@ func fitsWindow(e *evidence) *ruling {
 			return r.open(OwnExit)
 		}
 	}
-	if left := e.probesLeft(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() && len(left) == 1 {
-		return certain(byProbe(left[0]), e.end).of(left[0]).likely() // who else stops a container in its place, again and again?
+	if left := e.suspects(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() && len(left) == 1 {
+		return certain(left[0], e.end).likely() // who else stops a container in its place, again and again?
 	}
 	return nil
 }
@@ -323,9 +324,9 @@ func restarted(e *evidence) *ruling {
 	case f != nil && e.objects && !e.signalled:
 		return certain(OwnExit, f.fact).of(f.probe).likely().adding("The events are whole and show no kill: the failures of the probe are a result.")
 	case f != nil && !e.whole && (e.signalled || !e.exits && f.class != Refused && f.class != Reset):
-		return certain(byProbe(f.probe), f.fact, e.end).of(f.probe).likely()
+		return certain(byProbe(f.probe), f.fact, e.end).likely()
 	case f != nil: // a dead program refuses, too, and a program chooses its exit code
-		return certain(byProbe(f.probe), f.fact, e.end).of(f.probe).open(OwnExit)
+		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit)
 	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
 	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset), len(e.failures) > 0 && e.unready == nil:
 		return own.likely()
@@ -334,19 +335,20 @@ func restarted(e *evidence) *ruling {
 	}):
 		return own.likely()
 	}
-	for _, of := range e.probesLeft() {
-		own.open(append(own.or, byProbe(of))...)
-	}
-	return own
+	return own.open(e.suspects()...)
 }
 
-// probesLeft returns the probes that may have killed the container: those that the facts show, or all.
-func (e *evidence) probesLeft() []trace.Probe {
-	shown := slices.DeleteFunc(slices.Clone(killers), func(of trace.Probe) bool { return e.probe(of) == nil })
-	if len(shown) > 0 {
-		return shown
+// suspects returns the causes that are left if a probe may have killed the container: those of the probes that the facts show, or of all.
+func (e *evidence) suspects() (list []Cause) {
+	for _, of := range slices.Backward(killers) {
+		if e.probe(of) != nil {
+			list = append(list, byProbe(of))
+		}
 	}
-	return killers
+	if len(list) == 0 {
+		return []Cause{LivenessProbe, StartupProbe}
+	}
+	return list
 }
 
 // couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did, if nothing excludes all of them.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"probesim.dev/bounds"
@@ -35,7 +34,7 @@ func write(e *evidence, r *ruling) Verdict {
 	if r.cause == Image && e.count("Started") > 0 {
 		v.Container = "" // it is another one, which the events do not name
 	}
-	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name)) {
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && e.name == "" {
 		v.Container = e.startedBefore(hook)
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
@@ -359,11 +358,6 @@ func (w *writer) arithmetic() string {
 		when = "up to " + round(win.Greatest)
 	}
 	return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", when, settings(e.probe(of)), ran)
-}
-
-// settings names those that decide when a probe kills.
-func settings(p *v1.Probe) string {
-	return fmt.Sprintf(" (delay %ds, period %ds, threshold %d)", p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold)
 }
 
 // action returns what to do about an exit or about failures of a probe.

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/bounds"
+	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -97,4 +101,40 @@ func (e *evidence) earliest() time.Duration {
 		}
 	}
 	return least
+}
+
+// settings names those that decide when a probe kills.
+func settings(p *v1.Probe) string {
+	return fmt.Sprintf(" (delay %ds, period %ds, threshold %d)", p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold)
+}
+
+// closest has the findings of check that can have to do with failures of a class, the closest first.
+var closest = map[Class][]check.FindingID{
+	Refused: {check.ShortRestart, check.NoStartupProbe},
+	Timeout: {check.LongTimeout, check.NoTimeToRecover},
+}
+
+// finding names the finding of check that is closest to the verdict, if there is one. It needs the settings of the probe.
+func (w *writer) finding() string {
+	if w.e.probe(w.r.probe) == nil || closest[w.v.Class] == nil {
+		return ""
+	}
+	data, err := manifests.Marshal(w.e.podWith(trace.ProbeTypes...))
+	if err != nil {
+		return ""
+	}
+	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: data}}, check.Options{IgnoreAnnotations: true})
+	if err != nil || len(checker.Report().Workloads) == 0 {
+		return ""
+	}
+	for _, id := range closest[w.v.Class] {
+		for _, f := range checker.Report().Workloads[0].Containers[0].Findings {
+			if f.ID == id && (id == check.ShortRestart || strings.Contains(f.Field, string(w.r.probe)+"Probe")) {
+				w.v.Finding = string(id)
+				first, _, _ := strings.Cut(f.Message, ". ")
+				return "check: " + strings.TrimSuffix(first, ".") + " (" + w.v.Finding + ")."
+			}
+		}
+	}
+	return ""
 }
