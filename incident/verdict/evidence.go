@@ -163,23 +163,19 @@ func (e *evidence) add(f *incident.Fact) {
 	case incident.Condition:
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
-		e.event(f)
+		if u := f.Unhealthy(); u.Probe != "" {
+			e.failures = append(e.failures, failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			return
+		}
+		e.objects = e.objects || f.Source == incident.FromEvent
+		kind := kindOf(f)
+		t := e.events[kind]
+		e.events[kind] = tally{t.count + max(f.Count, 1), f, cmp.Or(t.oldest, f)}
 	}
 	switch f.Kind {
 	case incident.Terminated, incident.Waiting, incident.Running, incident.Row, incident.Restarts:
 		e.restarts = max(e.restarts, f.Count)
 	}
-}
-
-func (e *evidence) event(f *incident.Fact) {
-	if u := f.Unhealthy(); u.Probe != "" {
-		e.failures = append(e.failures, failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
-		return
-	}
-	e.objects = e.objects || f.Source == incident.FromEvent
-	kind := kindOf(f)
-	t := e.events[kind]
-	e.events[kind] = tally{t.count + max(f.Count, 1), f, cmp.Or(t.oldest, f)}
 }
 
 // mayFail are the reasons of events that say in their message what fails.

@@ -49,27 +49,17 @@ func nameUnnamed(list []Verdict) []Verdict {
 	return list
 }
 
+// calm says how little trouble a cause is. Others are the most.
+var calm = map[Cause]int{NotReady: 1, ReadinessGate: 1, Failing: 1, Waiting: 2, Removed: 2, Nothing: 3, NoFacts: 3}
+
 // order returns what orders verdicts, the worst first: the trouble, of which a pod that is ready now has less; how sure it is; whether a class
 // explains it; and the restarts.
 func (v *Verdict) order() []int {
-	trouble := v.Cause.trouble()
+	trouble := calm[v.Cause]
 	if v.readyNow && v.Sure == Open {
-		trouble = min(trouble, 1)
+		trouble = max(trouble, 2)
 	}
-	return []int{-trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
-}
-
-// trouble orders the causes by the trouble that they are.
-func (c Cause) trouble() int {
-	switch c {
-	case Nothing, NoFacts:
-		return 0
-	case Waiting, Removed:
-		return 1
-	case NotReady, ReadinessGate, Failing:
-		return 2
-	}
-	return 3
+	return []int{trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
 }
 
 // nothing is the verdict on a recording without trouble, or without facts.
@@ -107,7 +97,7 @@ func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 		r := judge(e)
 		switch {
 		case r == nil:
-		case r.cause.trouble() == 0:
+		case r.cause == Nothing:
 			quiet = append(quiet, write(e, r))
 		case !slices.Contains(seen, r.cause) || !slices.Contains([]Cause{Removed, Node, Waiting, Sandbox, Volume, Unschedulable}, r.cause):
 			list, seen = append(list, write(e, r)), append(seen, r.cause)
