@@ -25,13 +25,14 @@ import (
 
 // incidentOptions are the flags of incident.
 type incidentOptions struct {
-	output   string
-	redact   bool
-	pod      string
-	verbose  bool
-	scenario string
-	force    bool
-	cluster  clusterOptions
+	output    string
+	redact    bool
+	pod       string
+	verbose   bool
+	scenario  string
+	container string
+	force     bool
+	cluster   clusterOptions
 }
 
 var incidentOutputs = []string{"text", "json", "markdown", "html", "timeline", "jsonl"}
@@ -46,6 +47,7 @@ func newIncident() *cobra.Command {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Write all verdicts, the lines that were not read, and how times and pods were found.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
+	flags.StringVar(&o.container, "container", "", "Write the scenario of the container with this `name`.")
 	addForce(cmd, &o.force)
 	o.cluster.addTo(flags)
 	return cmd
@@ -106,8 +108,8 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 	if err := checkOutput(o.output, incidentOutputs); err != nil {
 		return err
 	}
-	if o.force && o.scenario == "" {
-		return errors.New("--force requires --scenario")
+	if o.scenario == "" && (o.force || o.container != "") {
+		return errors.New("--force and --container require --scenario")
 	}
 	recordings, err := o.read(cmd, args)
 	if err != nil {

@@ -33,12 +33,12 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 	groups, _ := a.Groups()
 	for i := range groups {
 		g := &groups[i]
-		if g.Cause == verdict.Nothing && len(groups) > 1 {
+		if g.Cause == verdict.Nothing && len(groups) > 1 || o.container != "" && g.Container != o.container {
 			continue
 		}
 		what := cmp.Or(strings.Trim(a.Name(g.Pod)+", "+g.Container, ", "), "the pod")
 		if g.Pod != nil && written[g.Pod.Name] {
-			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name", printable.Text(what)))
+			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name; choose with --container", printable.Text(what)))
 			continue
 		}
 		result, err := scenario.Of(cmd.Context(), a.Recording, g.Verdict)
@@ -58,8 +58,11 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 		written[g.Pod.Name] = true
 		say(cmd, "the scenario of "+what, result)
 	}
-	if len(groups) == 0 {
+	switch {
+	case len(groups) == 0:
 		why = append(why, "no scenario: there is no trouble")
+	case len(why) == 0 && text.Len() == 0:
+		why = append(why, fmt.Sprintf("no scenario: no verdict that is shown is about a container %q", o.container))
 	}
 	if text.Len() == 0 {
 		return &exitError{exitUsage, errors.New(strings.Join(why, "\n"))}

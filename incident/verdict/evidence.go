@@ -233,12 +233,11 @@ func total(list []failure) (n int) {
 }
 
 // main returns the failure that decides the class: the newest of those that are most frequent.
-func main(list []failure) *failure {
+func main(list []failure) (best *failure) {
 	counts := map[Class]int{}
 	for _, f := range list {
 		counts[f.class] += f.count
 	}
-	var best *failure
 	for i := range list {
 		if f := &list[i]; best == nil || counts[f.class] >= counts[best.class] {
 			best = f

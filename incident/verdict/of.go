@@ -40,8 +40,11 @@ func Of(rec *incident.Recording) *Report {
 func nameUnnamed(list []Verdict) []Verdict {
 	for i := range list {
 		v := &list[i]
+		if !v.Pod.Unnamed {
+			continue
+		}
 		same := func(o Verdict) bool { return !o.Pod.Unnamed && o.Cause == v.Cause }
-		if j := slices.IndexFunc(list, same); v.Pod.Unnamed && j >= 0 && !slices.ContainsFunc(list[j+1:], same) {
+		if j := slices.IndexFunc(list, same); j >= 0 && !slices.ContainsFunc(list[j+1:], same) {
 			v.Pod, v.Container, v.Restarts = list[j].Pod, cmp.Or(v.Container, list[j].Container), max(v.Restarts, list[j].Restarts)
 			return slices.Delete(list, j, j+1)
 		}

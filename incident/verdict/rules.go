@@ -111,6 +111,7 @@ func named(e *evidence) *ruling {
 			continue
 		}
 		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		case cause == Node && e.kills() > 0: // which the lost instance does not explain
 		case cause == Node && i < 2:
 			return certain(Node, f).likely()
 		case cause == OutOfMemory, cause != "" && i < 2:
@@ -151,11 +152,8 @@ func killed(e *evidence) *ruling {
 	if t, has := e.events[PostStartHook]; has {
 		return certain(PostStartHook, t.oldest)
 	}
-	cause := LivenessProbe
-	if e.count(StartupProbe) > e.count(LivenessProbe) {
-		cause = StartupProbe
-	}
-	if e.kills() == 0 {
+	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe}, func(a, b Cause) int { return cmp.Compare(e.count(a), e.count(b)) })
+	if e.count(cause) == 0 {
 		return nil
 	}
 	return certain(cause, e.events[cause].fact)
@@ -180,20 +178,18 @@ func completed(e *evidence) *ruling {
 
 // removed: the pod was stopped from outside, and nothing has started since.
 func removed(e *evidence) *ruling {
-	switch f := e.events[Removed].fact; {
+	gone := e.find(func(f *incident.Fact) bool {
+		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" || f.Kind == incident.Row && f.Reason == "Terminating"
+	})
+	switch stopped := e.events[Removed].fact; {
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
-	case f != nil && !e.restarted() && !e.startedAfter(f):
-		return certain(Removed, f)
-	case e.count("BackOff") > 0 || e.restarts > 0:
+	case stopped != nil && !e.restarted() && !e.startedAfter(stopped):
+		return certain(Removed, stopped)
+	case gone == nil || e.count("BackOff") > 0 || e.restarts > 0:
 		return nil
 	}
-	if f := e.find(func(f *incident.Fact) bool {
-		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" || f.Kind == incident.Row && f.Reason == "Terminating"
-	}); f != nil {
-		return certain(Removed, f)
-	}
-	return nil
+	return certain(Removed, gone)
 }
 
 func (e *evidence) startedAfter(f *incident.Fact) bool {
@@ -451,10 +447,10 @@ func gated(e *evidence) *ruling {
 
 // kubeletRestarted: a new kubelet has forgotten that several pods were ready, and found it again at once.
 func kubeletRestarted(e *evidence) *ruling {
-	if f := forgotten(e.pod); f != nil && e.log.restarted && e == e.of {
-		return certain(Node, f).likely().saying(kubeletNew)
+	if !e.log.restarted || e != e.of || forgotten(e.pod) == nil {
+		return nil
 	}
-	return nil
+	return certain(Node, forgotten(e.pod)).likely().saying(kubeletNew)
 }
 
 // overSince reports whether a probe that failed has succeeded since: it would have failed again before the text was printed.
