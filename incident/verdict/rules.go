@@ -80,7 +80,7 @@ var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted,
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True")
+		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
 	})
 	if f == nil {
 		return nil
@@ -304,9 +304,6 @@ func fitsWindow(e *evidence) *ruling {
 	}
 	return nil
 }
-
-// wholeEvents is what whole events without a kill mean.
-const wholeEvents = "The events are whole and show no kill: the failures of the probe are a result."
 
 // restarted: the container has ended or restarted, and no Killing is there.
 func restarted(e *evidence) *ruling {

@@ -157,7 +157,7 @@ func (w *writer) setValues() {
 		}
 	}
 	if w.failure != nil {
-		list = append(list, e.named(w.failure)...)
+		list = append(list, e.parts(w.failure)...)
 	}
 	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...) // of equal ones, the first counts
 }
@@ -211,7 +211,7 @@ func howOften(list []failure) string {
 
 // message returns the words of the event or the status that proves a cause, behind a colon. Of several of one reason, the longest: others may be cut.
 func (w *writer) message() (message string) {
-	i := slices.IndexFunc(w.r.proof, func(f *incident.Fact) bool { return f.Kind != incident.Row && f.Message != "" })
+	i := slices.IndexFunc(w.r.proof, func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
 	if i < 0 {
 		return ""
 	}
@@ -251,8 +251,8 @@ var (
 	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
 )
 
-// named returns what the words about a failure stand for: values of the settings of the probe, or else of its output.
-func (e *evidence) named(f *failure) []string {
+// parts returns what the words about a failure stand for: values of the settings of the probe, or else of its output.
+func (e *evidence) parts(f *failure) []string {
 	path, port, within := "", "", ""
 	if p := e.probe(f.probe); p != nil {
 		within = fmt.Sprintf("%ds", p.TimeoutSeconds)
@@ -306,7 +306,7 @@ func (w *writer) readiness() string {
 	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil && of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
-		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.named(unready)...).Replace(w.e.means(unready).says)
+		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).Replace(w.e.means(unready).says)
 	}
 	return ""
 }
