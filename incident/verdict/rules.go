@@ -252,7 +252,7 @@ func probeExcluded(e *evidence) *ruling {
 	default:
 		return nil
 	}
-	if !e.complete || !e.exits || e.signalled || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
+	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
 		r.likely() // a failed postStart hook ends a container, too
 	}
 	return r
