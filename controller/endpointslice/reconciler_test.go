@@ -181,8 +181,10 @@ func TestTracker(t *testing.T) {
 	if !w.stale("ns/web", list(slice("a", 2))) || w.stale("ns/web", nil) {
 		t.Error("a deleted slice")
 	}
-	if w.deletedByOthers("ns/web", slice("a", 2)) || w.deletedByOthers("ns/web", slice("a", 2)) {
-		t.Error("the own deletion counts as one of others")
+	for range 2 { // the second time, the slice is forgotten
+		if w.deletedByOthers("ns/web", slice("a", 2)) {
+			t.Error("the own deletion counts as one of others")
+		}
 	}
 	w.wrote("ns/web", "c", 1)
 	if !w.deletedByOthers("ns/web", slice("c", 1)) {
