@@ -299,7 +299,7 @@ func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 
 // wait waits for the latency of a call, records the call, and reports whether it reaches the server.
 func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
-	p.Turn(method)
+	s.o.Sim.Turn(p.Name(), method)
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	if s.o.Trace.Wants(trace.CRICall) {

@@ -76,11 +76,6 @@ func (c *chooser) Walk(name, process, by string) (items []string, ok bool) {
 	return c.log.walk(name, process, by, c.now())
 }
 
-// Earlier implements choose.Guide.
-func (c *chooser) Earlier(other, process, point string) bool {
-	return c.log.earlier(other, process, point, c.now())
-}
-
 // Turn implements choose.Guide.
 func (c *chooser) Turn(process, point string) { c.log.do(process, point, c.now()) }
 

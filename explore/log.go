@@ -94,19 +94,6 @@ func (l *log) walk(name, process, by string, now virtual.Time) (points []string,
 	return points, true
 }
 
-// earlier reports whether the next turn of another process is at this instant and comes before the next turn of a process at a point, which
-// is at this instant too. The turns of the process before this one count as done.
-func (l *log) earlier(other, process, point string, now virtual.Time) bool {
-	left := l.left(process, now)
-	i := slices.IndexFunc(left, func(t placedTurn) bool { return t.t > now || t.point == point })
-	if i < 0 || left[i].t > now {
-		return false
-	}
-	l.done[process] += i
-	others := l.left(other, now)
-	return len(others) > 0 && others[0].t == now && others[0].place < left[i].place
-}
-
 // do notes that a process reaches a point now. Entries before it at this instant are done too.
 func (l *log) do(process, point string, now virtual.Time) {
 	if point == probed {

@@ -108,26 +108,6 @@ func TestLogOrdersSleeps(t *testing.T) {
 	}
 }
 
-// A turn of another process is earlier if it is at this instant and before the turn of the process that waits, whose turns before it do not
-// count any more.
-func TestLogHasEarlierTurns(t *testing.T) {
-	l := newLog([]Turn{{at10, "a", "enter"}, {at10, "b", "enter"}, {at10, "b", "call"}, {at10, "a", "call"}, {at11, "c", "enter"}}).again()
-	check := func(other, process, point string, want bool) {
-		t.Helper()
-		if got := l.earlier(other, process, point, at10); got != want {
-			t.Errorf("a turn of %s before %s of %s: %t", other, point, process, got)
-		}
-	}
-	check("b", "a", "enter", false)
-	check("b", "a", "call", true)
-	check("c", "a", "call", false)
-	check("a", "b", "call", false) // a has reached its call, which comes later
-	check("b", "c", "enter", false)
-	check("b", "a", "done", false)
-	l.do("b", "call", at10)
-	check("b", "a", "call", false)
-}
-
 // The items of a walk have the places of their next entries, now or later.
 func TestLogOrdersWalks(t *testing.T) {
 	l := newLog([]Turn{{at10, "status batch", "x"}, {at11, "status batch", "y"}, {at11, "status batch", "x"}}).again()

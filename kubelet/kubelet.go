@@ -243,7 +243,7 @@ func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	sleep := errorSleepBase
 	for {
 		if !k.runtimeHealthy(p.Now()) {
-			p.Turn("sleep")
+			k.sim.Turn("sync loop", "sleep")
 			p.Sleep(sleep)
 			sleep = min(2*sleep, errorSleepMax)
 			continue
@@ -261,7 +261,7 @@ func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(ca
 // (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
 // v1.37.0).
 func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
-	p.Turn("pod config")
+	k.sim.Turn("sync loop", "pod config")
 	defer func() { u.from.ready = true }()
 	if u.op == configAdd {
 		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
@@ -347,7 +347,7 @@ func (k *Kubelet) handleMirror(op configOp, mirror *v1.Pod) {
 // (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
-		p.Turn("PLEG events")
+		k.sim.Turn("sync loop", "PLEG events")
 		cause := k.causeOfRelist(pod.UID)
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
@@ -388,7 +388,7 @@ func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	due := k.getPodsToSync()
 	choose.Guided(&k.sim.Asker, "sync tick", due, k.podManager.nameOf)
 	choose.Shuffle(k.sim, "sync tick", due)
-	p.Turn("sync ticker")
+	k.sim.Turn("sync loop", "sync ticker")
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
@@ -439,7 +439,7 @@ func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
 // list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourcesReady() {
-		p.Turn("housekeeping ticker")
+		k.sim.Turn("sync loop", "housekeeping ticker")
 		k.handlePodCleanups(p)
 	}
 }
@@ -448,7 +448,7 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 // at v1.37.0).
 func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
-		p.Turn(probe + " updates")
+		k.sim.Turn("sync loop", probe+" updates")
 		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause()))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
@@ -602,7 +602,6 @@ func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 
 // setPodStatus stores a status with a cause that differs from the cause of the sync.
 func (k *Kubelet) setPodStatus(p *sim.Proc, pod *v1.Pod, api *v1.PodStatus, cause int64) {
-	p.Turn("store")
 	k.status.WaitToStore(p, pod)
 	p.WithCause(cause, func() { k.status.SetPodStatus(pod, api) })
 }

@@ -360,14 +360,14 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			}
 		}
 		u, work := p.startPodSync(proc, w)
-		proc.Turn("begin")
+		p.k.sim.Turn(proc.Name(), "begin")
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
 		proc.SetCause(p.k.note(trace.Record{Kind: trace.PodSync, Cause: proc.Cause(), Pod: w.name, Reason: string(work)}, proc.Cause()))
 		did := syncResult{err: podStatus.err != nil}
 		if did.err {
 			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err))
 		} else {
-			proc.Turn("enter")
+			p.k.sim.Turn(proc.Name(), "enter")
 			did = p.syncWork(proc, w, u, work, podStatus)
 			// The relist that this sync requests can have the timestamp of this instant, and must count as newer.
 			lastSync = proc.Now().Add(-time.Nanosecond)
@@ -382,7 +382,7 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 			return
 		}
 		p.completeWork(proc, w, work, did)
-		proc.Turn("done")
+		p.k.sim.Turn(proc.Name(), "done")
 	}
 }
 

@@ -47,7 +47,7 @@ func (d *runtimeDriver) copy(s *sim.Sim, record func(trace.Record) int64) *runti
 
 // Call makes a call and waits until it returns.
 func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
-	p.Turn(string(c.Method))
+	d.sim.Turn(p.Name(), string(c.Method))
 	op := d.Submit(p.Now(), c)
 	d.arm()
 	if !op.Done {

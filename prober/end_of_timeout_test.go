@@ -27,7 +27,6 @@ func (l *logged) Place(process, point string) (int, bool) {
 	return 0, process == "timeout of readiness worker default/web/app" && point == l.end
 }
 func (l *logged) Walk(string, string, string) ([]string, bool) { return nil, false }
-func (l *logged) Earlier(string, string, string) bool          { return false }
 func (l *logged) Turn(process, point string)                   { l.turns = append(l.turns, process+": "+point) }
 
 // The error of an https request at its deadline is the one in the log of a real run. Without a log it is the first one.

@@ -217,41 +217,15 @@ func TestFractionAsks(t *testing.T) {
 	}
 }
 
-// guide gives the points a place by their names, in reverse order, and notes the turns. order has the turns of a real run that are left.
+// guide gives the points a place by their names, in reverse order, and notes the turns.
 type guide struct {
 	asker
-	turns, order []string
+	turns []string
 }
 
 func (g *guide) Place(_, point string) (int, bool)            { return -int(point[0]), point != "?" }
 func (g *guide) Walk(string, string, string) ([]string, bool) { return nil, false }
-func (g *guide) Turn(process, point string) {
-	g.turns = append(g.turns, process+" "+point)
-	g.order = slices.DeleteFunc(g.order, func(turn string) bool { return turn == process+" "+point })
-}
-
-func (g *guide) Earlier(other, process, point string) bool {
-	of := slices.IndexFunc(g.order, func(turn string) bool { return strings.HasPrefix(turn, other+" ") })
-	return of >= 0 && of < slices.Index(g.order, process+" "+point)
-}
-
-// A process that was interrupted in the real run lets the processes go first that came before its next turn, and no others.
-func TestTurnLetsEarlierProcessesGoFirst(t *testing.T) {
-	for _, want := range [][]string{
-		{"a call", "b call", "c call"},
-		{"c call", "b call", "a call"},
-		{"b call", "a call", "c call"},
-	} {
-		g := &guide{order: slices.Clone(want)}
-		s := sim.New(sim.Options{Chooser: g})
-		for _, name := range []string{"c", "b", "a"} {
-			s.Go(name, func(p *sim.Proc) { p.Turn("call") })
-		}
-		if err := s.RunUntil(0); err != nil || !slices.Equal(g.turns, want) {
-			t.Errorf("got %v, error %v; want %v", g.turns, err, want)
-		}
-	}
-}
+func (g *guide) Turn(process, point string)                   { g.turns = append(g.turns, process+" "+point) }
 
 // A Guide changes the canonical order of items and of the ready cases of a select. Items that it does not know come last.
 func TestGuide(t *testing.T) {

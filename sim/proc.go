@@ -211,25 +211,6 @@ func (p *Proc) PreemptBefore(point, turn string) {
 	p.Park()
 }
 
-// Turn tells a Guide that the process reaches a point now. If the real process was interrupted before this point, the enabled processes
-// whose next turn came earlier go first.
-func (p *Proc) Turn(point string) {
-	s := p.sim
-	for i := 0; i < s.ready.Len() && !s.Canonical(); {
-		if !s.Earlier(s.ready.At(i).Name(), p.Name(), point) {
-			i++
-			continue
-		}
-		s.goesFirst = s.ready.Remove(i)
-		s.ready.PushFront(p)
-		p.yields = true
-		p.Park()
-		p.yields = false
-		i = 0
-	}
-	s.Turn(p.Name(), point)
-}
-
 // YieldToOne lets one enabled process go first, and reports whether there is one. Processes that yield themselves do not count.
 func (p *Proc) YieldToOne() bool {
 	s := p.sim

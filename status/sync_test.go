@@ -341,7 +341,6 @@ type realRun struct {
 
 func (r *realRun) Place(string, string) (int, bool)             { return 0, false }
 func (r *realRun) Walk(string, string, string) ([]string, bool) { return r.batch, r.batch != nil }
-func (r *realRun) Earlier(string, string, string) bool          { return false }
 func (r *realRun) Turn(string, string)                          { r.batch = nil }
 
 // The manager waits for the statuses that the batch of a real run has. Without a log of a real run, another batch syncs them.

@@ -60,10 +60,7 @@ type watchedStatus struct {
 }
 
 func (s watchedStatus) GetPodStatus(uid types.UID) (v1.PodStatus, bool) {
-	me := goroutine()
-	status, ok := s.Manager.GetPodStatus(uid)
-	s.runs.begin(me, status)
-	return status, ok
+	return s.runs.begin(func() (v1.PodStatus, bool) { return s.Manager.GetPodStatus(uid) })
 }
 
 type watchedResults struct {
@@ -77,16 +74,17 @@ func (r watchedResults) Set(id kubecontainer.ContainerID, result results.Result,
 	r.Manager.Set(id, result, pod)
 }
 
-// begin records that the worker of a goroutine starts a run. It does so right after the worker has read the status: the worker can be
-// interrupted in between, and the log then has another order.
-func (f *firstRuns) begin(me string, status v1.PodStatus) {
-	f.turns.append(turn{Turn: Turn{Point: workerRuns}, goroutine: me})
+// begin reads the status with which a worker starts a run, and records the run. No other turn can come between the two.
+func (f *firstRuns) begin(read func() (v1.PodStatus, bool)) (status v1.PodStatus, ok bool) {
+	me := goroutine()
+	f.turns.appendAfter(turn{Turn: Turn{Point: workerRuns}, goroutine: me}, func() { status, ok = read() })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.runs[me] == nil {
 		f.runs[me] = &workerRun{FirstRun: FirstRun{T: f.now()}}
 	}
 	f.runs[me].status = status
+	return status, ok
 }
 
 // isWorker reports whether a goroutine is a probe worker.

@@ -31,11 +31,8 @@ func (w *workers) watch(k *runningKubelet) {
 	f.Set(reflect.ValueOf(kubeletapi.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
 }
 
-// setWorker records that the current goroutine is the pod's worker, and stores a status now.
+// setWorker records that the current goroutine is the pod's worker.
 func (w *workers) setWorker(pod *v1.Pod) {
-	if !w.conn.isCut() {
-		w.conn.turns.addMine("store")
-	}
 	w.pods.set(goroutine(), string(pod.UID))
 }
 

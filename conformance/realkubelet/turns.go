@@ -46,9 +46,13 @@ func (l *turnLog) addMine(point string) {
 	l.append(turn{Turn: Turn{Point: point}, goroutine: goroutine()})
 }
 
-func (l *turnLog) append(t turn) {
+func (l *turnLog) append(t turn) { l.appendAfter(t, func() {}) }
+
+// appendAfter does what a turn consists of and adds the turn, in one step.
+func (l *turnLog) appendAfter(t turn, do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	do()
 	if !l.closed {
 		t.T = l.now()
 		l.turns = append(l.turns, t)

@@ -70,13 +70,6 @@ func (a *Asker) Places(process, point string) bool {
 	return ok
 }
 
-// Earlier reports whether a Guide knows that the next turn of another process is now and comes before the next turn of a process at a
-// point.
-func (a *Asker) Earlier(other, process, point string) bool {
-	g := a.guide()
-	return g != nil && g.Earlier(other, process, point)
-}
-
 // Walk returns the items of the walk that follows the next turn of a process, if a Guide knows them and this turn is now and not after
 // the next turn of the process by.
 func (a *Asker) Walk(name, process, by string) (items []string, ok bool) {

@@ -16,9 +16,6 @@ type Guide interface {
 	// Walk returns the items of the walk that follows the next turn of a process, before the turn after it. It returns false if that turn
 	// is not now, or comes after the next turn of the process by.
 	Walk(name, process, by string) (items []string, ok bool)
-	// Earlier reports whether the next turn of another process is now and comes before the next turn of a process at a point, which is now
-	// too. The turns of the process before this one count as done.
-	Earlier(other, process, point string) bool
 	// Turn notes that a process reaches a point now.
 	Turn(process, point string)
 }
