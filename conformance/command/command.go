@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ func execute(t *testing.T, args []string) int {
 func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubelet",
-		Short:         "Run scenario files on the real kubelet of Kubernetes " + kubernetesVersion() + " under virtual time",
+		Short:         "Run scenario files on the real kubelet of Kubernetes " + release.Version + " under virtual time",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -138,14 +137,14 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenarios.Plan {
 	var plans []*scenarios.Plan
 	for _, s := range all {
-		if s.StepsClock() && !realkubelet.ClockSteps {
+		if s.StepsClock() && !realkubelet.Overlay {
 			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, realkubelet.ErrStepClock)
 			continue
 		}
 		n := len(plans)
 		for _, plan := range s.Plans() {
 			switch {
-			case plan.Version != kubernetesVersion():
+			case plan.Version != release.Version:
 			case !f.seeded:
 				plans = append(plans, plan)
 			case len(plans) == n:
@@ -153,7 +152,7 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 			}
 		}
 		if len(plans) == n {
-			fmt.Fprintf(warnings, "%s:%d: skipped %s: it is not for Kubernetes %s\n", s.File, s.Line, s.Metadata.Name, kubernetesVersion())
+			fmt.Fprintf(warnings, "%s:%d: skipped %s: it is not for Kubernetes %s\n", s.File, s.Line, s.Metadata.Name, release.Version)
 		}
 	}
 	return plans
@@ -171,18 +170,6 @@ func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) 
 		Kubernetes: plan.Version, Seed: plan.Seed, Until: virtual.At(plan.Duration),
 		Records: r.Records, Steps: len(r.Records), Restarts: report.CountRestarts(r.Records), Hash: trace.Hash(r.Records),
 	}, nil
-}
-
-// kubernetesVersion returns the version of the kubelet in this program.
-func kubernetesVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == "k8s.io/kubernetes" {
-				return m.Version
-			}
-		}
-	}
-	return release.Version // test binaries of this package have no list of modules
 }
 
 // writeTrace writes the records. If there are several runs, it writes a header before each.

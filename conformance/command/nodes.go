@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/compare"
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/scenarios"
 )
 
@@ -108,7 +109,7 @@ func compareNode(t *testing.T, kind string, pods int, duration time.Duration, o 
 	if err != nil {
 		return nil, err
 	}
-	return compare.Plan(t, all[0].Plan(kubernetesVersion(), nil), o)
+	return compare.Plan(t, all[0].Plan(release.Version, nil), o)
 }
 
 // maxNodePods is the maximum number of pods of a node.

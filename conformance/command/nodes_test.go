@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/conformance/compare"
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/scenarios"
 )
 
@@ -13,7 +14,7 @@ import (
 // including the times at which they are synced. Go interrupts a goroutine after 10 ms of wall time, between any two lines of the log. On a
 // busy machine this is frequent, so a run that is not followed must be followed when repeated.
 func TestNodes(t *testing.T) {
-	if kubernetesVersion() < "v1.36" {
+	if release.Version < "v1.36" {
 		t.Skip("the log of older releases does not reach the comparison")
 	}
 	for _, kind := range nodeKinds {

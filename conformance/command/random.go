@@ -59,7 +59,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 				}
 				return err
 			}
-			if f.scenario.StepClock && !realkubelet.ClockSteps {
+			if f.scenario.StepClock && !realkubelet.Overlay {
 				return realkubelet.ErrStepClock
 			}
 			return runRandom(c, out, f)
@@ -67,7 +67,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
-	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with -tags stepclock")
+	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with the overlay")
 	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, podsUsage)
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -37,7 +38,7 @@ func TestRandomSeeds(t *testing.T) {
 // TestDifferentSeed checks that a seed that differs is shrunk to a smaller file that still differs and
 // describes the difference.
 func TestDifferentSeed(t *testing.T) {
-	wrong, _ := profile.Named(kubernetesVersion())
+	wrong, _ := profile.Named(release.Version)
 	wrong.ManualTriggerResetsTicker = false
 	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
 	for seed := 1; seed <= 20; seed++ {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"probesim.dev/conformance/compare"
+	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/explore/shrink"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -80,11 +81,11 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 
 // scenarioOf returns the random scenario of a seed, without the restart rules that the API server of the release rejects.
 func scenarioOf(seed int, o random.Options) ([]byte, error) {
-	release, _ := profile.Named(kubernetesVersion())
-	o.Late, o.WithoutResizes, o.WithInitResizes = true, !release.ResizesAreQueued, release.InPlacePodVerticalScalingInitContainers
+	known, _ := profile.Named(release.Version)
+	o.Late, o.WithoutResizes, o.WithInitResizes = true, !known.ResizesAreQueued, known.InPlacePodVerticalScalingInitContainers
 	file := o.Scenario(uint64(seed))
 	all, err := scenarios.LoadBytes("random.yaml", file, nil)
-	if err != nil || all[0].Plan(kubernetesVersion(), nil).Admitted() {
+	if err != nil || all[0].Plan(release.Version, nil).Admitted() {
 		return file, err
 	}
 	o.WithoutRestartAll = true
@@ -97,7 +98,7 @@ func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.O
 	if err != nil {
 		return nil, err
 	}
-	return compare.Plan(t, all[0].Plan(kubernetesVersion(), nil), compare.Options{
+	return compare.Plan(t, all[0].Plan(release.Version, nil), compare.Options{
 		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step, Profile: o.profile,
 	})
 }

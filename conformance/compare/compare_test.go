@@ -28,7 +28,7 @@ func TestLibrary(t *testing.T) {
 	}
 	for _, jitter := range []*int64{nil, new(int64(1))} {
 		for _, s := range all {
-			if s.StepsClock() && !realkubelet.ClockSteps {
+			if s.StepsClock() && !realkubelet.Overlay {
 				t.Logf("%s: %v", s.Metadata.Name, realkubelet.ErrStepClock)
 				continue
 			}

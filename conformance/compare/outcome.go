@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -22,7 +23,13 @@ func (o *Outcome) Records() int {
 }
 
 // Text shows the records of both sides around the divergence. It panics if there is no divergence.
-func (o *Outcome) Text() string { return o.Divergence.Text(o.Real) }
+func (o *Outcome) Text() string {
+	text := o.Divergence.Text(o.Real)
+	if !realkubelet.Overlay {
+		text += "built without the overlay: on a busy machine Go interrupts the kubelet, and the search may not find the order; see conformance/README.md\n"
+	}
+	return text
+}
 
 // Signature summarizes the divergence without times and names: the first record that only one side has, for
 // example "-ProbeExecuted readiness success". It is empty if nothing differs.

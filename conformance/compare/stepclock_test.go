@@ -9,7 +9,7 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestStepClock checks, in a program built with the tag stepclock, that the simulator explains each record of
+// TestStepClock checks, in a program built with the overlay, that the simulator explains each record of
 // the real kubelet when the wall clock jumps, in the first run or in the second. Other programs must refuse
 // these scenarios.
 func TestStepClock(t *testing.T) {
@@ -17,7 +17,7 @@ func TestStepClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !realkubelet.ClockSteps {
+	if !realkubelet.Overlay {
 		if _, err := Plan(t, all[0].Plan(release.Version, nil), Options{}); !errors.Is(err, realkubelet.ErrStepClock) {
 			t.Errorf("got %v, want ErrStepClock", err)
 		}

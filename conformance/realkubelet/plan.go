@@ -8,10 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// ErrStepClock is the error for a scenario with clock steps in a program that was built without the tag
-// stepclock.
-var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: " +
-	"to build one that can, see \"Steps of the wall clock\" in conformance/README.md")
+// ErrStepClock is the error for a scenario with clock steps in a program that was built without the overlay.
+var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see conformance/README.md")
 
 // ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the options do
 // not set Jitter, the seed draws the kubelet's jitter. Each draw depends only on the seed and the time, not on

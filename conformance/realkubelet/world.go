@@ -121,9 +121,9 @@ func (w *world) SetRuntimeHealth(h fakeruntime.Health) {
 	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
 }
 
-// StepClock requires a program that was built with the tag stepclock.
+// StepClock requires a program that was built with the overlay.
 func (w *world) StepClock(by time.Duration) {
-	if !ClockSteps && w.err == nil {
+	if !Overlay && w.err == nil {
 		w.err = ErrStepClock
 	}
 	w.driver.stepClock(by)
