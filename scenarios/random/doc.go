@@ -14,6 +14,8 @@
 //     Latencies are well below, just below, at, just above and well above the timeout.
 //   - Two of five pods are deleted: gracefully, with a short grace period, by force, or twice.
 //   - One scenario in five overrides the latencies of calls.
+//   - With the option Late, there are also static pods, resizes, rules with since and endpoints, replicas, crowds of 20 to 60 pods
+//     that fail or exit at the same moment, and runs of up to an hour.
 //
 // Scenarios differ in character, not only in detail, because each scenario first draws its shares of crashes, deletions,
 // unusual values and so on. Some scenarios are quiet and others are full of trouble.

@@ -65,16 +65,21 @@ func (g *generator) drawPods() []*pod {
 	var pods []*pod
 	for i := range g.podCount() {
 		p := &pod{name: podName(i), grace: g.number(graces), at: g.podTime(pods)}
-		for j := range pick(&g.rng, containerCounts) {
-			p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
-		}
-		p.init = g.drawInitContainers()
-		g.putHooks(p)
-		g.putRestartPolicies(p)
-		p.manifest = g.podManifest(p)
+		g.fillPod(p, pick(&g.rng, containerCounts))
 		pods = append(pods, p)
 	}
 	return pods
+}
+
+// fillPod draws the containers and the manifest of a pod.
+func (g *generator) fillPod(p *pod, containers int) {
+	for j := range containers {
+		p.containers = append(p.containers, g.drawContainer(containerNames[j], regular))
+	}
+	p.init = g.drawInitContainers()
+	g.putHooks(p)
+	g.putRestartPolicies(p)
+	p.manifest = g.podManifest(p)
 }
 
 func (g *generator) podCount() int {

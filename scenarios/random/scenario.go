@@ -2,6 +2,7 @@ package random
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -23,8 +24,8 @@ type Options struct {
 	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
 	// means a few pods.
 	Pods int
-	// Late adds static pods, pulls in parallel, slow mounts, outages of the registry, ephemeral containers and resizes to some scenarios.
-	// The rest of the scenario stays the same.
+	// Late adds features that the format has had for a shorter time to some scenarios, such as static pods, resizes and replicas, and makes some
+	// runs last up to an hour. The rest of the scenario stays the same.
 	Late bool
 	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API servers before v1.36 reject them.
 	WithInitResizes bool
@@ -47,11 +48,12 @@ func (o Options) Scenario(seed uint64) []byte {
 	g.temper = drawTemper(&g.rng)
 	g.duration = g.runDuration()
 	g.pods = g.drawPods()
-	documents := make([]*yaml.Node, 0, len(g.pods)+1)
-	for _, p := range g.pods {
+	scenario := g.scenario(seed)
+	var documents []*yaml.Node
+	for _, p := range slices.Concat(g.pods, g.crowd) {
 		documents = append(documents, p.manifest)
 	}
-	documents = append(documents, g.scenario(seed))
+	documents = append(documents, scenario)
 	documents[0].HeadComment = fmt.Sprintf("Random scenario %d.", seed)
 	return write(documents)
 }
@@ -63,7 +65,8 @@ type generator struct {
 	temper   temper
 	duration time.Duration
 	pods     []*pod
-	listens  bool // the kubelet handles a shutdown of its node
+	crowd    []*pod // at most one more pod, with replicas
+	listens  bool   // the kubelet handles a shutdown of its node
 }
 
 // aside returns a generator with a separate stream of numbers. Features added to the format later use it, to keep all
@@ -148,6 +151,7 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 	}
 	if g.options.Late {
 		g.addLateFeatures(spec)
+		g.addMore(spec)
 	}
 	if g.options.WithProbeChanges {
 		g.changeProbes(spec)
