@@ -44,23 +44,23 @@ func TestHardContainers(t *testing.T) {
 		others  []v1.Container
 		delays  fakeruntime.Delays
 	}{
-		{"the liveness probe stops the container first, but after its hook", staysReady(bounds.Hang), "v1.37.0", v1.Container{
+		{"the liveness probe stops the container first, but after its hook", staysReady(bounds.Hang), "v1.37", v1.Container{
 			LivenessProbe: changed(connects(probe(4, 5)), 0, 4, 1), ReadinessProbe: changed(connects(probe(8, 3)), 0, 2, 1),
 			Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 10}}},
 		}, nil, fakeruntime.Delays{}},
-		{"a relist inspects the next instance before it starts", untilUnready(bounds.Hang), "v1.33.13", v1.Container{
+		{"a relist inspects the next instance before it starts", untilUnready(bounds.Hang), "v1.33", v1.Container{
 			Image: "app", LivenessProbe: changed(probe(5, 5), 30, 5, 1), ReadinessProbe: changed(runs(probe(15, 6)), 0, 5, 1),
 		}, nil, typical},
-		{"a sync without an event comes before the end of the delay", untilReady(true, false), "v1.37.0", v1.Container{
+		{"a sync without an event comes before the end of the delay", untilReady(true, false), "v1.37", v1.Container{
 			ReadinessProbe: changed(connects(probe(30, 3)), 65, 1, 1),
 		}, nil, fakeruntime.Delays{}},
-		{"another container starts with a long hook", untilReady(false, false), "v1.37.0", v1.Container{ReadinessProbe: probe(5, 1)}, []v1.Container{{
+		{"another container starts with a long hook", untilReady(false, false), "v1.37", v1.Container{ReadinessProbe: probe(5, 1)}, []v1.Container{{
 			Name: "slow", Image: "slow:1", Lifecycle: &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"sleep", "30"}}}},
 		}}, slow},
-		{"another container has a readiness probe", untilReady(true, false), "v1.37.0", v1.Container{ReadinessProbe: changed(probe(30, 1), 10, 1, 1)}, []v1.Container{{
+		{"another container has a readiness probe", untilReady(true, false), "v1.37", v1.Container{ReadinessProbe: changed(probe(30, 1), 10, 1, 1)}, []v1.Container{{
 			Name: "helper", Image: "helper:1", ReadinessProbe: changed(probe(30, 1), 10, 1, 1),
 		}}, slow},
-		{"a restart in back-off after crashes", start(bounds.AfterCrash), "v1.37.0", v1.Container{LivenessProbe: probe(20, 3)}, nil, typical},
+		{"a restart in back-off after crashes", start(bounds.AfterCrash), "v1.37", v1.Container{LivenessProbe: probe(20, 3)}, nil, typical},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pod := web()
@@ -110,7 +110,7 @@ func TestTwoResultsAtOneTick(t *testing.T) {
 	pod := web()
 	pod.Spec.Containers[0].LivenessProbe = nil
 	pod.Spec.Containers[0].StartupProbe, pod.Spec.Containers[0].ReadinessProbe = runs(probe(1, 3)), runs(probe(1, 3))
-	admitted, err := check.Admit(pod, profile.V1_37_0)
+	admitted, err := check.Admit(pod, profile.V1_37)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // ExploreOptions configure Explore. The zero value uses all policies, with the bounds of 'probesim explore'.
 type ExploreOptions struct {
 	outcomes.Options
-	Kubernetes string   // a version such as v1.36.3; empty: the newest of the scenario
+	Kubernetes string   // a version such as v1.36; empty: the newest of the scenario
 	Off        []string // invariants that are not checked
 	JudgeAll   bool     // judge the expectations in all runs
 	// Witnesses is the directory for the witnesses of failures, relative to the suite. Empty: witnesses.

@@ -471,7 +471,7 @@ func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, o
 func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[containerKey{pod.UID, spec.Name}]
 	if !k.profile.ContainerRestartRules {
-		spec = &v1.Container{Name: spec.Name} // the pod's policy decides (pkg/kubelet/container/helpers.go at v1.34.4)
+		spec = &v1.Container{Name: spec.Name} // the pod's policy decides (pkg/kubelet/container/helpers.go at v1.34)
 	}
 	if !ok || !shouldContainerBeRestarted(pod, spec, s.find(spec.Name)) {
 		return

@@ -81,7 +81,7 @@ func Example() {
 
 // With a seed, ranges and chances in behaviors are random, and the same seed repeats the same run.
 func ExampleNewNode() {
-	n := NewNode(t, NodeOptions{Kubernetes: "v1.36.3", Seed: new(int64(7))})
+	n := NewNode(t, NodeOptions{Kubernetes: "v1.36", Seed: new(int64(7))})
 	pod := n.AddPod(web(), Behavior{"app": {{For: "20s..40s", Probes: "down"}}})
 	n.Advance(time.Minute)
 
@@ -159,7 +159,7 @@ func ExampleBehavior() {
 	// Output: one restart
 }
 
-// A subtest for each scenario and version of Kubernetes: TestProbes/slow-start/v1.37.0, and so on.
+// A subtest for each scenario and version of Kubernetes: TestProbes/slow-start/v1.37, and so on.
 func ExampleRunScenarios() {
 	TestProbes := func(t *testing.T) {
 		RunScenarios(t, "testdata/suite/web.yaml")
@@ -169,7 +169,7 @@ func ExampleRunScenarios() {
 }
 
 func ExampleRunScenario() {
-	run := RunScenario(t, "testdata/suite/web.yaml", "slow-start", ScenarioOptions{Kubernetes: "v1.36.3"})
+	run := RunScenario(t, "testdata/suite/web.yaml", "slow-start", ScenarioOptions{Kubernetes: "v1.36"})
 	NewWithT(t).Expect(run.Pod("web")).To(HaveBeenProbed(trace.Startup).WithResult(trace.Failure).Times(4))
 	fmt.Println(run.Pods())
 	// Output: [web]
@@ -300,7 +300,7 @@ func ExampleHaveBecomeReady() {
 	//
 	// · success   ✗ failure   █ running, numbered by restarts   ━ true   ─ false
 	//
-	// Kubernetes v1.37.0, run to 30.000s
+	// Kubernetes v1.37, run to 30.000s
 }
 
 // trimmed removes trailing blanks, which the expected output of an example cannot contain.

@@ -64,7 +64,7 @@ func TestHostileName(t *testing.T) {
 
 // TestDroppedFields checks that messages name the fields that the API server drops.
 func TestDroppedFields(t *testing.T) {
-	n := NewNode(t, NodeOptions{Kubernetes: "v1.34.4"})
+	n := NewNode(t, NodeOptions{Kubernetes: "v1.34"})
 	pod := n.AddPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{
 		{Name: "app", Image: "x", RestartPolicy: new(v1.ContainerRestartPolicyNever)}}}})
 	n.Advance(time.Minute)
@@ -72,7 +72,7 @@ func TestDroppedFields(t *testing.T) {
 	if ok, err := m.Match(pod); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	want := "\nNote: the API server of v1.34.4 drops spec.containers[0].restartPolicy of pod web, because the feature gate ContainerRestartRules is off"
+	want := "\nNote: the API server of v1.34 drops spec.containers[0].restartPolicy of pod web, because the feature gate ContainerRestartRules is off"
 	if got := m.FailureMessage(pod); strings.Count(got, want) != 1 {
 		t.Errorf("the note is missing:\n%s", got)
 	}

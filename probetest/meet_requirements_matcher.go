@@ -57,7 +57,7 @@ type verified struct {
 	check.Verification
 }
 
-// OnKubernetes sets the versions of Kubernetes, such as "v1.37.0". The requirements must hold on all of them.
+// OnKubernetes sets the versions of Kubernetes, such as "v1.37". The requirements must hold on all of them.
 func (m *MeetRequirementsMatcher) OnKubernetes(versions ...string) *MeetRequirementsMatcher {
 	m.kubernetes = versions
 	return m

@@ -38,7 +38,7 @@ func manifest(t *testing.T, documents ...string) Manifest {
 func TestMeetRequirementsManifest(t *testing.T) {
 	g := gomega.NewWithT(t)
 	file := manifest(t, watchedYAML)
-	m := MeetRequirements("stall>=1s, detect<=1s").WithDelays("default").OnKubernetes("v1.37.0")
+	m := MeetRequirements("stall>=1s, detect<=1s").WithDelays("default").OnKubernetes("v1.37")
 	ok, err := m.Match(file)
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	g.Expect(ok).To(gomega.BeFalse())
@@ -50,7 +50,7 @@ to meet stall>=1s, detect<=1s.
   FAILED  detect<=1s: 4.1s in container app (v1.37.0), 3.1s short of it
 
 To see all limits, execute in the directory of the test:
-  probesim check ` + string(file) + ` --require 'stall>=1s, detect<=1s' --kubernetes v1.37.0 --delays default`))
+  probesim check ` + string(file) + ` --require 'stall>=1s, detect<=1s' --kubernetes v1.37 --delays default`))
 	g.Expect(m.NegatedFailureMessage(file)).To(gomega.ContainSubstring("\nnot to meet stall>=1s, detect<=1s.\n"))
 }
 
@@ -103,7 +103,7 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 		{MeetRequirements(" "), watched("web"), "there are no requirements: name one or more, such as start>=70s"},
 		{MeetRequirements("start>=70"), watched("web"), "start: "},
 		{MeetRequirements("stall<=15s"), watched("web"), "stall takes >=, because a container survives a stall of this length"},
-		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.33.13, "},
+		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.33, "},
 		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"), "there are no nodes called quick: the names are fast, typical, slow, default"},
 		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"), "WithStart takes the least and the greatest duration, not 2s and 1s"},
 		{MeetRequirements("stall>=15s").WithStartOf("app", 2*time.Second, time.Second), watched("web"), "WithStartOf takes a container, and the least and the greatest duration, not app, 2s and 1s"},

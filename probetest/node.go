@@ -25,7 +25,7 @@ import (
 // NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes
 // without randomness.
 type NodeOptions struct {
-	// Kubernetes is one of the versions in profile.Names, such as "v1.37.0". Empty: the newest version.
+	// Kubernetes is one of the versions in profile.Names, such as "v1.37". Empty: the newest version.
 	Kubernetes string
 	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the
 	// order of events at one instant. Nil: ranges yield their middle, chances never come true, and the order

@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 	fake := newFakeT(t)
 	NewNode(fake, NodeOptions{Kubernetes: "v1.3"})
 	NewNode(fake, NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}})
-	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.33.13, `) ||
+	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.33, `) ||
 		!strings.HasPrefix(fake.failures[1], "NewNode: feature gate Sidecars: ") {
 		t.Errorf("failed with %q", fake.failures)
 	}
@@ -177,7 +177,7 @@ func TestHandler(t *testing.T) {
 
 func TestActions(t *testing.T) {
 	gomega.RegisterTestingT(t)
-	n := NewNode(t, NodeOptions{Kubernetes: "v1.36.3", Seed: new(int64(7))})
+	n := NewNode(t, NodeOptions{Kubernetes: "v1.36", Seed: new(int64(7))})
 	object := pod("web", v1.Container{Name: "app", Image: "a"})
 	first := n.AddPod(object)
 	n.Advance(10 * time.Second)
@@ -203,7 +203,7 @@ func TestActions(t *testing.T) {
 	gomega.Expect(first).To(HaveRestarted().Times(1))
 	message := HaveRestarted()
 	message.Match(again)
-	gomega.Expect(message.FailureMessage(again)).To(gomega.HaveSuffix("Kubernetes v1.36.3, seed 7, run to 80.000s"))
+	gomega.Expect(message.FailureMessage(again)).To(gomega.HaveSuffix("Kubernetes v1.36, seed 7, run to 80.000s"))
 }
 
 func TestNodeString(t *testing.T) {

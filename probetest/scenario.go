@@ -22,7 +22,7 @@ import (
 //		probetest.RunScenarios(t, "scenarios")
 //	}
 //
-// To run one of them, use go test -run 'TestProbes/cold-start/v1.37.0'. The path is relative to the directory
+// To run one of them, use go test -run 'TestProbes/cold-start/v1.37'. The path is relative to the directory
 // of the test. A scenario with seeds is one subtest that makes all its runs.
 //
 // A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
@@ -111,10 +111,11 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		if o.Seed != nil {
 			seed = o.Seed
 		}
-		if !slices.Contains(profile.NamesWithPreviews(), version) {
+		known, ok := profile.Named(version)
+		if !ok {
 			return nil, unknownVersion(version)
 		}
-		plan = s.Plan(version, seed)
+		plan = s.Plan(known.Version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
 	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), notes: plan.Notes(), end: r.End}

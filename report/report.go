@@ -41,7 +41,7 @@ type Case struct {
 	Description string
 	File        string // scenario file
 	Line        int    // line on which the scenario starts
-	Kubernetes  string // version, for example v1.37.0
+	Kubernetes  string // version, for example v1.37
 	Runs        []*Run
 	// Expectations need to hold in at least one of the runs.
 	Expectations []Expectation
@@ -57,7 +57,7 @@ type Case struct {
 type Run struct {
 	Scenario    string
 	Description string
-	Kubernetes  string       // version, for example v1.37.0
+	Kubernetes  string       // version, for example v1.37
 	Seed        *int64       // nil for a run without a seed
 	Until       virtual.Time // virtual time at which the run ended
 	Replay      string       // command that repeats the run

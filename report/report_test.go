@@ -59,7 +59,7 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 	d.MaybeScanArgs(t, "to", &to)
 	o.ASCII, o.Color = d.HasArg("ascii"), d.HasArg("color")
 	o.From, o.To = virtual.At(duration(t, from)), virtual.At(duration(t, to))
-	run := &Run{Scenario: "web", Kubernetes: "v1.37.0", Until: virtual.At(duration(t, until)), Expectations: expectations()}
+	run := &Run{Scenario: "web", Kubernetes: "v1.37", Until: virtual.At(duration(t, until)), Expectations: expectations()}
 	switch name {
 	case "restart":
 		run.Records = restart(run.Until.Offset().Seconds())
@@ -108,14 +108,14 @@ func expectations() []Expectation {
 func cases() []Case {
 	seeds := []int64{1, 2, 3}
 	run := func(seed *int64, expectations []Expectation, err error) *Run {
-		return &Run{Scenario: "web", Kubernetes: "v1.37.0", Seed: seed, Until: virtual.At(90 * time.Second), Hash: "abc", Steps: 70, Restarts: 1,
+		return &Run{Scenario: "web", Kubernetes: "v1.37", Seed: seed, Until: virtual.At(90 * time.Second), Hash: "abc", Steps: 70, Restarts: 1,
 			Replay: "probesim run web.yaml --seed 2", Expectations: expectations, Err: err, Output: "a timeline <\x1b>\n"}
 	}
 	return []Case{
-		{Scenario: "web", File: "web.yaml", Line: 9, Kubernetes: "v1.37.0", Runs: []*Run{
+		{Scenario: "web", File: "web.yaml", Line: 9, Kubernetes: "v1.37", Runs: []*Run{
 			run(&seeds[0], expectations()[:1], nil), run(&seeds[1], expectations(), nil), run(&seeds[2], nil, errors.New("more than 1000000 events\nmost of them of web"))}},
-		{Scenario: "db", Description: "A & B", File: "web.yaml", Line: 30, Kubernetes: "v1.37.0", Runs: []*Run{run(nil, expectations()[1:2], nil)}},
-		{Scenario: "some", File: "z.yaml", Line: 2, Kubernetes: "v1.37.0", Runs: []*Run{run(&seeds[0], nil, nil), run(&seeds[1], nil, nil)},
+		{Scenario: "db", Description: "A & B", File: "web.yaml", Line: 30, Kubernetes: "v1.37", Runs: []*Run{run(nil, expectations()[1:2], nil)}},
+		{Scenario: "some", File: "z.yaml", Line: 2, Kubernetes: "v1.37", Runs: []*Run{run(&seeds[0], nil, nil), run(&seeds[1], nil, nil)},
 			Expectations: expectations()[1:2]},
 	}
 }
@@ -123,7 +123,7 @@ func cases() []Case {
 // TestTextFits checks that no line about a run is wider than the terminal.
 func TestTextFits(t *testing.T) {
 	for width := 40; width < 130; width += 3 {
-		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37.0", Seed: new(int64(100)), Until: virtual.At(90 * time.Minute),
+		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37", Seed: new(int64(100)), Until: virtual.At(90 * time.Minute),
 			Description: "A & B", Records: sidecar(), Expectations: expectations()}
 		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
 			var b strings.Builder

@@ -12,7 +12,7 @@ import (
 
 // seeded returns a case with a run for each of the numbers, whose seeds count from 1. Nil stands for a run that ended early.
 func seeded(room int64, numbers ...*summary.Numbers) *Case {
-	c := &Case{Scenario: "web", File: "web.yaml", Line: 3, Kubernetes: "v1.37.0", Statistics: summary.New(nil, &room)}
+	c := &Case{Scenario: "web", File: "web.yaml", Line: 3, Kubernetes: "v1.37", Statistics: summary.New(nil, &room)}
 	for i, n := range numbers {
 		r := &Run{Scenario: c.Scenario, Kubernetes: c.Kubernetes, Seed: new(int64(i + 1)), Until: virtual.At(time.Minute), Replay: "probesim run web.yaml"}
 		if n == nil {
@@ -36,7 +36,7 @@ func summarized(t *testing.T, c *Case) string {
 
 func TestSummaryOfRunsThatEndedEarly(t *testing.T) {
 	got := summarized(t, seeded(1<<20, &summary.Numbers{ToReady: 2 * time.Second}, nil, nil, &summary.Numbers{ToReady: 3 * time.Second}, nil))
-	want := `ERROR   web  v1.37.0  seeds 1..5  1m  2 ok, 3 ended early
+	want := `ERROR   web  v1.37  seeds 1..5  1m  2 ok, 3 ended early
   ERROR  seed 2: stopped at 5s: too many pods
     To repeat this run: probesim run
   and seeds 3, 5 ended early

@@ -123,7 +123,7 @@ func TestCompileEqualsLoad(t *testing.T) {
 			if !reflect.DeepEqual(before, object) {
 				t.Error("Compile changed the object")
 			}
-			want := loaded[0].Plan("v1.37.0", &seed).Pods()
+			want := loaded[0].Plan("v1.37", &seed).Pods()
 			if len(got) != len(want) {
 				t.Fatalf("%d pods, want %d", len(got), len(want))
 			}
@@ -191,7 +191,7 @@ func TestDelaySet(t *testing.T) {
 	}
 	want, _ := fakeruntime.DelaySet("slow")
 	want.ImagePull = &fakeruntime.Draw{Min: 3 * time.Second, Max: 3 * time.Second}
-	if got := loaded[0].Plan("v1.37.0", nil).Delays; !reflect.DeepEqual(got, want) {
+	if got := loaded[0].Plan("v1.37", nil).Delays; !reflect.DeepEqual(got, want) {
 		t.Errorf("the delays are %+v, want %+v", got, want)
 	}
 }

@@ -61,7 +61,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// slow-start on Kubernetes v1.37.0:
+	// slow-start on Kubernetes v1.37:
 	// expected web/app: no ContainerExited in the whole run
 	// got      one at 30.116s; then at 60.116s, 90.116s
 }

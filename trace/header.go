@@ -6,7 +6,7 @@ import "strconv"
 // run. A file with a single run has no header.
 type Header struct {
 	Scenario   string `json:"scenario"`
-	Kubernetes string `json:"kubernetes"`     // version, for example v1.37.0
+	Kubernetes string `json:"kubernetes"`     // version, for example v1.37
 	Seed       *int64 `json:"seed,omitempty"` // nil for a run without a seed
 	File       string `json:"file"`           // scenario file
 	Line       int    `json:"line"`           // line on which the scenario starts

@@ -21,11 +21,11 @@ func TestDropDisabled(t *testing.T) {
 		}
 	}
 	without := v1.PodSpec{InitContainers: []v1.Container{{RestartPolicy: always}, {}}, Containers: []v1.Container{{}}}
-	for version, want := range map[string]v1.PodSpec{"v1.34.4": without, "v1.36.3": pod(), "v1.37.0": pod()} {
+	for version, want := range map[string]v1.PodSpec{"v1.34": without, "v1.36": pod(), "v1.37": pod()} {
 		p, ok := profile.Named(version)
 		got := pod()
 		dropped := DropDisabled(p, &got)
-		if !ok || len(dropped) != map[string]int{"v1.34.4": 5}[version] || !reflect.DeepEqual(got, want) {
+		if !ok || len(dropped) != map[string]int{"v1.34": 5}[version] || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", version, got, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestDropGated(t *testing.T) {
 		}, {Lifecycle: &v1.Lifecycle{StopSignal: ptr.To(v1.SIGUSR1)}}}}
 	}
 	got := spec()
-	dropped := DropDisabled(profile.V1_37_0, got)
+	dropped := DropDisabled(profile.V1_37, got)
 	want := []Dropped{
 		{"spec.containers[0].livenessProbe.httpGet.protocol", "H2CContainerProbe"},
 		{"spec.containers[0].readinessProbe.grpc.mode", "GRPCContainerProbeTLS"},
@@ -53,7 +53,7 @@ func TestDropGated(t *testing.T) {
 	if !reflect.DeepEqual(dropped, want) {
 		t.Errorf("dropped %v, want %v", dropped, want)
 	}
-	if again := DropDisabled(profile.V1_37_0, got); again != nil {
+	if again := DropDisabled(profile.V1_37, got); again != nil {
 		t.Errorf("dropped again: %v", again)
 	}
 	c := got.Containers[0]
@@ -61,7 +61,7 @@ func TestDropGated(t *testing.T) {
 		c.Lifecycle.StopSignal != nil || got.Containers[1].Lifecycle != nil {
 		t.Errorf("with all gates off: %+v", got)
 	}
-	on := profile.V1_37_0
+	on := profile.V1_37
 	on.GRPCContainerProbeTLS, on.H2CContainerProbe, on.ContainerStopSignals = true, true, true
 	got = spec()
 	if DropDisabled(on, got); !reflect.DeepEqual(got, spec()) {

@@ -82,7 +82,7 @@ func TestPatchProbes(t *testing.T) {
 		text   string
 	}{
 		{func(p *profile.Profile, _ *v1.Pod) { p.MutableContainerProbes = false }, patch, "livenessProbe: Forbidden: a patch can change a probe only with the feature gate MutableContainerProbes, which is off"},
-		{func(p *profile.Profile, _ *v1.Pod) { *p = profile.Newest() }, patch, "which v1.37.0 does not have"},
+		{func(p *profile.Profile, _ *v1.Pod) { *p = profile.Newest() }, patch, "which v1.37 does not have"},
 		{func(_ *profile.Profile, pod *v1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }, patch, "readinessProbe: Forbidden: may not be changed while the pod terminates"},
 		{func(_ *profile.Profile, pod *v1.Pod) { pod.Status.Phase = v1.PodFailed }, patch, "may not be changed after the pod has terminated"},
 		{func(_ *profile.Profile, pod *v1.Pod) {
@@ -122,11 +122,11 @@ func TestPatchErrors(t *testing.T) {
 // A patch cannot add fields whose feature gate is off: the API server drops them.
 func TestPatchDropsDisabledFields(t *testing.T) {
 	patch := []byte(`{"spec": {"containers": [{"name": "app", "restartPolicy": "Never"}]}}`)
-	after, err := Patch(profile.V1_34_4, stored(t), patch)
+	after, err := Patch(profile.V1_34, stored(t), patch)
 	if err != nil || after.Spec.Containers[0].RestartPolicy != nil || after.Generation != 3 {
 		t.Errorf("with the gate off: %+v, %v", after, err)
 	}
-	if _, err := Patch(profile.V1_37_0, stored(t), patch); !apierrors.IsInvalid(err) {
+	if _, err := Patch(profile.V1_37, stored(t), patch); !apierrors.IsInvalid(err) {
 		t.Errorf("with the gate on: error %v", err)
 	}
 }
@@ -227,14 +227,14 @@ func TestMergeConditionsAsAPatch(t *testing.T) {
 func TestAdmit(t *testing.T) {
 	pod := valid()
 	pod.Spec.Containers[0].RestartPolicy = ptr.To(v1.ContainerRestartPolicyNever)
-	once, err := Admit(profile.V1_34_4, pod)
+	once, err := Admit(profile.V1_34, pod)
 	if err != nil || once.Namespace != "default" || once.Spec.Containers[0].RestartPolicy != nil {
 		t.Errorf("admitted as %+v, %v", once, err)
 	}
 	if pod.Namespace != "" || pod.Spec.Containers[0].RestartPolicy == nil {
 		t.Errorf("Admit changed its argument to %+v", pod)
 	}
-	if twice, err := Admit(profile.V1_34_4, once); err != nil || !reflect.DeepEqual(once, twice) {
+	if twice, err := Admit(profile.V1_34, once); err != nil || !reflect.DeepEqual(once, twice) {
 		t.Errorf("a second Admit gives %+v, want %+v; error %v", twice, once, err)
 	}
 }
@@ -244,7 +244,7 @@ func TestAdmitListsAllErrors(t *testing.T) {
 	pod.Name = "Web"
 	pod.Spec.Containers[0].Image = ""
 	pod.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: "X"}}
-	_, err := Admit(profile.V1_37_0, pod)
+	_, err := Admit(profile.V1_37, pod)
 	if !apierrors.IsInvalid(err) {
 		t.Fatalf("error %v", err)
 	}

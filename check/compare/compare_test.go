@@ -232,7 +232,7 @@ func TestRuns(t *testing.T) {
 	run := func(seed int64, restarts int, ready time.Duration) Run {
 		return Run{Seed: seed, Pods: map[string]summary.Numbers{"a/web": {Restarts: restarts, ToReady: ready}}}
 	}
-	sc := Runs("slow", "v1.37.0",
+	sc := Runs("slow", "v1.37",
 		[]Run{run(1, 0, time.Second), run(2, 3, summary.Never), run(3, 2, 4*time.Second)},
 		[]Run{run(1, 1, summary.Never), run(2, 0, 2*time.Second), run(3, 2, 4*time.Second+50*time.Millisecond)})
 	var got []string

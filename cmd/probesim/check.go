@@ -197,7 +197,7 @@ const checkExamples = `  # Check a manifest
 // addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
 func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36.3 or v1.34.. (default the newest)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36 or v1.34.. (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 45s..70s, or app=45s..70s for container app.")
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start.")

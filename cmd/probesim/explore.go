@@ -58,7 +58,7 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", exploreOutputs)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36.3 or v1.34.. (default the newest of the scenario)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36 or v1.34.. (default the newest of the scenario)")
 	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
 	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
 	addTime(cmd, &o.time)

@@ -67,7 +67,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37.0 or v1.34..")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37 or v1.34..")
 	flags.StringVar(&o.delays, "delays", "", delaysUsage)
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")

@@ -41,11 +41,11 @@ func TestUpdateOfBrokenRuns(t *testing.T) {
 		code    int
 	}{
 		{context.Background(), "v0.1.0", exitBroken},
-		{done, "v1.37.0", exitInterrupted},
-		{context.Background(), "v1.37.0", exitOK},
+		{done, "v1.37", exitInterrupted},
+		{context.Background(), "v1.37", exitOK},
 	} {
 		jobs := []*runner.Job{}
-		for _, version := range []string{"v1.37.0", test.version} {
+		for _, version := range []string{"v1.37", test.version} {
 			plan := all[0].Plan(version, nil)
 			jobs = append(jobs, &runner.Job{Plan: plan, Until: virtual.At(plan.Duration)})
 		}

@@ -23,9 +23,14 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// versions returns the output of the command version and of the flag --version.
+// versions returns the output of the command version and of the flag --version. It has the patch releases of Kubernetes.
 func versions() string {
-	return buildText(buildInfo()) + "Kubernetes " + strings.Join(profile.NamesWithPreviews(), ", ") + "\n"
+	var patches []string
+	for _, name := range profile.NamesWithPreviews() {
+		p, _ := profile.Named(name)
+		patches = append(patches, cmp.Or(p.Patch, p.Version))
+	}
+	return buildText(buildInfo()) + "Kubernetes " + strings.Join(patches, ", ") + "\n"
 }
 
 // version returns the version of the module and of Go.

@@ -46,7 +46,7 @@ func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
 	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
-	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.4.")
+	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
 	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
 	o.run.addApp(cmd)

@@ -252,7 +252,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"race  v1.37.0  320 runs", "Ended by: the maximum number of runs.", "FAIL  expectation failed: ready at once", "  probesim replay w.json\n"} {
+	for _, want := range []string{"race  v1.37  320 runs", "Ended by: the maximum number of runs.", "FAIL  expectation failed: ready at once", "  probesim replay w.json\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

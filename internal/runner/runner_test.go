@@ -24,7 +24,7 @@ func TestInterruptedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := (&Selection{Until: 24 * time.Hour}).job(all[0].Plan("v1.37.0", nil), 0)
+	j := (&Selection{Until: 24 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
 	var stdout bytes.Buffer
 	out := newOutput([]*Job{j}, Options{Stdout: &stdout})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -39,7 +39,7 @@ func TestInterruptedRun(t *testing.T) {
 	if _, err := out.finish(true); err != Interrupted(" at 1h of 24h") {
 		t.Errorf("got error %v", err)
 	}
-	for _, want := range []string{"exec-liveness  v1.37.0  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
+	for _, want := range []string{"exec-liveness  v1.37  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("no %q in\n%s", want, stdout.String())
 		}
@@ -52,13 +52,13 @@ func TestPanicIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := (&Selection{}).job(all[0].Plan("v1.37.0", new(int64(3))), 0)
+	j := (&Selection{}).job(all[0].Plan("v1.37", new(int64(3))), 0)
 	s := j.Simulate(pool.Alone(context.Background(), 0), false, nil, func(virtual.Time) { panic("a bug") })
 	run := s.Report()
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())
 	}
-	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37.0 --seed 3"} {
+	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37 --seed 3"} {
 		if !strings.Contains(run.Err.Error(), want) {
 			t.Errorf("no %q in %v", want, run.Err)
 		}

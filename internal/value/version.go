@@ -1,6 +1,7 @@
 package value
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,47 +11,47 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Version is a Kubernetes release, or a preview of one that is not out: v1.38-preview precedes v1.38.0.
-type Version struct{ Major, Minor, Patch int }
+// Version is a Kubernetes release without its patch number, or a preview of one that is not out: v1.38-preview precedes v1.38.
+type Version struct {
+	Major, Minor int
+	preview      bool
+}
 
-// previewPatch is the patch version of a preview.
-const previewPatch = -1
-
-// VersionRange is a closed range of Kubernetes releases. In a range, v1.36 stands for all patch releases of 1.36 and its preview.
+// VersionRange is a closed range of Kubernetes releases. In a range, v1.38 stands for the release and its preview. Patch numbers do not count:
+// v1.38.0 is the release alone.
 type VersionRange struct {
 	Min, Max Version
 	text     string
 }
 
-var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4})|(-preview))?$`)
+var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(\.\d{1,4}|-preview)?$`)
 
-// ParseVersion parses a full version such as v1.37.0 or v1.38-preview.
+// ParseVersion parses a version such as v1.37, v1.37.0 or v1.38-preview.
 func ParseVersion(s string) (Version, error) {
-	lo, hi, err := parseVersions(s)
-	if err == nil && lo != hi {
-		err = fmt.Errorf("%s is not a full version such as v1.37.0", strict.Quote(s))
-	}
-	return lo, err
+	_, v, err := parseVersions(s)
+	return v, err
 }
 
 func (v Version) String() string {
-	if v.Preview() {
-		return fmt.Sprintf("v%d.%d-preview", v.Major, v.Minor)
+	text := fmt.Sprintf("v%d.%d", v.Major, v.Minor)
+	if v.preview {
+		text += "-preview"
 	}
-	return fmt.Sprintf("v%d.%d.%d", v.Major, v.Minor, v.Patch)
+	return text
 }
 
 // Preview reports whether the version is the preview of a release.
-func (v Version) Preview() bool { return v.Patch == previewPatch }
+func (v Version) Preview() bool { return v.preview }
 
 // Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if they are equal.
 func (v Version) Compare(w Version) int {
-	for _, d := range []int{v.Major - w.Major, v.Minor - w.Minor, v.Patch - w.Patch} {
-		if d != 0 {
-			return d
-		}
+	switch order := cmp.Or(v.Major-w.Major, v.Minor-w.Minor); {
+	case order != 0 || v.preview == w.preview:
+		return order
+	case v.preview:
+		return -1
 	}
-	return 0
+	return 1
 }
 
 // UnmarshalText parses a range of versions.
@@ -61,7 +62,7 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 	if !isRange {
 		to = from
 	}
-	r.Min, r.Max = Version{}, Version{math.MaxInt, 0, 0}
+	r.Min, r.Max = Version{}, Version{Major: math.MaxInt}
 	var err error
 	if from != "" || !isRange {
 		if r.Min, _, err = parseVersions(from); err != nil {
@@ -97,19 +98,11 @@ func (r VersionRange) String() string { return r.text }
 func parseVersions(s string) (first, last Version, err error) {
 	m := versionPattern.FindStringSubmatch(s)
 	if m == nil {
-		return first, last, fmt.Errorf("%s is not a version such as v1.37.0 or v1.37", strict.Quote(s))
+		return first, last, fmt.Errorf("%s is not a version such as v1.37", strict.Quote(s))
 	}
 	first.Major, _ = strconv.Atoi(m[1])
 	first.Minor, _ = strconv.Atoi(m[2])
-	switch {
-	case m[4] != "":
-		first.Patch = previewPatch
-		return first, first, nil
-	case m[3] == "":
-		last = first
-		first.Patch, last.Patch = previewPatch, math.MaxInt
-		return first, last, nil
-	}
-	first.Patch, _ = strconv.Atoi(m[3])
-	return first, first, nil
+	last = first
+	first.preview, last.preview = !strings.HasPrefix(m[3], "."), m[3] == "-preview"
+	return first, last, nil
 }

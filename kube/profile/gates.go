@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +160,7 @@ func (g *gate) at(v release) *stage {
 // Gates returns the feature gates that the release has and whose effect is modeled, by name.
 func (p Profile) Gates() []Gate {
 	var all []Gate
-	v, ok := parseRelease(p.Version)
+	v, ok := parseRelease(cmp.Or(p.Patch, p.Version))
 	if !ok {
 		return nil // no release
 	}
@@ -200,7 +201,7 @@ func (p Profile) SetGate(name string, on bool) (Profile, error) {
 // CheckGates returns the names of a gate that is on and of a gate that it needs but that is off. A kubelet does not start
 // with such gates. If there are none, both names are empty.
 func (p Profile) CheckGates() (on, off string) {
-	v, ok := parseRelease(p.Version)
+	v, ok := parseRelease(cmp.Or(p.Patch, p.Version))
 	if !ok {
 		return "", ""
 	}

@@ -6,6 +6,8 @@
 package profile
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -15,8 +17,10 @@ import (
 //
 // Numbers such as #134746 in the comments are pull requests of kubernetes/kubernetes.
 type Profile struct {
-	// Version is the release, such as v1.37.0, or the preview, such as v1.38-preview.
+	// Version is the release, such as v1.37, or the preview, such as v1.38-preview.
 	Version string
+	// Patch is the patch release that is compared with the real kubelet, such as v1.37.2. A preview has none.
+	Patch string
 
 	FeatureGates
 	Changes
@@ -161,26 +165,26 @@ type Changes struct {
 
 // The releases that are compared with the real kubelet.
 var (
-	V1_33_13 = of("v1.33.13")
-	V1_34_4  = of("v1.34.4")
-	V1_35_4  = of("v1.35.4")
-	V1_36_3  = of("v1.36.3")
-	V1_37_0  = of("v1.37.0")
+	V1_33 = of("v1.33", "v1.33.13")
+	V1_34 = of("v1.34", "v1.34.4")
+	V1_35 = of("v1.35", "v1.35.4")
+	V1_36 = of("v1.36", "v1.36.3")
+	V1_37 = of("v1.37", "v1.37.2")
 )
 
 // V1_38_preview is what the source says about a release that is not out. Nothing in it is compared with a real kubelet.
-var V1_38_preview = of("v1.38-preview")
+var V1_38_preview = of("v1.38-preview", "")
 
 // releases are all releases, oldest first.
-var releases = []Profile{V1_33_13, V1_34_4, V1_35_4, V1_36_3, V1_37_0}
+var releases = []Profile{V1_33, V1_34, V1_35, V1_36, V1_37}
 
 // profiles are all releases and then the previews, oldest first.
 var profiles = append(slices.Clone(releases), V1_38_preview)
 
 // of returns the profile of a release according to the tables.
-func of(version string) Profile {
-	p := Profile{Version: version}
-	v, _ := parseRelease(version)
+func of(version, patch string) Profile {
+	p := Profile{Version: version, Patch: patch}
+	v, _ := parseRelease(cmp.Or(patch, version))
 	for _, g := range gates {
 		*g.field(&p.FeatureGates) = g.before
 		if s := g.at(v); s != nil {
@@ -213,9 +217,12 @@ func Newest() Profile { return releases[len(releases)-1] }
 // Preview reports whether the profile describes a release that is not out, from its source alone.
 func (p Profile) Preview() bool { return strings.HasSuffix(p.Version, previewSuffix) }
 
-// Named returns the profile of a release such as v1.37.0, or of a preview such as v1.38-preview. It returns false if the
-// version is unknown.
+// Named returns the profile of a release such as v1.37, or of a preview such as v1.38-preview. A patch number, as in v1.37.0, does not
+// count. It returns false if the version is unknown.
 func Named(version string) (Profile, bool) {
+	if r, ok := parseRelease(version); ok && !strings.HasSuffix(version, previewSuffix) {
+		version = fmt.Sprintf("v%d.%d", r[0], r[1])
+	}
 	for _, p := range profiles {
 		if p.Version == version {
 			return p, true

@@ -89,10 +89,15 @@ func TestNamed(t *testing.T) {
 			t.Errorf("Named(%q) = %+v, %t", name, p, ok)
 		}
 	}
+	for _, name := range []string{"v1.37.0", V1_37.Patch, "v1.37.99"} {
+		if p, ok := Named(name); !ok || p != V1_37 {
+			t.Errorf("Named(%q) = %+v, %t", name, p, ok)
+		}
+	}
 	if p, ok := Named("v1.0.0"); ok || p != (Profile{}) {
 		t.Errorf("an unknown release is %+v, %t", p, ok)
 	}
-	if Newest() != V1_37_0 {
+	if Newest() != V1_37 {
 		t.Errorf("the newest release is %s", Newest().Version)
 	}
 }

@@ -12,7 +12,7 @@ type release [3]int
 // previewSuffix ends the name of a preview.
 const previewSuffix = "-preview"
 
-// parseRelease parses a release such as v1.37.0; v1.37 is short for v1.37.0, and so is v1.37-preview. It reports false for
+// parseRelease parses a release such as v1.36.3; v1.36 is short for v1.36.0, and so is v1.36-preview. It reports false for
 // other texts.
 func parseRelease(text string) (release, bool) {
 	var r release

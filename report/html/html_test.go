@@ -19,7 +19,7 @@ import (
 // write returns a page with the runs.
 func write(t *testing.T, runs ...*report.Run) string {
 	t.Helper()
-	c := report.Case{Scenario: runs[0].Scenario, File: runs[0].Scenario, Kubernetes: "v1.37.0", Runs: runs}
+	c := report.Case{Scenario: runs[0].Scenario, File: runs[0].Scenario, Kubernetes: "v1.37", Runs: runs}
 	var page Page
 	for _, r := range runs {
 		var b bytes.Buffer
@@ -127,7 +127,7 @@ func big(pods, seconds, fails int) *report.Run {
 			rec.Add(trace.Record{T: virtual.At(at), Kind: trace.ProbeExecuted, Pod: pod, Container: "c", Probe: trace.Liveness, Result: result})
 		}
 	}
-	return &report.Run{Scenario: "big", Kubernetes: "v1.37.0", Until: virtual.At(time.Duration(seconds) * time.Second), Records: rec.Records()}
+	return &report.Run{Scenario: "big", Kubernetes: "v1.37", Until: virtual.At(time.Duration(seconds) * time.Second), Records: rec.Records()}
 }
 
 // TestBigRuns checks that pages of big runs omit records, and say so.
@@ -198,10 +198,10 @@ func TestShareOf(t *testing.T) {
 
 // TestManyRuns checks that runs beyond the size limit are listed with a command to show them; failed runs have priority.
 func TestManyRuns(t *testing.T) {
-	c := report.Case{Scenario: "many", Kubernetes: "v1.37.0"}
+	c := report.Case{Scenario: "many", Kubernetes: "v1.37"}
 	var page Page
 	for seed := range int64(5) {
-		r := &report.Run{Scenario: "many", Kubernetes: "v1.37.0", Seed: &seed, Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", maxSize/2)}
+		r := &report.Run{Scenario: "many", Kubernetes: "v1.37", Seed: &seed, Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", maxSize/2)}
 		if seed == 4 {
 			r.Expectations = []report.Expectation{{Name: "e", Outcome: report.Failed}}
 		}

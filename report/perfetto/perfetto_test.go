@@ -145,7 +145,7 @@ func restart(zero time.Duration) *report.Run {
 	at(10, trace.Record{Kind: trace.KubeletStopped})
 	at(12, trace.Record{Kind: trace.KubeletStarted})
 	at(13, trace.Record{Kind: trace.Step, Reason: "evict"})
-	return &report.Run{Scenario: "s", Kubernetes: "v1.37.0", Seed: new(int64(4)), Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
+	return &report.Run{Scenario: "s", Kubernetes: "v1.37", Seed: new(int64(4)), Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
 }
 
 func TestWriter(t *testing.T) {
@@ -167,7 +167,7 @@ func TestWriter(t *testing.T) {
 	}
 	text := b.String()
 	for _, want := range []string{
-		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37.0 seed 4: web"}`, `"args":{"name":"app liveness"}`,
+		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37 seed 4: web"}`, `"args":{"name":"app liveness"}`,
 		`"name":"success","cat":"probe","pid":3,"tid":7,"ts":4999999.999,"dur":20000.001,`,
 		`"name":"failure","cat":"probe",`, `"message":"\u003c\"\\xff\u003e"`, `"name":"container exited with 137"`, `"name":"container started: restart 1"`,
 	} {

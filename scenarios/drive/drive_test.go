@@ -197,7 +197,7 @@ func TestDrive(t *testing.T) {
 	s := driven(t, `[{at: 1m, delete: {pod: api}}, {at: 10s..20s, delete: {pod: a, gracePeriodSeconds: 0}},
 		{since: {pod: api-1, becomes: {ready: true}}, after: 2s, delete: {pod: a}}, {at: 500ms, delete: {pod: a}}]`)
 	w := &fakeWorld{}
-	driver := Start(s.Plan("v1.37.0", nil), w)
+	driver := Start(s.Plan("v1.37", nil), w)
 	w.At(virtual.At(30*time.Second), func() {
 		for _, name := range []string{"default/api-0", "default/api-1"} {
 			w.record(trace.Record{Kind: trace.StatusPatched, Pod: name, Status: &trace.PodStatus{Ready: true}})
@@ -230,7 +230,7 @@ func TestDriveWorld(t *testing.T) {
 		{at: 31s, resize: {pod: a, spec: {containers: [{name: c, resources: {}}]}}},
 		{at: 32s, patch: {pod: a, status: {conditions: [{type: x/y, status: "True"}]}}}, {at: 33s, stepClock: {by: -1m}}]`)
 	w := &fakeWorld{}
-	driver := Start(s.Plan("v1.37.0", nil), w)
+	driver := Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
 		"1s add default/a replica 0 of a",
@@ -268,7 +268,7 @@ func TestDriveWorld(t *testing.T) {
 func TestDriveKubelet(t *testing.T) {
 	s := driven(t, `[{at: 10s, restartKubelet: {}}, {at: 12s, restartKubelet: {}}, {at: 20s, restartKubelet: {downtime: 10s..20s}}]`)
 	w := &fakeWorld{}
-	driver := Start(s.Plan("v1.37.0", nil), w)
+	driver := Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
 		"10s stop kubelet: true", "12s stop kubelet: false", "13s start kubelet", "20s stop kubelet: true", "35s start kubelet",
@@ -285,7 +285,7 @@ func TestDriveKubelet(t *testing.T) {
 func TestDriveReboot(t *testing.T) {
 	s := driven(t, `[{at: 10s, rebootNode: {}}, {at: 30s, rebootNode: {}}, {at: 80s, rebootNode: {downtime: 10s..20s}}]`)
 	w := &fakeWorld{}
-	driver := Start(s.Plan("v1.37.0", nil), w)
+	driver := Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
 		"10s stop kubelet: true", "10s Step rebootNode ", "10s power off until 1m10s", "30s stop kubelet: false", "1m10s start kubelet",
@@ -303,7 +303,7 @@ func TestDriveReboot(t *testing.T) {
 func TestDriveOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, apiDown: {for: 10s}}, {at: 15s, apiDown: {for: 20s..30s}}, {at: 1m, apiDown: {}}]`)
 	w := &fakeWorld{}
-	Start(s.Plan("v1.37.0", nil), w)
+	Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
 		"10s Step apiDown {for: 10s}", "10s API down: true", "15s Step apiDown {for: 20s..30s}", "20s Step apiDown over",
@@ -320,7 +320,7 @@ func TestDriveRuntimeOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, runtimeDown: {for: 20s}}, {at: 15s, runtimeDown: {for: 10s, condition: NetworkReady}},
 		{at: 20s, restartKubelet: {}}, {at: 40s, runtimeDown: {condition: RuntimeReady}}, {at: 50s, restartKubelet: {}}]`)
 	w := &fakeWorld{}
-	Start(s.Plan("v1.37.0", nil), w)
+	Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
 		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}",
@@ -345,7 +345,7 @@ func TestDriveMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &fakeWorld{}
-	Start(all[0].Plan("v1.37.0", nil), w)
+	Start(all[0].Plan("v1.37", nil), w)
 	for i, at := range []time.Duration{10 * time.Second, 20 * time.Second} {
 		w.At(virtual.At(at), func() {
 			w.record(trace.Record{Kind: trace.ContainerStarted, Pod: "default/web", Container: "app", Instance: i})
@@ -362,7 +362,7 @@ func TestDriveMoments(t *testing.T) {
 func TestUnreachedSteps(t *testing.T) {
 	s := driven(t, `[{since: {becomes: {ready: true}}, delete: {pod: a}}, {since: {record: {kind: PodRemoved}}, after: 5s, delete: {pod: a}}]`)
 	w := &fakeWorld{}
-	driver := Start(s.Plan("v1.37.0", nil), w)
+	driver := Start(s.Plan("v1.37", nil), w)
 	w.At(virtual.At(30*time.Second), func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
 	w.run()
 	missed := driver.Unreached()
@@ -397,9 +397,9 @@ func drive(p *plan.Plan) string {
 // TestReplicasShareNoPod checks that a change to one pod does not affect the others.
 func TestReplicasShareNoPod(t *testing.T) {
 	s := driven(t, "[]")
-	pods := s.Plan("v1.37.0", nil).Pods()
+	pods := s.Plan("v1.37", nil).Pods()
 	pods[1].Pod.Spec.Containers[0].Image = "changed"
-	for i, p := range append(s.Plan("v1.37.0", nil).Pods(), pods[2]) {
+	for i, p := range append(s.Plan("v1.37", nil).Pods(), pods[2]) {
 		if p.Pod.Spec.Containers[0].Image != "x" {
 			t.Errorf("pod %d changed together with another pod", i)
 		}
@@ -416,10 +416,10 @@ func TestDriveManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &fakeWorld{}
-	driver := Start(all[0].Plan("v1.37.0", nil), w)
+	driver := Start(all[0].Plan("v1.37", nil), w)
 	w.run()
 	changed := "{spec: {containers: [{name: app, image: b}]}}"
-	first, second := string(all[0].Plan("v1.37.0", nil).Pods()[0].Pod.UID), ""
+	first, second := string(all[0].Plan("v1.37", nil).Pods()[0].Pod.UID), ""
 	for _, line := range w.log {
 		if _, uid, ok := strings.Cut(line, "kill "); ok {
 			second, _, _ = strings.Cut(uid, " ")

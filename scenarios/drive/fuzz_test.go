@@ -51,7 +51,7 @@ func FuzzLoad(f *testing.F) {
 				t.Fatalf("%s has entries in spec.pods without pods", s.Metadata.Name)
 			}
 			seed := int64(1)
-			for _, plan := range []*plan.Plan{s.Plan("v1.37.0", nil), s.Plan("v1.37.0", &seed)} {
+			for _, plan := range []*plan.Plan{s.Plan("v1.37", nil), s.Plan("v1.37", &seed)} {
 				pods := plan.Pods()
 				if len(pods) == 0 || len(pods) > format.MaxPods {
 					t.Fatalf("%s has %d pods", s.Metadata.Name, len(pods))

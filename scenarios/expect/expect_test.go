@@ -89,7 +89,7 @@ func (h *harness) runs(d *datadriven.TestData) string {
 }
 
 func (h *harness) results(d *datadriven.TestData, records []trace.Record) []Result {
-	version, end := "v1.37.0", ""
+	version, end := "v1.37", ""
 	d.MaybeScanArgs(h.t, "version", &version)
 	d.MaybeScanArgs(h.t, "end", &end)
 	run := Run{Records: records, Internal: d.HasArg("internal")}
@@ -161,7 +161,7 @@ func write(w io.Writer, r Result, around bool) {
 func TestFailuresAreCopies(t *testing.T) {
 	h := &harness{t: t, manifests: manifest, spec: "pods: [{name: web}]"}
 	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted")
-	results, err := Check(h.scenario("{never: .., record: {kind: ContainerStarted}}").Plan("v1.37.0", nil), Run{Records: records})
+	results, err := Check(h.scenario("{never: .., record: {kind: ContainerStarted}}").Plan("v1.37", nil), Run{Records: records})
 	if err != nil || len(results[0].Failures) != 1 || len(results[0].Failures[0].Around) != 2 {
 		t.Fatalf("%v, %v", results, err)
 	}
@@ -178,7 +178,7 @@ func TestObserveSince(t *testing.T) {
 	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted\n5s web/app#0 ContainerExited 1\n"+
 		"5s web Event Normal Killing stop\n9s web/app#0 ContainerExited 1")
 	plan := h.scenario("{since: {record: {kind: Event}}, observed: true, first: 0s, record: {kind: ContainerExited}}\n"+
-		"{since: {record: {kind: Event}}, observed: true, within: .., record: {kind: ContainerExited}, count: 2}").Plan("v1.37.0", nil)
+		"{since: {record: {kind: Event}}, observed: true, within: .., record: {kind: ContainerExited}, count: 2}").Plan("v1.37", nil)
 	seen, err := Observe(plan, Run{Records: records})
 	if err != nil || len(seen) != 2 || seen[0].Err != nil || seen[1].Err != nil {
 		t.Fatalf("%v, %v", seen, err)

@@ -32,7 +32,7 @@ type row struct {
 
 // states are the possible states of a row with scenarios, with the assertion of each.
 var states = map[string]string{
-	"open":    "v1.37.0 has this behavior",
+	"open":    "v1.37 has this behavior",
 	"changed": "the simulated versions differ, and the scenario asserts both sides",
 	"held":    "all simulated versions have the newer side",
 }

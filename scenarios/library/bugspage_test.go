@@ -61,7 +61,7 @@ Of %d rows, %d have scenarios, %d in all. The scenarios of another row show %d m
 them yet. The comment at the top of each file has the trigger, the observation, and the reason with a file of the kubelet.
 
 The [real kubelet](proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
-its expectations. Without names it is all five: v1.33.13, v1.34.4, v1.35.4, v1.36.3 and v1.37.0. With *1.38 differs*, the scenario also
+its expectations. Without names it is all five: v1.33, v1.34, v1.35, v1.36 and v1.37. With *1.38 differs*, the scenario also
 asserts what [Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
 
 A test generates this page from the scenarios with the label ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `.

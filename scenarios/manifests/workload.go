@@ -352,7 +352,7 @@ func (m *Object) NewPod() *v1.Pod {
 	if m.Kind.Template != "" {
 		pod.UID, pod.GenerateName, pod.OwnerReferences = "", "", nil
 	}
-	if m.Kind.Kind == "StatefulSet" { // the StatefulSet controller sets both (initIdentity in pkg/controller/statefulset at v1.37.0)
+	if m.Kind.Kind == "StatefulSet" { // the StatefulSet controller sets both (initIdentity in pkg/controller/statefulset at v1.37)
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", ""
 	}
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil

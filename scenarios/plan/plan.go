@@ -50,7 +50,7 @@ func PathOf(file string) string {
 // Plan is one run of a scenario, with one version of Kubernetes and at most one seed.
 type Plan struct {
 	Scenario *Scenario
-	Version  string               // such as v1.37.0
+	Version  string               // such as v1.37
 	Seed     *int64               // nil: a run without a seed, which takes the middle of each range
 	Duration time.Duration        // length of the run
 	Uptime   time.Duration        // age of the kubelet at t=0
@@ -84,7 +84,7 @@ func (s *Scenario) Plans() []*Plan {
 	return plans
 }
 
-// Plan returns the run of a scenario with a version, such as v1.37.0, and a seed. Plans need not contain this run.
+// Plan returns the run of a scenario with a version, such as v1.37, and a seed. Plans need not contain this run.
 // A nil seed means a run without a seed.
 func (s *Scenario) Plan(version string, seed *int64) *Plan {
 	p := &Plan{Scenario: s, Version: version, Seed: seed, Duration: s.Spec.Duration.Time(), Delays: s.Spec.Delays.Compile(), Config: s.config()}

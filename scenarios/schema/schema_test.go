@@ -155,7 +155,7 @@ metadata: {name: a, labels: {b: c}}
 spec:
   duration: 1m30s
   seeds: 1..20
-  kubernetesVersions: [v1.36.., v1.34.4]
+  kubernetesVersions: [v1.36.., v1.34]
   kubelet: {uptime: 1h, config: {syncFrequency: 1m}}
   pods:
   - name: web

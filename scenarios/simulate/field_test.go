@@ -44,7 +44,7 @@ type panel struct {
 const fieldNodes = 200
 
 // fieldVersion is the simulated release whose rules are nearest to those of the clusters.
-const fieldVersion = "v1.34.4"
+const fieldVersion = "v1.34"
 
 // TestField checks that docs/nodes.md shows the recorded distributions beside the simulated ones. Run it with -update to draw them again.
 func TestField(t *testing.T) {

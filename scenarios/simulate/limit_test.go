@@ -47,7 +47,7 @@ func crowded(t *testing.T) *scenarios.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all[0].Plan("v1.37.0", nil)
+	return all[0].Plan("v1.37", nil)
 }
 
 // TestMaxMemory checks that a run ends when its records exceed the limit, within the instant, and reports the time and the kind of

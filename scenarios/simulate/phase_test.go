@@ -36,7 +36,7 @@ func TestAnyPhase(t *testing.T) {
 	const runs, period = 400, 10 * time.Second
 	var first, step [10]int
 	for seed := range int64(runs) {
-		run := simulate.Run(context.Background(), loaded[0].Plan("v1.37.0", &seed), simulate.Options{})
+		run := simulate.Run(context.Background(), loaded[0].Plan("v1.37", &seed), simulate.Options{})
 		if run.Err != nil {
 			t.Fatal(run.Err)
 		}

@@ -218,7 +218,7 @@ func TestPrintedScenario(t *testing.T) {
 
 func hash(t *testing.T, s *scenarios.Scenario, seed *int64) string {
 	t.Helper()
-	run := simulate.Run(context.Background(), s.Plan("v1.37.0", seed), simulate.Options{})
+	run := simulate.Run(context.Background(), s.Plan("v1.37", seed), simulate.Options{})
 	if run.Err != nil {
 		t.Fatal(run.Err)
 	}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/kubernetes/pkg/proxy/runner"
 )
 
-// Version is the Kubernetes version of the kubelet.
-const Version = "v1.34.4"
+// Version is the Kubernetes release of the kubelet, as in package profile.
+const Version = "v1.34"
 
 // MachineInfo is the size of a machine.
 type MachineInfo = model.MachineInfo

@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/proxy/runner"
 )
 
-// Version is the Kubernetes version of the kubelet.
-const Version = "v1.36.3"
+// Version is the Kubernetes release of the kubelet, as in package profile.
+const Version = "v1.36"
 
 // MachineInfo is the size of a machine.
 type MachineInfo = model.MachineInfo
