@@ -28,7 +28,7 @@ type nodesFlags struct {
 }
 
 // nodesBudget is the default number of simulated runs to spend on following a whole node.
-const nodesBudget = 500
+const nodesBudget = 50
 
 // newNodes returns the command nodes.
 func newNodes(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {

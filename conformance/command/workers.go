@@ -33,7 +33,7 @@ func newWorkers(f *randomFlags) (*workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workers{parallel: f.parallel, repeat: f.repeat, silenceLimit: 2 * time.Minute, dumps: os.TempDir()}
+	w := &workers{parallel: f.parallel, repeat: f.repeat, silenceLimit: 10 * time.Minute, dumps: os.TempDir()}
 	var shrink time.Duration
 	if f.out != "" {
 		shrink, w.dumps = f.shrink, f.out

@@ -46,7 +46,7 @@ func (g *generator) addMore(spec *yaml.Node) {
 		more.addReplicas(spec)
 		g.crowd = more.crowd
 	}
-	if more.percent(4) && !more.options.Short {
+	if more.percent(4) && !more.options.Short && len(more.crowd) == 0 {
 		get(spec, "duration").Value = value.Format(time.Duration(more.between(1201, 3600)) * time.Second)
 	}
 }
@@ -185,6 +185,9 @@ func (g *generator) addReplicas(spec *yaml.Node) {
 	}
 	g.options.WithoutRestartAll = true // the gates of the scenario are drawn
 	g.fillPod(p, one(&g.rng, 1, 1, 1, 2))
+	if count >= 20 {
+		p.probeLessOften()
+	}
 	p.manifest = workloadOf(p)
 	entry := g.podBehavior(p)
 	put(entry, "replicas", number(count))
@@ -208,6 +211,18 @@ func (g *generator) addReplicas(spec *yaml.Node) {
 		put(remove, "pod", text(p.name))
 		put(n, "delete", remove)
 		addTo(spec, "steps", n)
+	}
+}
+
+// probeLessOften makes the periods of all probes at least 5 s, because the real kubelet takes some milliseconds of wall time for each probe.
+func (p *pod) probeLessOften() {
+	for _, c := range p.all() {
+		for _, probe := range c.probes {
+			n := get(c.spec, probe.key+"Probe")
+			if has(n, "periodSeconds") && len(get(n, "periodSeconds").Value) == 1 && get(n, "periodSeconds").Value < "5" {
+				get(n, "periodSeconds").Value = "5"
+			}
+		}
 	}
 }
 
