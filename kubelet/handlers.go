@@ -123,7 +123,8 @@ func sendHook(client *http.Client, req *http.Request) error {
 }
 
 // newHookRequest returns the request of a hook. Without a host it goes to the IP address that the runtime reports
-// for the pod. Pods in the network of the host have none (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// for the pod. Pods in the network of the host have none (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The message of the
+// kubelet then has a status of the pod too, with addresses in memory.
 func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) {
 	podIP := ""
 	if h.handler.HTTPGet.Host == "" {

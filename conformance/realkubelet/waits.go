@@ -3,6 +3,7 @@ package realkubelet
 import (
 	"context"
 	"reflect"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/kubelet"
@@ -28,6 +29,10 @@ func (w *waits) watch(k *kubelet.Kubelet) {
 	volumes.Set(reflect.ValueOf(volumeWaits{volumes.Interface().(volumemanager.VolumeManager), w}))
 }
 
+// noNetwork begins the error of an httpGet hook in the network of the node (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go). A status of
+// the pod with addresses in memory follows, which no two runs share, so the records leave it out.
+const noNetwork = "failed to find networking container: "
+
 // hookRunner wraps the kubelet's runner of hooks.
 type hookRunner struct {
 	kubecontainer.HandlerRunner // the real one
@@ -49,6 +54,9 @@ func (h hookRunner) Run(ctx context.Context, id kubecontainer.ContainerID, pod *
 	rec.Kind, rec.Result, rec.Took = trace.HookEnded, resultOf(err), h.conn.now().Sub(start)
 	if err != nil {
 		rec.Message = untagged(message)
+		if before, _, found := strings.Cut(rec.Message, noNetwork); found {
+			rec.Message = before + strings.TrimSuffix(noNetwork, ": ") + `"`
+		}
 	}
 	h.recorder.add(rec)
 	return message, err
