@@ -55,7 +55,7 @@ func (h hookRunner) Run(ctx context.Context, id kubecontainer.ContainerID, pod *
 	if err != nil {
 		rec.Message = untagged(message)
 		if before, _, found := strings.Cut(rec.Message, noNetwork); found {
-			rec.Message = before + strings.TrimSuffix(noNetwork, ": ") + `"`
+			rec.Message = before + strings.TrimSuffix(noNetwork, ": ")
 		}
 	}
 	h.recorder.add(rec)

@@ -29,7 +29,7 @@ func TestGates(t *testing.T) {
 		{"ContainerStopSignals": true},
 	} {
 		t.Run(fmt.Sprint(gates), func(t *testing.T) {
-			p := profile.V1_37_0
+			p := profile.V1_37
 			for name, on := range gates {
 				var err error
 				if p, err = p.SetGate(string(name), on); err != nil {

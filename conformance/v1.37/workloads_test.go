@@ -96,7 +96,7 @@ func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
 		return file, nil
 	})
 	if err == nil {
-		return &answer{pod: loaded[0].Plan("v1.37.0", nil).Pods()[0].Pod}
+		return &answer{pod: loaded[0].Plan("v1.37", nil).Pods()[0].Pod}
 	}
 	a := &answer{}
 	var list scenarios.Errors
