@@ -163,7 +163,7 @@ func TestVersionsDiffer(t *testing.T) {
 			t.Errorf("the finding points to the witness %q in %s, not to the version whose restarts have less time", f.Witness, f.Kubernetes)
 		}
 	}
-	want := "versions-differ: v1.34.4 and v1.37.0 differ. \"survives a restart of up to\": 50.0s and 4.0s; \"hung -> Ready again\": 28.1s and 17.2s."
+	want := "versions-differ: v1.34 and v1.37 differ. \"survives a restart of up to\": 50.0s and 4.0s; \"hung -> Ready again\": 28.1s and 17.2s."
 	if !slices.Contains(got, want) {
 		t.Errorf("the findings are %q, want %q", got, want)
 	}
@@ -180,12 +180,12 @@ func TestKubeletRestart(t *testing.T) {
 		want    string
 	}{
 		{"readinessProbe: {httpGet: {port: 80}, periodSeconds: 4, successThreshold: 3}", "", old,
-			"A restart of the kubelet makes the healthy container not ready, for up to 5.1s: the kubelet of v1.34.4 forgets the results of its probes, and the readiness probe needs 3 successes again."},
+			"A restart of the kubelet makes the healthy container not ready, for up to 5.1s: the kubelet of v1.34 forgets the results of its probes, and the readiness probe needs 3 successes again."},
 		{"readinessProbe: {httpGet: {port: 80}, periodSeconds: 4, successThreshold: 3}", "", profile.Newest(), ""},
 		{"readinessProbe: {httpGet: {port: 80}}", broken, profile.Newest(), ""},
 		{"readinessProbe: {httpGet: {port: 80}, periodSeconds: 4}", "", old, ""}, // it succeeds within milliseconds
 		{"startupProbe: {httpGet: {port: 80}, periodSeconds: 8}\nreadinessProbe: {httpGet: {port: 80}, periodSeconds: 4}", "", old,
-			"A restart of the kubelet makes the healthy container not ready, for up to 4.0s: the kubelet of v1.34.4 forgets the results of its probes."},
+			"A restart of the kubelet makes the healthy container not ready, for up to 4.0s: the kubelet of v1.34 forgets the results of its probes."},
 	} {
 		got, manifest := "", pod(test.probes)+test.other
 		for _, f := range checked(t, manifest, check.Options{Profiles: []profile.Profile{test.profile}}).Workloads[0].Containers[0].Findings {

@@ -112,7 +112,7 @@ func TestRolloutLosesRequests(t *testing.T) {
 		{"the defaults", rollout{replicas: 3}, "178.6"},
 		{"minReadySeconds", rollout{replicas: 3, minReadySeconds: 2}, "18.6"},
 		{"a preStop sleep", rollout{replicas: 3, preStop: 2}, "0.0"},
-		{"a kube-proxy with a burst", rollout{replicas: 3, profile: profile.V1_33_13}, "28.6"},
+		{"a kube-proxy with a burst", rollout{replicas: 3, profile: profile.V1_33}, "28.6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := fmt.Sprintf("%.1f", lost(c.run(t))); got != c.want {

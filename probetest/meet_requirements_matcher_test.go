@@ -46,8 +46,8 @@ func TestMeetRequirementsManifest(t *testing.T) {
     ` + string(file) + `
 to meet stall>=1s, detect<=1s.
 
-  ok      stall>=1s: 1.9s in container app (v1.37.0), margin 0.9s
-  FAILED  detect<=1s: 4.1s in container app (v1.37.0), 3.1s short of it
+  ok      stall>=1s: 1.9s in container app (v1.37), margin 0.9s
+  FAILED  detect<=1s: 4.1s in container app (v1.37), 3.1s short of it
 
 To see all limits, execute in the directory of the test:
   probesim check ` + string(file) + ` --require 'stall>=1s, detect<=1s' --kubernetes v1.37 --delays default`))
@@ -65,8 +65,8 @@ func TestMeetRequirementsObject(t *testing.T) {
     Deployment web
 to meet stall>=1s, detect<=1s.
 
-  ok      stall>=1s: 1.9s in container app (v1.37.0), margin 0.9s
-  FAILED  detect<=1s: 4.1s in container app (v1.37.0), 3.1s short of it`))
+  ok      stall>=1s: 1.9s in container app (v1.37), margin 0.9s
+  FAILED  detect<=1s: 4.1s in container app (v1.37), 3.1s short of it`))
 	g.Expect(d.Kind).To(gomega.BeEmpty(), "the matcher changed the object")
 }
 

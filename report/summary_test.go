@@ -67,7 +67,7 @@ func TestSummaryWithoutMemory(t *testing.T) {
 // TestSummaryNeverReady checks that a pod that is not Ready at any time gets words instead of numbers.
 func TestSummaryNeverReady(t *testing.T) {
 	got := summarized(t, seeded(1<<20, &summary.Numbers{ToReady: summary.Never}, &summary.Numbers{ToReady: summary.Never, Restarts: 2}))
-	want := `ok      web  v1.37.0  seeds 1..2  1m  2 ok  nothing was checked
+	want := `ok      web  v1.37  seeds 1..2  1m  2 ok  nothing was checked
 
                    min  median  p95    max  seed
   web

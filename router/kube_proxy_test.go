@@ -90,9 +90,9 @@ func TestKubeProxy(t *testing.T) {
 		version profile.Profile
 		want    []string
 	}{
-		{profile.V1_37_0, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
-		{profile.V1_34_4, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
-		{profile.V1_33_13, []string{"10.11s a b took 100ms", "10.31s b took 100ms", "11.41s c took 1.1s", "20.11s d took 100ms"}},
+		{profile.V1_37, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
+		{profile.V1_34, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
+		{profile.V1_33, []string{"10.11s a b took 100ms", "10.31s b took 100ms", "11.41s c took 1.1s", "20.11s d took 100ms"}},
 	} {
 		if got := routes(t, c.version, router.StartKubeProxy, writes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.version.Version, got, c.want)

@@ -211,6 +211,9 @@ func (p *Proc) PreemptBefore(point, turn string) {
 	p.Park()
 }
 
+// Turn tells a Guide that the process reaches a point now.
+func (p *Proc) Turn(point string) { p.sim.Turn(p.Name(), point) }
+
 // YieldToOne lets one enabled process go first, and reports whether there is one. Processes that yield themselves do not count.
 func (p *Proc) YieldToOne() bool {
 	s := p.sim

@@ -32,7 +32,7 @@ func newMeasure() *cobra.Command {
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", measureOutputs)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36.3 or v1.34.. (default all)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default all)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`, as for check.")
 	flags.StringArrayVar(&o.prometheus, "prometheus", nil, "A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd

@@ -74,12 +74,12 @@ func TestRunExceedsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	days := (&Selection{Until: 240 * time.Hour}).job(all[0].Plan("v1.37.0", nil), 0)
+	days := (&Selection{Until: 240 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
 	s := days.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
 	if !errors.Is(s.Err, simulate.ErrTooLarge) || s.End > virtual.At(time.Hour) || !strings.HasSuffix(s.Err.Error(), "MB; use fewer pods, a longer period or a shorter duration, or raise --max-memory, which is 4MB") {
 		t.Errorf("after %s of 240h: got error %v", s.End.Offset(), s.Err)
 	}
-	j := (&Selection{Until: 12 * time.Hour}).job(all[0].Plan("v1.37.0", nil), 0)
+	j := (&Selection{Until: 12 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
 	s = j.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
 	if !errors.As(s.Err, new(*node.MemoryError)) || !strings.HasSuffix(s.Err.Error(), "use fewer pods, a longer period, a shorter duration or shorter bodies of answers, or raise --max-memory, which is 4MB") {
 		t.Errorf("got error %v", s.Err)

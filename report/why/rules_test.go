@@ -91,7 +91,7 @@ func explained(t *testing.T, probes, app, other, ask string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, _ := simulated(t, loaded[0].Plan("v1.37.0", nil))
+	run, _ := simulated(t, loaded[0].Plan("v1.37", nil))
 	var lines []string
 	switch words := strings.Fields(ask); words[0] {
 	case "restart":
