@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 
@@ -59,7 +58,8 @@ func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
 
 // userAgent returns the User-Agent of the kubelet (pkg/probe/http/request.go at v1.37.0).
 func userAgent(purpose string, p profile.Profile) string {
-	return "kube-" + purpose + "/" + strings.TrimSuffix(strings.TrimPrefix(p.Version, "v"), path.Ext(p.Version))
+	release, _, _ := strings.Cut(strings.TrimPrefix(p.Version, "v"), "-") // of a preview
+	return "kube-" + purpose + "/" + release
 }
 
 // resolvePort returns a port's number. It looks up a port's name among the ports of the container

@@ -107,7 +107,7 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"), "there are no nodes called quick: the names are fast, typical, slow, default"},
 		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"), "WithStart takes the least and the greatest duration, not 2s and 1s"},
 		{MeetRequirements("stall>=15s").WithStartOf("app", 2*time.Second, time.Second), watched("web"), "WithStartOf takes a container, and the least and the greatest duration, not app, 2s and 1s"},
-		{MeetRequirements("stall>=15s"), Manifest("none.yaml"), "open none.yaml: "},
+		{MeetRequirements("stall>=15s"), Manifest("none.yaml"), "none.yaml: cannot be read: "},
 		{MeetRequirements("stall>=15s"), "deploy.yaml", "expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a string"},
 		{MeetRequirements("stall>=15s"), (*v1.Pod)(nil), "there is no object: it is nil"},
 		{MeetRequirements("stall>=15s"), &v1.Service{}, "a *v1.Service creates no pods: the kinds that do are Pod, "},

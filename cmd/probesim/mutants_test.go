@@ -57,7 +57,7 @@ var mutantCommands = map[string][]string{
 	},
 	"witness":  {"replay @", "replay @ -o json", "replay @ -o jsonl -v", "replay @ -o html", "replay @ witness.json", "shrink @ --time 200ms", "shrink @ --time 200ms --out new.yaml"},
 	"result":   {"merge @", "merge @ --all", "merge @ -o json", "merge @ --witness w --file race.yaml", "merge result.json @"},
-	"report":   {"check pod.yaml --baseline @", "check pod.yaml --ignores-of @ -o json"},
+	"report":   {"check pod.yaml --baseline @", "check pod.yaml --annotations-of @ -o json"},
 	"config":   {"check pod.yaml --config @", "check pod.yaml --config @ -o json"},
 	"require":  {"check pod.yaml --require WORD", "tune pod.yaml --require WORD", "compare pod.yaml pod.yaml --require WORD -o json"},
 	"duration": {"check pod.yaml --start WORD", "check pod.yaml --stop WORD -o json", "run pod.yaml --until WORD", "why race.yaml --at WORD", "run race.yaml --seed WORD"},

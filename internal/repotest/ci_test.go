@@ -58,7 +58,7 @@ func TestActionsArePinned(t *testing.T) {
 			return
 		}
 		for line := range strings.Lines(string(text)) {
-			_, action, found := strings.Cut(line, "uses: ")
+			action, found := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "uses: ")
 			if action = strings.TrimSpace(action); !found || action == "./" || strings.HasPrefix(action, "probesim/probesim@") {
 				continue
 			}

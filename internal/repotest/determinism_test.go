@@ -77,6 +77,9 @@ var inside = map[string]string{
 	"node net":             "http.Hijacker has a net.Conn in its signature",
 	"node runtime":         "names the places of the user's calls in errors",
 
+	"internal/input os":    "reads the files that the command and package scenarios name, within limits",
+	"internal/input io/fs": "takes the path out of the errors of these files",
+
 	"internal/long os": "tells tests the size of their samples; only they import it",
 
 	"sim/internal/coroutine runtime": "ends coroutines that nothing refers to; no simulation uses them any more",
