@@ -73,8 +73,8 @@ func parseInterval(text string) (Interval, error) {
 	return Interval(d), nil
 }
 
-// in returns what is known of a container, or nil.
-func (d Durations) in(container string, ordinary bool) *Interval {
+// In returns what is known of a container, or nil. An ordinary container is no sidecar.
+func (d Durations) In(container string, ordinary bool) *Interval {
 	if own, named := d.Of[container]; named {
 		return &own
 	}

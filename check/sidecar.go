@@ -44,6 +44,9 @@ func sidecars(pod *v1.PodSpec) map[string]string {
 	return found
 }
 
+// IsProxy reports whether a container proxies the requests of other containers of its pod, by its name or its image.
+func IsProxy(c *v1.Container) bool { return proxy(c) != "" }
+
 // proxy says by what a container is a proxy, or returns an empty string.
 func proxy(c *v1.Container) string {
 	if slices.Contains(proxyNames, c.Name) {

@@ -199,7 +199,7 @@ func (a *annotated) durations(key string, asked, own Durations) map[string]*Inte
 	known := map[string]*Interval{}
 	for _, name := range a.containers {
 		ordinary, base := a.ordinary(name), false
-		said, says := asked.in(name, ordinary), own.in(name, ordinary)
+		said, says := asked.In(name, ordinary), own.In(name, ordinary)
 		if was := a.base.container(name).known(key); was != nil && (said == nil || *was != *said && was.Max >= said.Max) {
 			said, base = was, true
 		}

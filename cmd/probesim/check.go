@@ -387,8 +387,8 @@ func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Optio
 }
 
 // onStdin is the command line of each command that checks manifests, with a manifest on stdin. nothingDone says that it did nothing.
-var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -"}
-var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned"}
+var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -", "rollout": "probesim rollout -"}
+var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
 func invalidManifests(command string, files []check.File, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))}

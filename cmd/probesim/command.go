@@ -38,7 +38,7 @@ func paths(least, most int, required string) cobra.PositionalArgs {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color", "require", "start", "stop", "fail-on", "config", "baseline", "annotations-of", "explain", "witness", "namespace", "context", "kubeconfig"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color", "require", "start", "stop", "fail-on", "config", "baseline", "annotations-of", "explain", "witness", "namespace", "context", "kubeconfig", "router", "change", "app", "latency"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue

@@ -111,7 +111,7 @@ const rootExamples = `  # Write a first scenario for a manifest
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	out := &terminal.Output{Writer: stdout}
 	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp, Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newCheck(), newCompare(), newTune(), newIncident(), newMeasure(), newLive(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
+	root.AddCommand(newCheck(), newCompare(), newTune(), newRollout(), newIncident(), newMeasure(), newLive(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")

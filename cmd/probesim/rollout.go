@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/report"
+	"probesim.dev/rollout"
+	"probesim.dev/rollout/render"
+	"probesim.dev/router"
+)
+
+// rolloutFlags are the flags of rollout.
+type rolloutFlags struct {
+	output, kubernetes, delays, router, change, latency string
+	from, start, stop, app, require                     []string
+	rate                                                float64
+	replicas                                            int32
+	parallel                                            int
+}
+
+var rolloutOutputs = []string{"table", "json", "markdown"}
+
+func newRollout() *cobra.Command {
+	var o rolloutFlags
+	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp, rolloutExamples,
+		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"), func(cmd *cobra.Command, args []string) error { return rollOut(cmd, args, o) })
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "table", rolloutOutputs)
+	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36.3 (default the newest)")
+	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
+	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+".")
+	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
+	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
+	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
+	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
+	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
+	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags.")
+	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
+	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
+	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
+	addParallel(cmd, &o.parallel, "runs")
+	for name, values := range map[string][]string{
+		"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default"), "router": router.Names(), "change": {"restart", "undo", "scale="},
+	} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+const rolloutHelp = `Show what a rollout of Deployments loses, how long it takes and what helps. You
+need no scenario: MANIFEST is a file, a directory, or - for stdin, with
+Deployments and the Services that select their pods.
+
+The Deployment, ReplicaSet and EndpointSlice controllers, kube-proxy and the
+kubelet are simulated in up to 100 random runs, with fewer for many replicas.
+The figures are those of the runs. "always" is the figure of a rule that holds
+in all runs. A load balancer is a range of delays, and its source is printed.
+
+The figures cover new connections: requests over connections that clients keep
+open are not counted.
+
+Rows for --require:
+  lost<=N     requests that are lost, in the worst of the runs
+  ready>=N    the fewest Ready replicas
+  takes<=D    until the rollout is complete
+  prestop<=D  a preStop sleep that is always enough to lose nothing
+
+Output formats:
+  table      the verdict and tables for a terminal (default)
+  json       stable JSON, described in docs/rollout.md
+  markdown   tables for a pull request
+
+Exit codes:
+  0    the rollout completes and loses nothing, or what --require lets it lose
+  1    it loses requests or never completes, or a requirement is not met
+  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+
+const rolloutExamples = `  # Does a restart lose requests?
+  probesim rollout web.yaml --rps 200
+
+  # A program that starts in 8 to 15 s, closes its listener at SIGTERM and exits
+  # 3 s later
+  probesim rollout web.yaml --start 8s..15s --app 'refuse 0s, stop 3s'
+
+  # Behind a load balancer of AWS with IP targets
+  probesim rollout web.yaml --router alb-ip
+
+  # From the templates of another file
+  probesim rollout new.yaml --from old.yaml
+
+  # Fail in CI if a request is lost
+  probesim rollout web.yaml --require 'lost<=0, ready>=3, takes<=5m'`
+
+// options returns the options of the flags.
+func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate}
+	if err := checkOutput(o.output, rolloutOutputs); err != nil {
+		return r, err
+	}
+	switch known := router.Names(); {
+	case o.parallel < 1:
+		return r, errors.New("--parallel must be at least 1")
+	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
+		return r, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
+	case !slices.Contains(known, o.router):
+		return r, fmt.Errorf("--router: must be one of %s", strings.Join(known, ", "))
+	case !(o.rate > 0 && o.rate <= 1e9):
+		return r, errors.New("--rps: must be more than 0, and at most 1e9")
+	}
+	versions, err := parseVersions([]string{cmp.Or(o.kubernetes, profile.Newest().Version)})
+	if err == nil && len(versions) != 1 {
+		err = errors.New("must be one version")
+	}
+	if err != nil {
+		return r, fmt.Errorf("--kubernetes: %w", err)
+	}
+	r.Profile, _ = profile.Named(versions[0])
+	if r.Change, err = rollout.ParseChange(o.change); err != nil {
+		return r, fmt.Errorf("--change: %w", err)
+	}
+	if cmd.Flags().Changed("replicas") {
+		if o.replicas < 1 {
+			return r, errors.New("--replicas: must be at least 1")
+		}
+		r.Replicas = &o.replicas
+	}
+	var latency value.Draw
+	if err := latency.UnmarshalText([]byte(o.latency)); err != nil {
+		return r, fmt.Errorf("--latency: %w", err)
+	}
+	r.Latency = check.Interval(latency)
+	if r.App.Start, err = parseAll("start", o.start, check.ParseDurations); err != nil {
+		return r, err
+	}
+	if r.App.Stop, err = parseAll("stop", o.stop, check.ParseDurations); err != nil {
+		return r, err
+	}
+	for _, text := range o.app {
+		if err := rollout.ParseApp(text, &r.App); err != nil {
+			return r, fmt.Errorf("--app: %w", err)
+		}
+	}
+	r.Require, err = parseAll("require", o.require, rollout.ParseRequirements)
+	return r, err
+}
+
+func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
+	options, err := o.options(cmd)
+	if err != nil {
+		return err
+	}
+	files, err := newManifestReader(cmd, false).read(paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	var from []check.File
+	if len(o.from) > 0 {
+		if from, err = newManifestReader(cmd, false).read(o.from); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("--from: %w", err)}
+		}
+	}
+	options.Each = func(n int, name string, do func(context.Context, int) error) error {
+		return doTasks(cmd, n, name, min(o.parallel, math.MaxInt16), do)
+	}
+	r, err := rollout.Run(files, from, options)
+	var coded *exitError
+	switch {
+	case errors.As(err, &coded):
+		return err
+	case errors.Is(err, rollout.ErrNoDeployment):
+		return &exitError{exitUsage, fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))}
+	case err != nil:
+		return invalidManifests("rollout", slices.Concat(files, from), err)
+	}
+	w := cmd.OutOrStdout()
+	switch o.output {
+	case "json":
+		err = report.WriteJSON(w, r)
+	case "markdown":
+		err = render.Markdown(terminal.Safe(w), r)
+	default:
+		err = render.Text(w, r, terminal.Options(w))
+	}
+	if err == nil && r.Bad() {
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/router"
+)
+
+// changed returns the workload with a change of its Deployment, before and after the rollout: the pods that the rollout stops have it too.
+func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
+	c := *w
+	c.spec = w.spec.DeepCopy()
+	change(c.spec)
+	if c.old = c.spec; w.old != w.spec {
+		c.old = w.old.DeepCopy()
+		change(c.old)
+	}
+	return &c
+}
+
+// try makes runs of the workload with a change.
+func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1.Deployment)) (*Fix, error) {
+	s, err := w.changed(change).runs(o, n, "rollouts with a change")
+	if err != nil {
+		return nil, err
+	}
+	if !s.complete() {
+		return nil, nil
+	}
+	lost := s.row("", "", func(o *outcome) float64 { return o.lost })
+	takes := s.row("", "", func(o *outcome) float64 { return o.took.Seconds() })
+	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median, Takes: takes.Median, LosesNone: s.lossless()}, nil
+}
+
+// withSleep returns a change to a preStop sleep, and to a grace period in which the program can end.
+func (w *workload) withSleep(o *Options, seconds int64) (text string, change func(*appsv1.Deployment)) {
+	grace := *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds
+	text = fmt.Sprintf("preStop: {sleep: {seconds: %d}}", seconds)
+	needs := seconds + roundUp(w.stopOf(o, w.serves, true).Max) + 2
+	if needs > grace {
+		text += fmt.Sprintf(" and terminationGracePeriodSeconds: %d", needs)
+		grace = needs
+	}
+	return text, func(d *appsv1.Deployment) {
+		c := serving(d, w.serves)
+		if c.Lifecycle == nil {
+			c.Lifecycle = &v1.Lifecycle{}
+		}
+		c.Lifecycle.PreStop = nil
+		if seconds > 0 {
+			c.Lifecycle.PreStop = &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: seconds}}
+		}
+		d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
+	}
+}
+
+// enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request, or nil if there is none.
+func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
+	now, known := sleepOf(w.container())
+	if !known || s.lossless() || !s.all(func(o *outcome) bool { return !o.helpless }) {
+		return nil, nil
+	}
+	needs := time.Duration(0)
+	for i := range s {
+		needs = max(needs, s[i].needs)
+	}
+	least := max(roundUp(needs), int64(now/time.Second))
+	for seconds := least; seconds <= least+2; seconds++ {
+		text, change := w.withSleep(o, seconds)
+		fix, err := w.try(o, len(s), text, w.path("lifecycle.preStop"), change)
+		if err != nil || fix != nil && fix.LosesNone {
+			return fix, err
+		}
+	}
+	return nil, nil
+}
+
+// path returns a field of the container that serves, in the manifest.
+func (w *workload) path(field string) string {
+	for i, c := range w.spec.Spec.Template.Spec.Containers {
+		if c.Name == w.serves {
+			return fmt.Sprintf("spec.template.spec.containers[%d].%s", i, field)
+		}
+	}
+	return "spec.template.spec.containers"
+}
+
+// fixes returns changes that lose fewer requests, each found by runs.
+func (w *workload) fixes(o *Options, s sample, sleep *Fix) ([]Fix, error) {
+	var list []Fix
+	if sleep != nil {
+		list = append(list, *sleep)
+	}
+	n := max(4, len(s)/4)
+	now := s.row("", "", func(o *outcome) float64 { return o.lost }).Median
+	for _, group := range w.candidates(o) {
+		var best *Fix
+		for _, c := range group {
+			fix, err := w.try(o, n, c.text, c.field, c.change)
+			if err != nil {
+				return nil, err
+			}
+			if fix != nil && (best == nil || fix.Median < 0.9*best.Median) {
+				best = fix
+			}
+		}
+		if best != nil && best.Median < 0.8*now {
+			list = append(list, *best)
+		}
+	}
+	return list, nil
+}
+
+// candidate is a change that may help.
+type candidate struct {
+	text, field string
+	change      func(*appsv1.Deployment)
+}
+
+// candidates returns the changes that fit what is lost. The best one of each group counts.
+func (w *workload) candidates(o *Options) (list [][]candidate) {
+	spec := &w.spec.Spec
+	if !w.acceptsWhenReady(o) {
+		port := intstr.FromInt32(8080)
+		if len(w.service.Spec.Ports) > 0 {
+			port = w.service.Spec.Ports[0].TargetPort
+		}
+		list = append(list, []candidate{{"a readinessProbe that succeeds when the program is up", w.path("readinessProbe"), func(d *appsv1.Deployment) {
+			serving(d, w.serves).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
+		}}})
+	}
+	if !w.keepsReady(o) && o.Change.Kind != Scale {
+		list = append(list, []candidate{{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
+			one, none := intstr.FromInt32(1), intstr.FromInt32(0)
+			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}}
+		}}})
+	}
+	if sleep, known := sleepOf(w.container()); known {
+		grace := roundUp(sleep) + roundUp(w.stopOf(o, w.serves, true).Max) + 2
+		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
+			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace), "spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
+				d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
+			}}})
+		}
+	}
+	if o.Router == router.KubeProxy && o.Change.Kind != Scale {
+		list = append(list, minReady(spec.MinReadySeconds))
+	}
+	return list
+}
+
+// minReady returns the longer times from Ready to available that keep the syncs of kube-proxy apart.
+func minReady(now int32) (list []candidate) {
+	for seconds := now + 1; seconds <= 3; seconds++ {
+		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+	}
+	return list
+}

@@ -1,0 +1,167 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/trace/traffic"
+)
+
+// runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement about the same.
+func runsOf(replicas int32) int { return int(min(100, max(4, 400/replicas))) }
+
+// sample are the runs of a workload.
+type sample []outcome
+
+// runs makes runs of a workload, with the seeds from 0 on.
+func (w *workload) runs(o *Options, n int, name string) (sample, error) {
+	healthy := map[bool]fakeruntime.Pod{}
+	for _, isNew := range []bool{false, true} {
+		d := map[bool]*appsv1.Deployment{false: w.old, true: w.spec}[isNew]
+		admitted, err := check.Admit(d, o.Profile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", check.Title("Deployment", d.Namespace, d.Name), err)
+		}
+		healthy[isNew] = admitted.Programs
+	}
+	list := make(sample, n)
+	return list, o.Each(n, name, func(ctx context.Context, i int) (err error) {
+		list[i], err = w.simulate(ctx, o, healthy, int64(i))
+		return err
+	})
+}
+
+// column returns a number of each run, sorted.
+func (s sample) column(of func(*outcome) float64) []float64 {
+	list := make([]float64, 0, len(s))
+	for i := range s {
+		list = append(list, of(&s[i]))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (s sample) mostLost() float64 {
+	lost := s.column(func(o *outcome) float64 { return o.lost })
+	return lost[len(lost)-1]
+}
+
+// all reports whether something holds in all runs.
+func (s sample) all(holds func(*outcome) bool) bool {
+	return !slices.ContainsFunc(s, func(o outcome) bool { return !holds(&o) })
+}
+
+func (s sample) complete() bool { return s.all(func(o *outcome) bool { return o.took > 0 }) }
+
+// lossless reports whether no run loses a part of a request worth mentioning.
+func (s sample) lossless() bool { return s.mostLost() < 1e-6 }
+
+// row returns a row of a table about the runs.
+func (s sample) row(id, text string, of func(*outcome) float64) Row {
+	list := s.column(of)
+	at := func(share float64) float64 { return list[int(math.Ceil(share*float64(len(list))))-1] }
+	return Row{Row: id, Text: text, Runs: len(s), Least: list[0], Median: at(0.5), P95: at(0.95), Greatest: list[len(list)-1]}
+}
+
+// measure rolls a workload out, and looks for changes that help.
+func measure(w *workload, o *Options) (*Workload, error) {
+	n := runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
+	result := newWorkload(w, o)
+	first, err := w.runs(o, min(3, n), "rollouts") // enough to see that it does not end, which takes long
+	if err != nil {
+		return nil, err
+	}
+	result.Runs = len(first)
+	if !first.all(func(o *outcome) bool { return o.steady }) {
+		result.neverReady()
+		result.require(o)
+		return result, nil
+	}
+	if !first.complete() {
+		result.neverCompletes(w, first)
+		result.require(o)
+		return result, nil
+	}
+	s, err := w.runs(o, n, "rollouts")
+	if err != nil {
+		return nil, err
+	}
+	result.Runs = len(s)
+	if !s.complete() {
+		result.neverCompletes(w, s)
+		result.require(o)
+		return result, nil
+	}
+	result.Rows = []Row{s.row(RowTakes, "the rollout takes", func(o *outcome) float64 { return o.took.Seconds() }),
+		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
+	if w.service != nil && o.Rate > 0 {
+		if err := result.losses(w, o, s); err != nil {
+			return nil, err
+		}
+	}
+	result.verdict(s)
+	result.require(o)
+	return result, nil
+}
+
+// losses adds the rows and parts of the requests that are lost, and what helps.
+func (r *Workload) losses(w *workload, o *Options, s sample) error {
+	sleeps, err := w.enoughSleep(o, s)
+	if err != nil {
+		return err
+	}
+	always, ruled := w.alwaysEnough(o)
+	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
+		row := s.row(RowPreStop, "no loss if preStop sleeps", func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
+		row.Always = new(always.Seconds())
+		r.Rows = slices.Insert(r.Rows, 0, row)
+	}
+	lost := s.row(RowLost, "requests lost", func(o *outcome) float64 { return o.lost })
+	r.Rows = append(r.Rows, lost)
+	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Median, Least: lost.Least, Median: lost.Median, P95: lost.P95, Greatest: lost.Greatest, Parts: parts(s)}
+	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
+	if s.lossless() {
+		return nil
+	}
+	r.Fixes, err = w.fixes(o, s, sleeps)
+	return err
+}
+
+// parts returns the parts of the lost requests, the largest first.
+func parts(s sample) []Part {
+	sums := map[part]loss{}
+	for i := range s {
+		for p, l := range s[i].parts {
+			sum := sums[p]
+			sum.count += l.count / float64(len(s))
+			sum.longest = max(sum.longest, l.longest)
+			sums[p] = sum
+		}
+	}
+	var list []Part
+	for _, p := range slices.SortedFunc(maps.Keys(sums), func(a, b part) int {
+		return cmp.Or(cmp.Compare(sums[b].count, sums[a].count), cmp.Compare(a.Reason, b.Reason))
+	}) {
+		pods := "old"
+		switch {
+		case p.Reason == traffic.NoEndpoints:
+			pods = ""
+		case p.New:
+			pods = "new"
+		}
+		list = append(list, Part{p.Reason, pods, sums[p].count, check.Seconds(sums[p].longest)})
+	}
+	return list
+}
+
+// roundUp returns a duration as a whole number of seconds that is at least as long.
+func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

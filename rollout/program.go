@@ -1,0 +1,120 @@
+package rollout
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// programs returns how the containers of a pod behave. The pods before the change have been up for long.
+func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakeruntime.Pod {
+	program := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
+	for i := range pod.Spec.InitContainers {
+		name := pod.Spec.InitContainers[i].Name
+		program.Containers[name] = healthy.Containers[name]
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		config := healthy.Containers[c.Name]
+		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
+		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
+			rules = append(rules, starting(c, start))
+		}
+		config.Program.Rules = append(rules, r.stopping(c)...)
+		program.Containers[c.Name] = config
+	}
+	return program
+}
+
+// start returns how long a container of a pod starts. Each instance of it takes the same time.
+func (r *run) start(pod, container string) time.Duration {
+	known := r.o.App.Start.In(container, r.ordinary(container))
+	if known == nil {
+		return 0
+	}
+	return known.Min + time.Duration(r.fraction("start "+pod+" "+container)*float64(known.Max-known.Min))
+}
+
+// fraction returns a number from 0 to 1 that the seed of the run and a name decide.
+func (r *run) fraction(name string) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(strconv.FormatInt(r.seed, 10) + " " + name))
+	x := h.Sum64() // the low bits of a hash of similar names are more even than the high ones
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return float64(x>>11) / (1 << 53)
+}
+
+func (r *run) ordinary(container string) bool {
+	return container == r.serves || !check.IsProxy(serving(r.spec, container))
+}
+
+// starting is the rule of a program that is not up yet: all probes fail.
+func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
+	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes)}
+	for _, p := range trace.ProbeTypes {
+		probe := prober.ProbeOf(c, p)
+		if probe == nil {
+			continue
+		}
+		answer := fakeruntime.Answer{Word: fakeruntime.Refuses}
+		if probe.Exec != nil {
+			answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
+		}
+		series := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+		switch p {
+		case trace.Liveness:
+			rule.Liveness = series
+		case trace.Readiness:
+			rule.Readiness = series
+		case trace.Startup:
+			rule.Startup = series
+		}
+	}
+	return rule
+}
+
+// stopping returns the rules of a program that gets SIGTERM.
+func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
+	if stop := r.stop(c.Name); stop != nil {
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop), Exit: &fakeruntime.Exit{}})
+	}
+	if c.Name == r.serves && !r.o.App.Accepts {
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
+	}
+	return rules
+}
+
+// stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
+func (w *workload) stopOf(o *Options, container string, ordinary bool) *check.Interval {
+	known := o.App.Stop.In(container, ordinary)
+	if known == nil && container == w.serves {
+		return &check.Interval{Min: DefaultStop, Max: DefaultStop}
+	}
+	return known
+}
+
+func (r *run) stop(container string) *check.Interval {
+	return r.stopOf(r.o, container, r.ordinary(container))
+}
+
+// refuse returns how long after SIGTERM the program goes on to accept connections.
+func (a *App) refuse() check.Interval {
+	if a.Refuse == nil {
+		return check.Interval{}
+	}
+	return *a.Refuse
+}
+
+func exactly(d time.Duration) *fakeruntime.Draw {
+	draw := fakeruntime.Exactly(d)
+	return &draw
+}

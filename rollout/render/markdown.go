@@ -1,0 +1,62 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/rollout"
+)
+
+// Markdown writes a report as the comment of a pull request.
+func Markdown(w io.Writer, r *rollout.Report) error {
+	var b bytes.Buffer
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for i := range r.Workloads {
+		of := &r.Workloads[i]
+		line("### %s: %s\n", md(of.Title()), md(Headline(of)))
+		line("%s (Kubernetes %s, %s, %s)\n", md(Settings(r, of)), r.Kubernetes, nodes(r), md(r.Router.Name))
+		if of.Reason != "" {
+			line("%s\n", md(of.Reason))
+		}
+		if len(of.Rows) > 0 {
+			line("| %d runs | least | median | 95%% | greatest | always |\n|---|---:|---:|---:|---:|---:|", of.Runs)
+		}
+		for _, row := range of.Rows {
+			always := ""
+			if row.Always != nil {
+				always = rollout.Format(row.Row, *row.Always)
+			}
+			f := func(v float64) string { return rollout.Format(row.Row, v) }
+			line("| %s | %s | %s | %s | %s | %s |", md(RowText(of, &row)), f(row.Least), f(row.Median), f(row.P95), f(row.Greatest), always)
+		}
+		line("")
+		if of.Lost != nil {
+			for _, p := range of.Lost.Parts {
+				line("- %s: %s", rollout.Count(p.Count), md(Part(r, &p)))
+			}
+		}
+		for _, f := range of.Fixes {
+			line("- **fix** (%s:%d): %s", md(of.File), f.Line, md(Fix(&f)))
+		}
+		for _, v := range of.Requirements {
+			line("- **%s** %s", map[bool]string{true: "ok", false: "FAIL"}[v.Met], md(Requirement(&v)))
+		}
+		if len(of.NotSimulated) > 0 {
+			line("- not simulated: %s", md(strings.Join(of.NotSimulated, ", ")))
+		}
+		line("")
+	}
+	for _, text := range About(r) {
+		line("%s\n", md(text))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// md returns a text that Markdown shows as it is.
+func md(text string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(printable.Text(text))
+}

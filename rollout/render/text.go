@@ -1,0 +1,210 @@
+// Package render writes reports of rollouts for people.
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/report"
+	"probesim.dev/rollout"
+	"probesim.dev/trace/traffic"
+)
+
+// Text writes a report for a terminal: the verdict of each workload first.
+func Text(w io.Writer, r *rollout.Report, o report.Options) error {
+	t := &report.Writer{Options: o}
+	for i := range r.Workloads {
+		if i > 0 {
+			t.Gap()
+		}
+		workload(t, r, &r.Workloads[i])
+	}
+	for i, text := range About(r) {
+		if i == 0 {
+			t.Gap()
+		}
+		t.Line(0, text, report.Dim)
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
+
+func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
+	t.Item(report.Cell{Text: w.Title() + ": " + Headline(w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+nodes(r)+", "+r.Router.Name)
+	t.Line(2, Settings(r, w), report.Dim)
+	if w.Reason != "" {
+		t.Line(2, w.Reason, styles[w.Verdict])
+	}
+	if w.Fix != "" {
+		t.Line(2, "Fix: "+w.Fix, report.Plain)
+	}
+	if len(w.Rows) > 0 {
+		t.Gap()
+		table := &report.Table{Left: 1}
+		table.Head(fmt.Sprintf("%d runs", w.Runs), "least", "median", "95%", "greatest", "always")
+		for _, row := range w.Rows {
+			cells := []report.Cell{{Text: RowText(w, &row)}}
+			for _, v := range []float64{row.Least, row.Median, row.P95, row.Greatest} {
+				cells = append(cells, report.Cell{Text: rollout.Format(row.Row, v)})
+			}
+			if row.Always != nil {
+				cells = append(cells, report.Cell{Text: rollout.Format(row.Row, *row.Always), Style: report.Good})
+			}
+			table.Row(cells...)
+		}
+		t.Table(table)
+	}
+	if w.Lost != nil {
+		losses(t, r, w)
+	}
+	for i, f := range w.Fixes {
+		if i == 0 {
+			t.Gap()
+		}
+		head := "fix   "
+		if !f.LosesNone {
+			head = "helps "
+		}
+		t.Item(report.Cell{Text: head, Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f), fmt.Sprintf("%s:%d", w.File, f.Line))
+	}
+	for i, v := range w.Requirements {
+		if i == 0 {
+			t.Gap()
+		}
+		mark, style := "ok    ", report.Good
+		if !v.Met {
+			mark, style = "FAIL  ", report.Bad
+		}
+		t.Line(0, mark+Requirement(&v), style)
+	}
+	if len(w.NotSimulated) > 0 {
+		t.Gap()
+		t.Line(0, "Not simulated: "+strings.Join(w.NotSimulated, ", "), report.Warn)
+	}
+}
+
+// RowText returns the text of a row.
+func RowText(w *rollout.Workload, row *rollout.Row) string {
+	if row.Row == rollout.RowLost {
+		return "lost of about " + rollout.Count(w.Lost.Requests) + " requests"
+	}
+	return row.Text
+}
+
+func losses(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
+	for _, p := range w.Lost.Parts {
+		t.Item(report.Cell{Text: fmt.Sprintf("%10s  ", rollout.Count(p.Count))}, Part(r, &p), "")
+	}
+	if len(w.Lost.Parts) > 0 && w.Lost.WaitedForSync {
+		t.Line(12, waited, report.Dim)
+	}
+}
+
+const waited = "kube-proxy waits for minSyncPeriod (1s) after the sync that the new pod's readiness caused"
+
+// Headline is the verdict in a few words.
+func Headline(w *rollout.Workload) string {
+	switch {
+	case w.Verdict == rollout.NeverReady:
+		return "its pods are never available"
+	case w.Verdict == rollout.NeverCompletes:
+		return "the rollout never completes"
+	case w.Verdict == rollout.Loses:
+		return fmt.Sprintf("a rollout loses up to %s of about %s requests", rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
+	case w.Lost == nil:
+		return "the rollout completes"
+	}
+	return fmt.Sprintf("loses no new connection in %d runs", w.Runs)
+}
+
+// Settings says how the workload is rolled out.
+func Settings(r *rollout.Report, w *rollout.Workload) string {
+	text := fmt.Sprintf("%d %s, ", w.Replicas, printable.Plural(int(w.Replicas), "replica"))
+	if w.Strategy == "Recreate" {
+		text += "strategy Recreate"
+	} else {
+		text += fmt.Sprintf("maxSurge %d and maxUnavailable %d", w.MaxSurge, w.MaxUnavailable)
+		if w.Fractions != "" {
+			text += " (" + w.Fractions + ")"
+		}
+	}
+	text += fmt.Sprintf(", minReadySeconds %d, change: %s. ", w.MinReadySeconds, r.Change)
+	if w.Service == "" {
+		return text + "No Service selects its pods: requests are not counted."
+	}
+	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service, r.Requests.Rate, w.Container, r.Requests.Latency)
+}
+
+// Part describes a part of the lost requests.
+func Part(r *rollout.Report, p *rollout.Part) string {
+	window := rollout.Format(rollout.RowTakes, float64(p.Window)/1e9)
+	if p.Window < 50e6 {
+		window = fmt.Sprintf("%.0fms", float64(p.Window)/1e6)
+	}
+	switch p.Reason {
+	case traffic.Refused:
+		if p.Pods == "new" {
+			return fmt.Sprintf("new pods: Ready, but the program does not listen yet, for up to %s", window)
+		}
+		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
+	case traffic.Exited:
+		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
+	case traffic.NotListening:
+		return fmt.Sprintf("%s pods: a target before the program runs, for up to %s", p.Pods, window)
+	case traffic.NoEndpoints:
+		return fmt.Sprintf("no pod is a target of %s, for up to %s", r.Router.Name, window)
+	}
+	return p.Pods + " pods: the program exits with requests in progress"
+}
+
+// Fix describes a change, and what it brings.
+func Fix(f *rollout.Fix) string {
+	brings := fmt.Sprintf("at most %s lost, %s in the median of %d runs", rollout.Count(f.Lost), rollout.Count(f.Median), f.Runs)
+	if f.LosesNone {
+		brings = fmt.Sprintf("none lost in %d runs", f.Runs)
+	}
+	return f.Change + ": " + brings + ", and the rollout takes " + rollout.Format(rollout.RowTakes, f.Takes)
+}
+
+// Requirement describes the result for a requirement.
+func Requirement(v *rollout.Verification) string {
+	if v.Value == nil {
+		return v.Requirement + ": " + v.Reason
+	}
+	row, _, _ := strings.Cut(strings.NewReplacer("<=", "=", ">=", "=").Replace(v.Requirement), "=")
+	how := "the worst of the runs"
+	if row == rollout.RowPreStop {
+		how = "always enough"
+	}
+	return v.Requirement + ": " + rollout.Format(row, *v.Value) + " is " + how
+}
+
+// About says what the figures are about, in lines.
+func About(r *rollout.Report) []string {
+	list := []string{r.Program}
+	counted := false
+	for _, w := range r.Workloads {
+		counted = counted || w.Lost != nil
+	}
+	if counted {
+		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
+	}
+	if r.Router.Source != "" {
+		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name, r.Router.Add, r.Router.Remove, r.Router.Source))
+	}
+	if len(r.NotRolledOut) > 0 {
+		list = append(list, "Not rolled out yet: "+strings.Join(r.NotRolledOut, ", ")+".")
+	}
+	return list
+}
+
+func nodes(r *rollout.Report) string {
+	if r.Delays == "default" {
+		return "nodes without ranges"
+	}
+	return r.Delays + " nodes"
+}

@@ -1,0 +1,305 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/value"
+	"probesim.dev/router"
+)
+
+// Report is the result for some manifests. Its JSON is stable: fields are only added. Times are numbers of seconds.
+type Report struct {
+	Kubernetes string     `json:"kubernetes"`
+	Delays     string     `json:"delays"`
+	Router     Router     `json:"router"`
+	Change     string     `json:"change"`
+	Requests   Requests   `json:"requests"`
+	Program    string     `json:"program"` // how it starts and stops
+	Workloads  []Workload `json:"workloads"`
+	// NotRolledOut are workloads of kinds that are not rolled out yet.
+	NotRolledOut []string `json:"notRolledOut,omitempty"`
+}
+
+// Router is where the requests come from.
+type Router struct {
+	Name   string `json:"name"`
+	Source string `json:"source,omitempty"` // of the delays of a load balancer
+	Add    string `json:"add,omitempty"`
+	Remove string `json:"remove,omitempty"`
+}
+
+// Requests are the requests to each Service.
+type Requests struct {
+	Rate    float64 `json:"rate"` // a second
+	Latency string  `json:"latency"`
+	Covers  string  `json:"covers"`
+}
+
+// Covers says which requests the figures are about.
+const Covers = "Covers new connections; requests over connections that clients keep open are not counted."
+
+// Verdict is the answer for a workload.
+type Verdict string
+
+// The verdicts.
+const (
+	LosesNone      Verdict = "losesNone"      // in no run; or nobody sends requests
+	Loses          Verdict = "loses"          // in some run
+	NeverCompletes Verdict = "neverCompletes" // in some run
+	NeverReady     Verdict = "neverReady"     // the pods before the change
+)
+
+// The rows.
+const (
+	RowPreStop = "prestop"
+	RowTakes   = "takes"
+	RowReady   = "ready"
+	RowLost    = "lost"
+)
+
+// Workload is the result for a Deployment.
+type Workload struct {
+	Kind            string         `json:"kind"`
+	Namespace       string         `json:"namespace"`
+	Name            string         `json:"name"`
+	File            string         `json:"file"`
+	Line            int            `json:"line"`
+	Verdict         Verdict        `json:"verdict"`
+	Reason          string         `json:"reason,omitempty"` // why it never completes
+	Fix             string         `json:"fix,omitempty"`    // so that it completes
+	Replicas        int32          `json:"replicas"`
+	Strategy        string         `json:"strategy"`
+	MaxSurge        int32          `json:"maxSurge"`
+	MaxUnavailable  int32          `json:"maxUnavailable"`
+	Fractions       string         `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
+	MinReadySeconds int32          `json:"minReadySeconds"`
+	Service         string         `json:"service,omitempty"`
+	Container       string         `json:"container"` // that serves the requests
+	Runs            int            `json:"runs"`
+	Rows            []Row          `json:"rows,omitempty"`
+	Lost            *Lost          `json:"lost,omitempty"`
+	Fixes           []Fix          `json:"fixes,omitempty"`
+	Requirements    []Verification `json:"requirements,omitempty"`
+	NotSimulated    []string       `json:"notSimulated,omitempty"`
+}
+
+// Row is a figure. Always is a value that a rule decides, for all runs; the others are those of the runs.
+type Row struct {
+	Row      string   `json:"row"`
+	Text     string   `json:"text"`
+	Always   *float64 `json:"always,omitempty"`
+	Runs     int      `json:"runs"`
+	Least    float64  `json:"least"`
+	Median   float64  `json:"median"`
+	P95      float64  `json:"p95"`
+	Greatest float64  `json:"greatest"`
+}
+
+// Lost are the requests that are lost, of those that are sent from the change until the rollout is complete and the last old pod is gone.
+type Lost struct {
+	Requests      float64 `json:"requests"`
+	Least         float64 `json:"least"`
+	Median        float64 `json:"median"`
+	P95           float64 `json:"p95"`
+	Greatest      float64 `json:"greatest"`
+	Parts         []Part  `json:"parts,omitempty"`
+	WaitedForSync bool    `json:"waitedForSync"` // kube-proxy dropped a pod only after its minSyncPeriod
+}
+
+// Part is a part of the lost requests: its mean, and the longest time of one loss.
+type Part struct {
+	Reason string        `json:"reason"`         // as in package traffic
+	Pods   string        `json:"pods,omitempty"` // old or new
+	Count  float64       `json:"count"`
+	Window check.Seconds `json:"window"`
+}
+
+// Fix is a change of the manifest, and what runs with it lose.
+type Fix struct {
+	Change    string  `json:"change"`
+	Line      int     `json:"line"`
+	Runs      int     `json:"runs"`
+	Median    float64 `json:"median"`
+	Lost      float64 `json:"greatest"`
+	Takes     float64 `json:"takes"` // the rollout, in the median
+	LosesNone bool    `json:"losesNone"`
+}
+
+// Verification is the result for a requirement.
+type Verification struct {
+	Requirement string   `json:"requirement"`
+	Met         bool     `json:"met"`
+	Value       *float64 `json:"value,omitempty"`
+	Reason      string   `json:"reason,omitempty"`
+}
+
+// Title returns the name of the workload for people.
+func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
+
+func (w *Workload) row(id string) *Row {
+	for i := range w.Rows {
+		if w.Rows[i].Row == id {
+			return &w.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Bad reports whether a workload does not complete, misses a requirement, or loses requests although no requirement says how many it may lose.
+func (w *Workload) Bad() bool {
+	bad := w.Verdict == NeverCompletes || w.Verdict == NeverReady || w.Verdict == Loses
+	for _, v := range w.Requirements {
+		if !v.Met {
+			return true
+		}
+		if strings.HasPrefix(v.Requirement, RowLost) && w.Verdict == Loses {
+			bad = false
+		}
+	}
+	return bad
+}
+
+// Bad reports whether a workload is.
+func (r *Report) Bad() bool {
+	for i := range r.Workloads {
+		if r.Workloads[i].Bad() {
+			return true
+		}
+	}
+	return false
+}
+
+// Format formats the value of a row for people.
+func Format(row string, v float64) string {
+	if inSeconds(row) {
+		return value.Format(time.Duration(math.Round(v*10)) * 100 * time.Millisecond)
+	}
+	return Count(v)
+}
+
+// Count formats a number of requests. A part of a request is not 0.
+func Count(v float64) string {
+	if v > 1e-6 && v < 1 {
+		return "<1"
+	}
+	text := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func newReport(o *Options, others []string) *Report {
+	r := &Report{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router}, Change: o.Change.String(), NotRolledOut: others,
+		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers}, Program: o.App.String()}
+	if lb, named := router.NamedLoadBalancer(o.Router); named {
+		span := func(least, most time.Duration) string { return value.Format(least) + ".." + value.Format(most) }
+		r.Router = Router{o.Router, lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
+	}
+	return r
+}
+
+// String says in words how the program starts and stops.
+func (a *App) String() string {
+	start, stop := "is up at once", value.Format(DefaultStop)+" later"
+	if text := words(a.Start); text != "" {
+		start = "is up after " + text
+	}
+	if text := words(a.Stop); text != "" {
+		stop = text + " after it"
+	}
+	refuse := "refuses connections at SIGTERM"
+	switch i := a.refuse(); {
+	case a.Accepts:
+		refuse = "accepts connections until it exits"
+	case i.Max > 0:
+		refuse = "refuses connections " + value.Draw(i).String() + " after SIGTERM"
+	}
+	if a.Accepts || a.refuse().Max > 0 {
+		stop = strings.Replace(stop, " later", " after SIGTERM", 1)
+	}
+	return "The program " + start + ", " + refuse + ", and exits " + strings.Replace(stop, "after it", "after SIGTERM", 1) + "."
+}
+
+// words returns what is known of some containers.
+func words(d check.Durations) string {
+	var list []string
+	if d.Ordinary != nil {
+		list = append(list, value.Draw(*d.Ordinary).String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Of)) {
+		list = append(list, value.Draw(d.Of[name]).String()+" in container "+name)
+	}
+	return strings.Join(list, ", ")
+}
+
+func newWorkload(w *workload, o *Options) *Workload {
+	spec := &w.spec.Spec
+	r := &Workload{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Replicas: *spec.Replicas,
+		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes}
+	if w.service != nil {
+		r.Service = w.service.Name
+	}
+	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
+		return r
+	}
+	r.MaxSurge, r.MaxUnavailable = w.fenceposts()
+	var fractions []string
+	for _, v := range []string{spec.Strategy.RollingUpdate.MaxSurge.StrVal, spec.Strategy.RollingUpdate.MaxUnavailable.StrVal} {
+		if v != "" && (len(fractions) == 0 || fractions[0] != v) {
+			fractions = append(fractions, v)
+		}
+	}
+	if len(fractions) > 0 {
+		r.Fractions = fmt.Sprintf("%s of %d", strings.Join(fractions, " and "), *spec.Replicas)
+	}
+	return r
+}
+
+func (r *Workload) verdict(s sample) {
+	if r.Verdict = LosesNone; !s.lossless() {
+		r.Verdict = Loses
+	}
+}
+
+func (r *Workload) neverReady() {
+	r.Verdict = NeverReady
+	r.Reason = fmt.Sprintf("The pods are not all available within %s, also without a rollout: probesim check says why.", value.Format(settling))
+}
+
+// neverCompletes says what the rollout waits for.
+func (r *Workload) neverCompletes(w *workload, s sample) {
+	r.Verdict = NeverCompletes
+	var o *outcome
+	for i := range s {
+		if o = &s[i]; o.took == 0 {
+			break
+		}
+	}
+	switch {
+	case o.restarts > 0:
+		r.Reason = fmt.Sprintf("Containers of the new pods restart %d times. The last probe that failed: %s.", o.restarts, o.unready)
+		r.Fix = "give the program the time that it needs to start: probesim check shows the limits"
+	case o.unready != "":
+		r.Reason = "The new pods do not become Ready. The last probe that failed: " + o.unready + "."
+	default:
+		r.Reason = "The new pods do not become available."
+	}
+	if r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType) {
+		r.Reason += " The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve."
+	}
+	if o.deadline > 0 {
+		r.Reason += fmt.Sprintf(" progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds, Format(RowTakes, o.deadline.Seconds()))
+	} else {
+		r.Reason += fmt.Sprintf(" The run ends %s after the change.", value.Format(limit))
+	}
+}

@@ -1,0 +1,210 @@
+// Package rollout rolls Deployments out beside a simulated node, and says what that loses, how long it takes and what helps. It needs no
+// scenario: the manifests say all but how the program starts and stops, and how many requests there are.
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/check"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/kube/profile"
+	"probesim.dev/router"
+)
+
+// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment behind kube-proxy in the newest version of
+// Kubernetes, on nodes with the default delays, with programs that start and stop at once and no requests.
+type Options struct {
+	Profile profile.Profile // zero: the newest
+	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
+	Router  string          // of router.Names; empty: kube-proxy
+	Change  Change
+	// Replicas, unless nil, replaces the number of replicas of each Deployment.
+	Replicas *int32
+	App      App
+	Rate     float64 // requests a second to the Service of a Deployment
+	// Latency is how long a request takes.
+	Latency check.Interval
+	Require Requirements
+	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after the other.
+	Each func(n int, name string, do func(context.Context, int) error) error
+}
+
+// App says how programs start and stop. It is about the containers that are not sidecars, or about one by its name.
+type App struct {
+	Start check.Durations // until the program is up; not known: at once
+	Stop  check.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
+	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: at once.
+	Refuse *check.Interval
+	// Accepts makes the program accept connections until it exits.
+	Accepts bool
+}
+
+// DefaultStop is how long the program that serves takes from SIGTERM to its exit, if nobody knows.
+const DefaultStop = 100 * time.Millisecond
+
+// ParseApp adds words such as "refuse 0s, stop 3s" or "start 8s..15s" to an App.
+func ParseApp(text string, to *App) error {
+	for _, part := range strings.Split(text, ",") {
+		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
+		d = strings.TrimSpace(d)
+		var draw value.Draw
+		if word == "refuse" && d == "never" {
+			to.Accepts = true
+			continue
+		}
+		if word != "refuse" && word != "stop" && word != "start" {
+			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'", strict.Quote(word))
+		}
+		if err := draw.UnmarshalText([]byte(d)); err != nil {
+			return fmt.Errorf("%s: %w", word, err)
+		}
+		i := check.Interval(draw)
+		switch {
+		case word == "refuse":
+			to.Refuse = &i
+		case word == "stop" && to.Stop.Ordinary == nil:
+			to.Stop.Ordinary = &i
+		case word == "start" && to.Start.Ordinary == nil:
+			to.Start.Ordinary = &i
+		default:
+			return fmt.Errorf("%s is there twice", word)
+		}
+	}
+	if to.Accepts && to.Refuse != nil {
+		return errors.New("refuse is there twice")
+	}
+	return nil
+}
+
+// ChangeKind is what starts a rollout.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Restart ChangeKind = "restart" // the annotation of kubectl rollout restart, or the template of --from
+	Scale   ChangeKind = "scale"
+	Undo    ChangeKind = "undo" // back to the template before
+)
+
+// Change is what happens to a Deployment. The zero value is a restart.
+type Change struct {
+	Kind  ChangeKind
+	Scale int32 // replicas, of Scale
+}
+
+// String returns the change as ParseChange reads it.
+func (c Change) String() string {
+	switch c.Kind {
+	case "":
+		return string(Restart)
+	case Scale:
+		return fmt.Sprintf("scale=%d", c.Scale)
+	}
+	return string(c.Kind)
+}
+
+// ParseChange parses restart, undo or scale=N.
+func ParseChange(text string) (Change, error) {
+	switch n, scales := strings.CutPrefix(text, "scale="); {
+	case scales:
+		replicas, err := strconv.ParseInt(n, 10, 32)
+		if err != nil || replicas < 0 {
+			return Change{}, fmt.Errorf("%s is no number of replicas", strict.Quote(n))
+		}
+		return Change{Scale, int32(replicas)}, nil
+	case text == string(Restart), text == string(Undo):
+		return Change{Kind: ChangeKind(text)}, nil
+	}
+	return Change{}, fmt.Errorf("%s is no change: write restart, undo or scale=N", strict.Quote(text))
+}
+
+// Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments before the change. The error is of type
+// scenarios.Errors if the manifests are invalid; it is ErrNoDeployment if they have none.
+func Run(files, from []check.File, o Options) (*Report, error) {
+	o.complete()
+	workloads, others, err := load(files, from, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := newReport(&o, others)
+	for _, w := range workloads {
+		result, err := measure(w, &o)
+		if err != nil {
+			return nil, err
+		}
+		r.Workloads = append(r.Workloads, *result)
+	}
+	return r, nil
+}
+
+// ErrNoDeployment is the error of files without a Deployment.
+var ErrNoDeployment = errors.New("there is no Deployment")
+
+func (o *Options) complete() {
+	if o.Profile.Version == "" {
+		o.Profile = profile.Newest()
+	}
+	if o.Router == "" {
+		o.Router = router.KubeProxy
+	}
+	if o.Each == nil {
+		o.Each = func(n int, _ string, do func(context.Context, int) error) error {
+			for i := range n {
+				if err := do(context.Background(), i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// nodes returns the latencies of the nodes.
+func (o *Options) nodes() fakeruntime.Delays {
+	set, _ := fakeruntime.DelaySet(o.Delays)
+	return set
+}
+
+// load reads and checks the manifests. It also returns the names of the workloads that are not rolled out yet.
+func load(files, from []check.File, o *Options) (list []*workload, others []string, err error) {
+	errs := &strict.Collector{}
+	var old []*workload
+	if from != nil {
+		before := reader{o: o, errs: errs}
+		before.read(from)
+		old = append([]*workload{}, before.workloads...)
+	}
+	r := &reader{o: o, errs: errs}
+	r.read(files)
+	for _, m := range r.others {
+		pos := m.Node.Pos
+		others = append(others, fmt.Sprintf("%s (%s:%d)", check.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File, pos.Line))
+	}
+	if len(r.workloads) == 0 && errs.Len() == 0 {
+		for _, m := range r.others {
+			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", m.Kind.Kind)
+		}
+		if len(r.others) == 0 {
+			return nil, nil, ErrNoDeployment
+		}
+	}
+	r.check(old)
+	if err := errs.Err(); err != nil {
+		return nil, nil, err
+	}
+	return r.workloads, others, nil
+}
+
+// sameTemplate reports whether two templates create the same pods.
+func sameTemplate(a, b v1.PodTemplateSpec) bool { return equality.Semantic.DeepEqual(a, b) }

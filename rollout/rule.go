@@ -1,0 +1,82 @@
+package rollout
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/router"
+)
+
+// staleBackOff is how long the EndpointSlice controller waits after it has seen that its cache does not have its own last write (the first
+// back-off of a Service in pkg/controller/endpointslice/endpointslice_controller.go at v1.37.0).
+const staleBackOff = time.Second
+
+// alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no sleep is enough. The time from the deletion of
+// a pod until its router drops it has an upper end:
+//
+//	a watch shows the deletion to the EndpointSlice controller, which may make another call, or wait for its back-off; its write of the
+//	slice is a call; a watch shows the slice to the router. kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A
+//	load balancer takes its own delay.
+//
+// The sleep must last until then, less the time that the program goes on to accept connections, and so that the program ends the requests it has. The
+// rule holds as long as the pods of the rollout accept requests when they are Ready, another pod is Ready, and SIGKILL comes later.
+func (w *workload) alwaysEnough(o *Options) (time.Duration, bool) {
+	_, known := sleepOf(w.container())
+	if !known || w.service == nil || !w.keepsReady(o) || !w.acceptsWhenReady(o) {
+		return 0, false
+	}
+	drop := longestDrop(o)
+	stop := w.stopOf(o, w.serves, true).Min
+	refuse := min(o.App.refuse().Min, stop)
+	if o.App.Accepts {
+		refuse = stop
+	}
+	return max(0, drop-refuse, drop+o.Latency.Max-stop), true
+}
+
+// longestDrop returns the longest time from the deletion of a pod until its router sends it no requests.
+func longestDrop(o *Options) time.Duration {
+	watch, call, sync := most(controlPlane(o.Delays))
+	drop := 2*watch + 2*call + staleBackOff
+	if lb, named := router.NamedLoadBalancer(o.Router); named {
+		return drop + lb.RemoveMost
+	}
+	const minSyncPeriod = time.Second
+	return drop + 2*sync + minSyncPeriod
+}
+
+// keepsReady reports whether a pod stays available in the whole rollout.
+func (w *workload) keepsReady(o *Options) bool {
+	if o.Change.Kind == Scale {
+		return o.Change.Scale > 0
+	}
+	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
+		return false
+	}
+	_, unavailable := w.fenceposts()
+	return *w.spec.Spec.Replicas > unavailable
+}
+
+// acceptsWhenReady reports whether a pod accepts requests as soon as it is Ready.
+func (w *workload) acceptsWhenReady(o *Options) bool {
+	start := o.App.Start.In(w.serves, true)
+	return start == nil || start.Max == 0 || w.container().ReadinessProbe != nil || w.container().StartupProbe != nil
+}
+
+// fenceposts returns maxSurge and maxUnavailable as numbers of pods (ResolveFenceposts in pkg/controller/deployment/util/deployment_util.go at
+// v1.37.0).
+func (w *workload) fenceposts() (surge, unavailable int32) {
+	update := w.spec.Spec.Strategy.RollingUpdate
+	if update == nil {
+		return 0, *w.spec.Spec.Replicas
+	}
+	replicas := int(*w.spec.Spec.Replicas)
+	up, _ := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, replicas, true)
+	down, _ := intstr.GetScaledValueFromIntOrPercent(update.MaxUnavailable, replicas, false)
+	if up == 0 && down == 0 {
+		down = 1
+	}
+	return int32(up), int32(down)
+}

@@ -1,0 +1,366 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/node"
+	"probesim.dev/router"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
+)
+
+// outcome is what happens in a run.
+type outcome struct {
+	steady   bool          // all pods were available before the change
+	took     time.Duration // until the rollout is complete; 0: it is not
+	deadline time.Duration // when its progress deadline was over; 0: it was not
+	ready    int32         // the fewest Ready replicas in the status
+	requests float64       // sent from the change until it is complete and the last pod is gone
+	parts    map[part]loss
+	lost     float64
+	needs    time.Duration // the preStop sleep that the run needs to lose nothing
+	needed   bool          // a pod was deleted, so there are needs
+	helpless bool          // requests are lost for another reason than that a pod stops too early
+	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
+	restarts int           // of containers in new pods
+	unready  string        // the last message of a probe that failed in a new pod
+}
+
+// part is a part of the lost requests.
+type part struct {
+	Reason string
+	New    bool // of pods that the rollout created
+}
+
+// loss is the number of requests lost, and the longest time of one loss.
+type loss struct {
+	count   float64
+	longest time.Duration
+}
+
+// run is a rollout in one run.
+type run struct {
+	*workload
+	o       *Options
+	seed    int64
+	healthy map[bool]fakeruntime.Pod // programs of the old and the new template
+	sleep   time.Duration            // of the preStop hook
+
+	n       *node.Node
+	fold    *traffic.Fold
+	outcome outcome
+
+	generation int64 // of the Deployment before the change
+	undone     bool  // the first of two rollouts, of undo, is complete
+	asked      bool  // the change is scheduled
+	changed    virtual.Time
+	ended      bool
+
+	before      map[string]bool // pods before the change
+	instance    map[string]int  // of the container that serves, by pod
+	terminating map[string]bool
+	stops       map[string]*stop
+}
+
+// stop is the end of a pod.
+type stop struct {
+	refused, exited, dropped virtual.Time
+	target                   bool
+}
+
+// limit is how long a rollout may take in a run without a progress deadline, and settling how long the pods before it may.
+const (
+	limit    = 2 * time.Hour
+	settling = 30 * time.Minute
+)
+
+// simulate makes a run.
+func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome, error) {
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string]*stop{}}
+	r.outcome.parts = map[part]loss{}
+	r.outcome.ready = math.MaxInt32
+	r.sleep, _ = sleepOf(w.container())
+	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
+	control := controlPlane(o.Delays)
+	if lb, named := router.NamedLoadBalancer(o.Router); named {
+		control.LoadBalancers = []router.LoadBalancer{lb.LoadBalancer}
+	}
+	r.n = node.New(node.Options{
+		Profile: o.Profile, Uptime: &uptime, Seed: &seed, Delays: o.nodes(), ControlPlane: &control,
+		Trace: &trace.Recorder{Sink: func(*trace.Record) {}}, Interrupt: ctx.Err,
+	})
+	defer r.n.Close()
+	if w.service != nil && o.Rate > 0 {
+		r.fold = traffic.New(traffic.Entry{
+			Service: w.service.Namespace + "/" + w.service.Name, Router: o.Router, Rate: o.Rate, Least: o.Latency.Min, Most: o.Latency.Max, Container: w.serves,
+		})
+	}
+	var err error
+	r.n.Observe(r.observe)
+	r.n.At(0, func() {
+		if err = r.n.AddWorkload(w.old, r.program); err == nil && w.service != nil {
+			err = r.n.AddService(w.service)
+		}
+	})
+	if runErr := r.n.RunUntil(virtual.At(settling)); runErr != nil || err != nil {
+		return r.outcome, errors.Join(err, runErr)
+	}
+	if r.asked && !r.ended {
+		if err := r.n.RunUntil(r.changed.Add(limit)); err != nil {
+			return r.outcome, err
+		}
+		r.end()
+	}
+	return r.outcome, nil
+}
+
+// program returns the program of a new pod.
+func (r *run) program(pod *v1.Pod) fakeruntime.Pod {
+	return r.programs(pod, r.healthy[r.isNew(pod.Name)], r.asked)
+}
+
+// isNew reports whether a pod has the changed template: the ReplicaSet of the first template is NAME-1.
+func (r *run) isNew(pod string) bool {
+	return !strings.HasPrefix(pod, r.spec.Name+"-1-")
+}
+
+// observe follows the run.
+func (r *run) observe(record *trace.Record) {
+	if r.ended {
+		return
+	}
+	if r.fold != nil {
+		r.count(r.fold.Observe(record))
+	}
+	switch record.Kind {
+	case trace.WorkloadChanged:
+		if record.Object.Name == "Deployment "+r.spec.Namespace+"/"+r.spec.Name {
+			r.status(record)
+		}
+	case trace.PodAdded:
+		r.before[record.Pod] = r.before[record.Pod] || !r.asked
+	case trace.PodDeleteRequested:
+		r.terminating[record.Pod] = true
+		if r.asked {
+			r.stops[record.Pod] = &stop{target: true}
+		}
+	case trace.PodRemoved:
+		delete(r.terminating, record.Pod)
+		r.finish(record.T)
+	case trace.ContainerStarted:
+		r.started(record)
+	case trace.ContainerExited:
+		if s := r.stops[record.Pod]; s != nil && record.Container == r.serves && s.exited == 0 {
+			s.exited = record.T
+			if s.refused == 0 {
+				s.refused = record.T
+			}
+		}
+	case trace.ListenerChanged:
+		if s := r.stops[record.Pod]; s != nil && record.Container == r.serves && s.refused == 0 {
+			s.refused = record.T
+		}
+	case trace.RoutesChanged:
+		r.routed(record)
+	case trace.ProbeExecuted:
+		if r.asked && record.T >= r.changed && (record.Result == trace.Failure || record.Result == trace.Error) && !r.before[record.Pod] {
+			r.outcome.unready = fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message)
+		}
+	}
+}
+
+// started closes the listener of a new container until its program is up, and counts restarts.
+func (r *run) started(record *trace.Record) {
+	if r.before[record.Pod] {
+		return
+	}
+	if record.Instance > 0 {
+		r.outcome.restarts++
+	}
+	if record.Container != r.serves {
+		return
+	}
+	r.instance[record.Pod] = record.Instance
+	start := r.start(trace.PodName(record.Pod), record.Container)
+	if r.fold == nil || start == 0 {
+		return
+	}
+	listener := trace.Record{T: record.T, Kind: trace.ListenerChanged, Pod: record.Pod, Container: record.Container, Reason: "closed"}
+	r.count(r.fold.Observe(&listener))
+	instance := record.Instance
+	r.n.At(record.T.Add(start), func() {
+		if r.instance[listener.Pod] == instance && r.stops[listener.Pod] == nil && !r.ended {
+			opened := listener
+			opened.T, opened.Reason = r.n.Now(), "opened"
+			r.count(r.fold.Observe(&opened))
+		}
+	})
+}
+
+// routed notes when a router drops the pods that terminate.
+func (r *run) routed(record *trace.Record) {
+	if record.Reason != r.o.Router || r.service == nil || record.Object.Name != "Service "+r.service.Namespace+"/"+r.service.Name {
+		return
+	}
+	is := map[string]bool{}
+	for _, e := range record.Object.Endpoints {
+		is[e.Pod] = true
+	}
+	for pod, s := range r.stops {
+		if s.target && !is[pod] {
+			s.target, s.dropped = false, record.T
+			if s.refused > 0 && record.Message != "" {
+				r.outcome.waited = true
+			}
+		}
+	}
+}
+
+// status follows the status of the Deployment: it makes the change when all pods are available, and notices the end of the rollout.
+func (r *run) status(record *trace.Record) {
+	w := record.Object.Workload
+	complete := w.Observed == w.Generation && w.Updated == w.Desired && w.Replicas == w.Desired && w.Available == w.Desired
+	if !r.asked {
+		if complete && w.Generation > r.generation {
+			r.generation = w.Generation
+			r.ask(record.T)
+		}
+		return
+	}
+	if record.T < r.changed || w.Generation <= r.generation {
+		return
+	}
+	r.outcome.ready = min(r.outcome.ready, w.Ready)
+	for _, c := range w.Conditions {
+		if c.Type == string(appsv1.DeploymentProgressing) && c.Reason == "ProgressDeadlineExceeded" && r.outcome.deadline == 0 {
+			r.outcome.deadline = record.T.Sub(r.changed)
+			r.n.At(record.T.Add(time.Second), r.end)
+		}
+	}
+	if complete && r.outcome.took == 0 {
+		r.outcome.took = record.T.Sub(r.changed)
+		r.finish(record.T)
+	}
+}
+
+// ask schedules the change, some seconds after all pods are available.
+func (r *run) ask(now virtual.Time) {
+	at := now.Add(5*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
+	if r.o.Change.Kind == Undo && !r.undone {
+		r.undone = true
+		r.n.At(at, func() { r.fail(r.patch()) })
+		return
+	}
+	r.asked, r.changed, r.outcome.steady = true, at, true
+	r.n.At(at, func() {
+		switch r.o.Change.Kind {
+		case Undo:
+			r.fail(r.n.UndoWorkload(r.spec.Namespace, r.spec.Name, 0))
+		case Scale:
+			r.fail(r.n.PatchWorkload(r.spec.Namespace, r.spec.Name, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, r.o.Change.Scale)))
+		default:
+			r.fail(r.patch())
+		}
+	})
+}
+
+// fail ends the run because of an error of a change that the reader has checked.
+func (r *run) fail(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("rollout: %v", err))
+	}
+}
+
+// patch changes the Deployment to what the manifest says, or restarts it if that is what it has.
+func (r *run) patch() error {
+	patch := []byte(`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
+	if r.workload.old != r.spec {
+		before, err := json.Marshal(r.workload.old)
+		if err != nil {
+			return err
+		}
+		after, err := json.Marshal(r.spec)
+		if err != nil {
+			return err
+		}
+		if patch, err = strategicpatch.CreateTwoWayMergePatch(before, after, appsv1.Deployment{}); err != nil {
+			return err
+		}
+	}
+	return r.n.PatchWorkload(r.spec.Namespace, r.spec.Name, patch)
+}
+
+// finish schedules the end of the run when the rollout is complete and the last pod is gone.
+func (r *run) finish(now virtual.Time) {
+	if r.outcome.took == 0 || len(r.terminating) > 0 {
+		return
+	}
+	r.outcome.requests = r.o.Rate * now.Sub(r.changed).Seconds()
+	last := 3 * time.Second
+	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
+		last += lb.RemoveMost
+	}
+	r.n.At(now.Add(last), r.end)
+}
+
+// end ends the run, and its losses.
+func (r *run) end() {
+	if r.ended {
+		return
+	}
+	if r.fold != nil {
+		r.count(r.fold.End(r.n.Now()))
+	}
+	if r.outcome.requests == 0 {
+		r.outcome.requests = r.o.Rate * r.n.Now().Sub(r.changed).Seconds()
+	}
+	r.ended = true
+	r.measureNeeds()
+	r.n.Pause()
+}
+
+// count counts the losses since the change.
+func (r *run) count(records []trace.Record) {
+	for i := range records {
+		l := &records[i]
+		if l.Kind != trace.LossEnded || !r.asked || l.T < r.changed || l.Object.Loss.Lost == 0 {
+			continue
+		}
+		p := part{l.Reason, l.Pod != "" && !r.before[l.Pod]}
+		sum := r.outcome.parts[p]
+		sum.count += l.Object.Loss.Lost
+		sum.longest = max(sum.longest, l.Took)
+		r.outcome.parts[p] = sum
+		r.outcome.lost += l.Object.Loss.Lost
+		if p.New || l.Reason == traffic.NoEndpoints {
+			r.outcome.helpless = true
+		}
+	}
+}
+
+// measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request that a program has must end before it exits.
+func (r *run) measureNeeds() {
+	for _, s := range r.stops {
+		if s.target || s.dropped == 0 || s.refused == 0 {
+			continue
+		}
+		r.outcome.needed = true
+		need := s.dropped.Sub(s.refused)
+		if s.exited > 0 {
+			need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
+		}
+		r.outcome.needs = max(r.outcome.needs, r.sleep+need)
+	}
+}
