@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/value"
 	"probesim.dev/router"
 )
 
@@ -62,7 +63,20 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 // enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request, or nil if there is none.
 func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	now, known := sleepOf(w.container())
-	if !known || s.lossless() || !s.all(func(o *outcome) bool { return !o.helpless }) {
+	if !known || s.lossless() {
+		return nil, nil
+	}
+	before := ""
+	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o) && o.Change.Kind != Scale {
+		seconds := int32(roundUp(longestAdd(o))) + 1
+		before = fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod) and ", seconds, lb.Name, value.Format(lb.AddMost))
+		w = w.changed(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
+		var err error
+		if s, err = w.runs(o, max(4, len(s)/4), "rollouts with a change"); err != nil {
+			return nil, err
+		}
+	}
+	if !s.all(func(o *outcome) bool { return !o.helpless && o.took > 0 }) {
 		return nil, nil
 	}
 	needs := time.Duration(0)
@@ -70,9 +84,12 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		needs = max(needs, s[i].needs)
 	}
 	least := max(roundUp(needs), int64(now/time.Second))
+	if before != "" { // few runs do not show how long the load balancer can take
+		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
+	}
 	for seconds := least; seconds <= least+2; seconds++ {
 		text, change := w.withSleep(o, seconds)
-		fix, err := w.try(o, len(s), text, w.path("lifecycle.preStop"), change)
+		fix, err := w.try(o, len(s), before+text, w.path("lifecycle.preStop"), change)
 		if err != nil || fix != nil && fix.LosesNone {
 			return fix, err
 		}
@@ -134,7 +151,7 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 			serving(d, w.serves).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
 		}}})
 	}
-	if !w.keepsReady(o) && o.Change.Kind != Scale {
+	if _, unavailable := w.fenceposts(); *spec.Replicas <= unavailable && o.Change.Kind != Scale {
 		list = append(list, []candidate{{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
 			one, none := intstr.FromInt32(1), intstr.FromInt32(0)
 			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}}

@@ -17,7 +17,12 @@ import (
 )
 
 // runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement about the same.
-func runsOf(replicas int32) int { return int(min(100, max(4, 400/replicas))) }
+func (o *Options) runsOf(replicas int32) int {
+	if o.Runs > 0 {
+		return o.Runs
+	}
+	return int(min(100, max(4, 400/replicas)))
+}
 
 // sample are the runs of a workload.
 type sample []outcome
@@ -62,19 +67,22 @@ func (s sample) all(holds func(*outcome) bool) bool {
 
 func (s sample) complete() bool { return s.all(func(o *outcome) bool { return o.took > 0 }) }
 
-// lossless reports whether no run loses a part of a request worth mentioning.
-func (s sample) lossless() bool { return s.mostLost() < 1e-6 }
+// lossless reports whether no run loses a thousandth of a request.
+func (s sample) lossless() bool { return s.mostLost() < 0.0005 }
 
 // row returns a row of a table about the runs.
 func (s sample) row(id, text string, of func(*outcome) float64) Row {
 	list := s.column(of)
-	at := func(share float64) float64 { return list[int(math.Ceil(share*float64(len(list))))-1] }
-	return Row{Row: id, Text: text, Runs: len(s), Least: list[0], Median: at(0.5), P95: at(0.95), Greatest: list[len(list)-1]}
+	at := func(share float64) float64 {
+		i := int(math.Ceil(share*float64(len(list)))) - 1
+		return math.Round(1000*list[max(0, i)]) / 1000
+	}
+	return Row{Row: id, Text: text, Runs: len(s), Least: at(0), Median: at(0.5), P95: at(0.95), Greatest: at(1)}
 }
 
 // measure rolls a workload out, and looks for changes that help.
 func measure(w *workload, o *Options) (*Workload, error) {
-	n := runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
+	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	result := newWorkload(w, o)
 	first, err := w.runs(o, min(3, n), "rollouts") // enough to see that it does not end, which takes long
 	if err != nil {
@@ -109,6 +117,9 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		}
 	}
 	result.verdict(s)
+	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
+		result.Reason = fmt.Sprintf("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
+	}
 	result.require(o)
 	return result, nil
 }
@@ -122,12 +133,12 @@ func (r *Workload) losses(w *workload, o *Options, s sample) error {
 	always, ruled := w.alwaysEnough(o)
 	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
 		row := s.row(RowPreStop, "no loss if preStop sleeps", func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
-		row.Always = new(always.Seconds())
+		row.Always = new(math.Ceil(10*always.Seconds()) / 10)
 		r.Rows = slices.Insert(r.Rows, 0, row)
 	}
 	lost := s.row(RowLost, "requests lost", func(o *outcome) float64 { return o.lost })
 	r.Rows = append(r.Rows, lost)
-	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Median, Least: lost.Least, Median: lost.Median, P95: lost.P95, Greatest: lost.Greatest, Parts: parts(s)}
+	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Greatest, Least: lost.Least, Median: lost.Median, P95: lost.P95, Greatest: lost.Greatest, Parts: parts(s)}
 	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
 	if s.lossless() {
 		return nil

@@ -74,7 +74,7 @@ type Workload struct {
 	File            string         `json:"file"`
 	Line            int            `json:"line"`
 	Verdict         Verdict        `json:"verdict"`
-	Reason          string         `json:"reason,omitempty"` // why it never completes
+	Reason          string         `json:"reason,omitempty"` // why it never completes, or why new pods restart
 	Fix             string         `json:"fix,omitempty"`    // so that it completes
 	Replicas        int32          `json:"replicas"`
 	Strategy        string         `json:"strategy"`
@@ -106,7 +106,7 @@ type Row struct {
 
 // Lost are the requests that are lost, of those that are sent from the change until the rollout is complete and the last old pod is gone.
 type Lost struct {
-	Requests      float64 `json:"requests"`
+	Requests      float64 `json:"requests"` // the most of the runs
 	Least         float64 `json:"least"`
 	Median        float64 `json:"median"`
 	P95           float64 `json:"p95"`

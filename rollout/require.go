@@ -107,7 +107,7 @@ func (w *Workload) decide(r Requirement) Verification {
 	case r.Row == RowPreStop:
 		v.Value, v.Met = row.Always, *row.Always <= r.Value
 	case r.Row == RowLost:
-		v.Value, v.Met = &row.Greatest, row.Greatest <= r.Value+1e-6
+		v.Value, v.Met = &row.Greatest, row.Greatest <= r.Value
 	default:
 		v.Value, v.Met = &row.Greatest, row.Greatest <= r.Value
 	}

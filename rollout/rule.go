@@ -47,7 +47,8 @@ func longestDrop(o *Options) time.Duration {
 	return drop + 2*sync + minSyncPeriod
 }
 
-// keepsReady reports whether a pod stays available in the whole rollout.
+// keepsReady reports whether the router always has another pod: one that stays available in the whole rollout, and that a load balancer has
+// added before its minReadySeconds are over.
 func (w *workload) keepsReady(o *Options) bool {
 	if o.Change.Kind == Scale {
 		return o.Change.Scale > 0
@@ -55,8 +56,18 @@ func (w *workload) keepsReady(o *Options) bool {
 	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return false
 	}
+	if _, balanced := router.NamedLoadBalancer(o.Router); balanced && time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o) {
+		return false
+	}
 	_, unavailable := w.fenceposts()
 	return *w.spec.Spec.Replicas > unavailable
+}
+
+// longestAdd returns the longest time from Ready until a load balancer sends requests to a pod. A pod can be available a second before its
+// minReadySeconds are over, because the API has the time of Ready in whole seconds.
+func longestAdd(o *Options) time.Duration {
+	lb, _ := router.NamedLoadBalancer(o.Router)
+	return longestDrop(o) - lb.RemoveMost + lb.AddMost
 }
 
 // acceptsWhenReady reports whether a pod accepts requests as soon as it is Ready.

@@ -27,7 +27,7 @@ type outcome struct {
 	took     time.Duration // until the rollout is complete; 0: it is not
 	deadline time.Duration // when its progress deadline was over; 0: it was not
 	ready    int32         // the fewest Ready replicas in the status
-	requests float64       // sent from the change until it is complete and the last pod is gone
+	requests float64       // sent from the change until the last pod is gone, and the last loss
 	parts    map[part]loss
 	lost     float64
 	needs    time.Duration // the preStop sleep that the run needs to lose nothing
@@ -66,6 +66,7 @@ type run struct {
 	undone     bool  // the first of two rollouts, of undo, is complete
 	asked      bool  // the change is scheduled
 	changed    virtual.Time
+	finished   virtual.Time // the last pod is gone, or the last loss ends
 	ended      bool
 
 	before      map[string]bool // pods before the change
@@ -307,10 +308,13 @@ func (r *run) finish(now virtual.Time) {
 	if r.outcome.took == 0 || len(r.terminating) > 0 {
 		return
 	}
-	r.outcome.requests = r.o.Rate * now.Sub(r.changed).Seconds()
+	r.finished = max(r.finished, now)
 	last := 3 * time.Second
 	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
 		last += lb.RemoveMost
+	}
+	if start := r.o.App.Start.In(r.serves, true); start != nil && !r.acceptsWhenReady(r.o) {
+		last += start.Max
 	}
 	r.n.At(now.Add(last), r.end)
 }
@@ -323,9 +327,10 @@ func (r *run) end() {
 	if r.fold != nil {
 		r.count(r.fold.End(r.n.Now()))
 	}
-	if r.outcome.requests == 0 {
-		r.outcome.requests = r.o.Rate * r.n.Now().Sub(r.changed).Seconds()
+	if r.outcome.took == 0 {
+		r.finished = r.n.Now()
 	}
+	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
 	r.ended = true
 	r.measureNeeds()
 	r.n.Pause()
@@ -344,6 +349,7 @@ func (r *run) count(records []trace.Record) {
 		sum.longest = max(sum.longest, l.Took)
 		r.outcome.parts[p] = sum
 		r.outcome.lost += l.Object.Loss.Lost
+		r.finished = max(r.finished, l.T)
 		if p.New || l.Reason == traffic.NoEndpoints {
 			r.outcome.helpless = true
 		}

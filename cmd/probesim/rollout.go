@@ -28,7 +28,7 @@ type rolloutFlags struct {
 	from, start, stop, app, require                     []string
 	rate                                                float64
 	replicas                                            int32
-	parallel                                            int
+	parallel, runs                                      int
 }
 
 var rolloutOutputs = []string{"table", "json", "markdown"}
@@ -51,6 +51,7 @@ func newRollout() *cobra.Command {
 	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
+	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 4 replicas)")
 	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{
 		"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default"), "router": router.Names(), "change": {"restart", "undo", "scale="},
@@ -106,7 +107,7 @@ const rolloutExamples = `  # Does a restart lose requests?
 
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate}
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs}
 	if err := checkOutput(o.output, rolloutOutputs); err != nil {
 		return r, err
 	}
@@ -117,6 +118,8 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 		return r, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
 	case !slices.Contains(known, o.router):
 		return r, fmt.Errorf("--router: must be one of %s", strings.Join(known, ", "))
+	case o.runs < 0 || o.runs > 300 || o.runs == 0 && cmd.Flags().Changed("runs"):
+		return r, errors.New("--runs: must be from 1 to 300")
 	case !(o.rate > 0 && o.rate <= 1e9):
 		return r, errors.New("--rps: must be more than 0, and at most 1e9")
 	}

@@ -16,7 +16,7 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	for i := range r.Workloads {
 		of := &r.Workloads[i]
-		line("### %s: %s\n", md(of.Title()), md(Headline(of)))
+		line("### %s: %s\n", md(of.Title()), md(Headline(r, of)))
 		line("%s (Kubernetes %s, %s, %s)\n", md(Settings(r, of)), r.Kubernetes, nodes(r), md(r.Router.Name))
 		if of.Reason != "" {
 			line("%s\n", md(of.Reason))
@@ -37,9 +37,12 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 			for _, p := range of.Lost.Parts {
 				line("- %s: %s", rollout.Count(p.Count), md(Part(r, &p)))
 			}
+			if of.Lost.WaitedForSync {
+				line("- %s", Waited(r))
+			}
 		}
 		for _, f := range of.Fixes {
-			line("- **fix** (%s:%d): %s", md(of.File), f.Line, md(Fix(&f)))
+			line("- **%s** (%s:%d): %s", map[bool]string{true: "fix", false: "helps"}[f.LosesNone], md(of.File), f.Line, md(Fix(&f)))
 		}
 		for _, v := range of.Requirements {
 			line("- **%s** %s", map[bool]string{true: "ok", false: "FAIL"}[v.Met], md(Requirement(&v)))

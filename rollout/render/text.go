@@ -34,7 +34,7 @@ func Text(w io.Writer, r *rollout.Report, o report.Options) error {
 var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
 
 func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
-	t.Item(report.Cell{Text: w.Title() + ": " + Headline(w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+nodes(r)+", "+r.Router.Name)
+	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+nodes(r)+", "+r.Router.Name)
 	t.Line(2, Settings(r, w), report.Dim)
 	if w.Reason != "" {
 		t.Line(2, w.Reason, styles[w.Verdict])
@@ -90,7 +90,7 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 // RowText returns the text of a row.
 func RowText(w *rollout.Workload, row *rollout.Row) string {
 	if row.Row == rollout.RowLost {
-		return "lost of about " + rollout.Count(w.Lost.Requests) + " requests"
+		return "lost of up to " + rollout.Count(w.Lost.Requests) + " requests"
 	}
 	return row.Text
 }
@@ -100,25 +100,36 @@ func losses(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		t.Item(report.Cell{Text: fmt.Sprintf("%10s  ", rollout.Count(p.Count))}, Part(r, &p), "")
 	}
 	if len(w.Lost.Parts) > 0 && w.Lost.WaitedForSync {
-		t.Line(12, waited, report.Dim)
+		t.Line(12, Waited(r), report.Dim)
 	}
 }
 
-const waited = "kube-proxy waits for minSyncPeriod (1s) after the sync that the new pod's readiness caused"
+// Waited says why kube-proxy goes on to send requests to a pod.
+func Waited(r *rollout.Report) string {
+	after := "the sync that the new pod's readiness caused"
+	if strings.HasPrefix(r.Change, string(rollout.Scale)) {
+		after = "its last sync"
+	}
+	return "kube-proxy waits for minSyncPeriod (1s) after " + after
+}
 
 // Headline is the verdict in a few words.
-func Headline(w *rollout.Workload) string {
+func Headline(r *rollout.Report, w *rollout.Workload) string {
+	what := "a rollout"
+	if n, scales := strings.CutPrefix(r.Change, "scale="); scales {
+		what = "scaling to " + n
+	}
 	switch {
 	case w.Verdict == rollout.NeverReady:
 		return "its pods are never available"
 	case w.Verdict == rollout.NeverCompletes:
 		return "the rollout never completes"
 	case w.Verdict == rollout.Loses:
-		return fmt.Sprintf("a rollout loses up to %s of about %s requests", rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
+		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
 	case w.Lost == nil:
-		return "the rollout completes"
+		return what + " completes"
 	}
-	return fmt.Sprintf("loses no new connection in %d runs", w.Runs)
+	return fmt.Sprintf("%s loses no new connection in %d runs", what, w.Runs)
 }
 
 // Settings says how the workload is rolled out.

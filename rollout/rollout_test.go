@@ -1,0 +1,135 @@
+package rollout_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/long"
+	"probesim.dev/rollout"
+)
+
+// manifest is a Deployment and its Service.
+type manifest struct {
+	replicas    int
+	spec        string // lines of the spec of the Deployment
+	container   string // lines of the container
+	noReadiness bool
+}
+
+func (m manifest) file() check.File {
+	probe := "readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}"
+	if m.noReadiness {
+		probe = "imagePullPolicy: IfNotPresent"
+	}
+	return check.File{Name: "web.yaml", Data: fmt.Appendf(nil, `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  %s
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 300
+      containers:
+      - name: app
+        image: example.com/web:1
+        %s
+        %s
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+`, max(1, m.replicas), m.spec, probe, m.container)}
+}
+
+func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
+	t.Helper()
+	if o.Rate == 0 {
+		o.Rate = 100
+	}
+	r, err := rollout.Run([]check.File{m.file()}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r.Workloads[0]
+}
+
+func interval(least, most time.Duration) *check.Interval {
+	return &check.Interval{Min: least, Max: most}
+}
+
+// With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies, programs and nodes. The default sample is small;
+// the large one has 5,000 runs.
+func TestAlwaysEnough(t *testing.T) {
+	for i := range long.Sample(2, 50) {
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		pick := func(list ...string) string { return list[r.IntN(len(list))] }
+		random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
+		m := manifest{replicas: 2 + r.IntN(3), spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2", "strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}", "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
+		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
+		o := rollout.Options{
+			Rate: 1000, Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
+			App: rollout.App{
+				Start: check.Durations{Ordinary: interval(start/2, start)}, Stop: check.Durations{Ordinary: interval(stop, stop*2)},
+				Refuse: interval(0, stop/2), Accepts: r.IntN(4) == 0,
+			},
+		}
+		var always float64
+		for _, row := range run(t, m, o).Rows {
+			if row.Row == rollout.RowPreStop {
+				always = *row.Always
+			}
+		}
+		if always == 0 {
+			t.Errorf("%d: the rule gives no sleep for %+v, %+v", i, m, o)
+			continue
+		}
+		m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(always)+1)
+		if w := run(t, m, o); w.Verdict != rollout.LosesNone {
+			t.Errorf("%d: a sleep of %s, and %s: %+v lost with %+v, %+v", i, m.container, w.Verdict, w.Lost, m, o)
+		}
+	}
+}
+
+// The verdict names what decides. A few runs show it.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		manifest
+		rollout.Options
+		verdict rollout.Verdict
+		reason  string // part of the reason, or of the largest part of the losses
+		fix     string // part of the first fix
+	}{
+		{"the defaults", manifest{replicas: 3}, rollout.Options{}, rollout.Loses, "exited old", "preStop: {sleep: {seconds: 2}}"},
+		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"}, rollout.Options{}, rollout.LosesNone, "", ""},
+		{"no readiness probe", manifest{noReadiness: true}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}}, rollout.Loses, "refused new", "a readinessProbe"},
+		{"Recreate", manifest{replicas: 2, spec: "strategy: {type: Recreate}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses, "noEndpoints ", "maxSurge: 1 and maxUnavailable: 0"},
+		{"a start that a probe kills", manifest{container: "livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(time.Minute, time.Minute)}}}, rollout.NeverCompletes, "maxUnavailable 0", ""},
+		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses, "exited old", "minReadySeconds: 6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.Options.Runs = 12
+			w := run(t, c.manifest, c.Options)
+			reason, fix := w.Reason, ""
+			if w.Lost != nil && len(w.Lost.Parts) > 0 {
+				reason = w.Lost.Parts[0].Reason + " " + w.Lost.Parts[0].Pods
+			}
+			if len(w.Fixes) > 0 {
+				fix = w.Fixes[0].Change
+			}
+			if w.Verdict != c.verdict || !strings.Contains(reason, c.reason) || !strings.Contains(fix, c.fix) {
+				t.Errorf("%s: %q, fixed by %q; want %s: %q, fixed by %q", w.Verdict, reason, fix, c.verdict, c.reason, c.fix)
+			}
+		})
+	}
+}
