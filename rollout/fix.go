@@ -26,7 +26,7 @@ func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
 
 // try makes runs of the workload with a change.
 func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1.Deployment)) (*Fix, error) {
-	s, err := w.changed(change).runs(o, n, "rollouts with a change")
+	s, err := w.changed(change).runs(o, 0, n, "rollouts with a change")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		before = fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod) and ", seconds, lb.Name, value.Format(lb.AddMost))
 		w = w.changed(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
 		var err error
-		if s, err = w.runs(o, max(4, len(s)/4), "rollouts with a change"); err != nil {
+		if s, err = w.runs(o, 0, max(few, len(s)/4), "rollouts with a change"); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (w *workload) fixes(o *Options, s sample, sleep *Fix) ([]Fix, error) {
 	if sleep != nil {
 		list = append(list, *sleep)
 	}
-	n := max(4, len(s)/4)
+	n := max(few, len(s)/4)
 	now := s.row("", "", func(o *outcome) float64 { return o.lost }).Median
 	for _, group := range w.candidates(o) {
 		var best *Fix
@@ -171,9 +171,10 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 	return list
 }
 
-// minReady returns the longer times from Ready to available that keep the syncs of kube-proxy apart.
+// minReady returns the longer times from Ready to available that keep the syncs of kube-proxy apart. A second is too short, because a pod can
+// be available up to a second early.
 func minReady(now int32) (list []candidate) {
-	for seconds := now + 1; seconds <= 3; seconds++ {
+	for seconds := max(2, now+1); seconds <= 3; seconds++ {
 		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
 	}
 	return list

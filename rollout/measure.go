@@ -16,19 +16,22 @@ import (
 	"probesim.dev/trace/traffic"
 )
 
+// few is the least number of runs: they show a rollout that does not end, which takes long.
+const few = 3
+
 // runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement about the same.
 func (o *Options) runsOf(replicas int32) int {
 	if o.Runs > 0 {
 		return o.Runs
 	}
-	return int(min(100, max(4, 400/replicas)))
+	return int(min(100, max(few, 300/replicas)))
 }
 
 // sample are the runs of a workload.
 type sample []outcome
 
-// runs makes runs of a workload, with the seeds from 0 on.
-func (w *workload) runs(o *Options, n int, name string) (sample, error) {
+// runs makes runs of a workload, with the seeds from first on.
+func (w *workload) runs(o *Options, first, n int, name string) (sample, error) {
 	healthy := map[bool]fakeruntime.Pod{}
 	for _, isNew := range []bool{false, true} {
 		d := map[bool]*appsv1.Deployment{false: w.old, true: w.spec}[isNew]
@@ -40,7 +43,7 @@ func (w *workload) runs(o *Options, n int, name string) (sample, error) {
 	}
 	list := make(sample, n)
 	return list, o.Each(n, name, func(ctx context.Context, i int) (err error) {
-		list[i], err = w.simulate(ctx, o, healthy, int64(i))
+		list[i], err = w.simulate(ctx, o, healthy, int64(first+i))
 		return err
 	})
 }
@@ -84,28 +87,21 @@ func (s sample) row(id, text string, of func(*outcome) float64) Row {
 func measure(w *workload, o *Options) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	result := newWorkload(w, o)
-	first, err := w.runs(o, min(3, n), "rollouts") // enough to see that it does not end, which takes long
-	if err != nil {
-		return nil, err
-	}
-	result.Runs = len(first)
-	if !first.all(func(o *outcome) bool { return o.steady }) {
-		result.neverReady()
-		result.require(o)
-		return result, nil
-	}
-	if !first.complete() {
-		result.neverCompletes(w, first)
-		result.require(o)
-		return result, nil
-	}
-	s, err := w.runs(o, n, "rollouts")
-	if err != nil {
-		return nil, err
-	}
-	result.Runs = len(s)
-	if !s.complete() {
-		result.neverCompletes(w, s)
+	var s sample
+	for _, n := range []int{min(few, n), n - min(few, n)} {
+		more, err := w.runs(o, len(s), n, "rollouts")
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, more...)
+		result.Runs = len(s)
+		if !s.all(func(o *outcome) bool { return o.steady }) {
+			result.neverReady()
+		} else if !s.complete() {
+			result.neverCompletes(w, s)
+		} else {
+			continue
+		}
 		result.require(o)
 		return result, nil
 	}

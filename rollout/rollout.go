@@ -36,7 +36,7 @@ type Options struct {
 	// Latency is how long a request takes.
 	Latency check.Interval
 	Require Requirements
-	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more than 4 replicas.
+	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more than 3 replicas.
 	Runs int
 	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after the other.
 	Each func(n int, name string, do func(context.Context, int) error) error

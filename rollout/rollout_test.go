@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/internal/long"
+	"probesim.dev/kube/profile"
 	"probesim.dev/rollout"
 )
 
@@ -70,6 +71,7 @@ func interval(least, most time.Duration) *check.Interval {
 // With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies, programs and nodes. The default sample is small;
 // the large one has 5,000 runs.
 func TestAlwaysEnough(t *testing.T) {
+	profiles := []profile.Profile{profile.V1_33_13, profile.V1_34_4, profile.Newest()}
 	for i := range long.Sample(2, 50) {
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		pick := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -77,11 +79,14 @@ func TestAlwaysEnough(t *testing.T) {
 		m := manifest{replicas: 2 + r.IntN(3), spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2", "strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}", "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
 		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
 		o := rollout.Options{
-			Rate: 1000, Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
+			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))], Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
 			App: rollout.App{
 				Start: check.Durations{Ordinary: interval(start/2, start)}, Stop: check.Durations{Ordinary: interval(stop, stop*2)},
 				Refuse: interval(0, stop/2), Accepts: r.IntN(4) == 0,
 			},
+		}
+		if r.IntN(4) == 0 {
+			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 10"
 		}
 		var always float64
 		for _, row := range run(t, m, o).Rows {
@@ -94,6 +99,9 @@ func TestAlwaysEnough(t *testing.T) {
 			continue
 		}
 		m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(always)+1)
+		if o.Runs = 100; !long.Enabled() {
+			o.Runs = 20
+		}
 		if w := run(t, m, o); w.Verdict != rollout.LosesNone {
 			t.Errorf("%d: a sleep of %s, and %s: %+v lost with %+v, %+v", i, m.container, w.Verdict, w.Lost, m, o)
 		}

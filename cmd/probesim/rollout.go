@@ -51,7 +51,7 @@ func newRollout() *cobra.Command {
 	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
-	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 4 replicas)")
+	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
 	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{
 		"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default"), "router": router.Names(), "change": {"restart", "undo", "scale="},

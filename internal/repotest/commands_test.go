@@ -18,7 +18,7 @@ const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands the test runs.
 var documents = []string{
-	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/incident.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/measure.md", "docs/reports.md", "docs/why.md",
+	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/incident.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/measure.md", "docs/reports.md", "docs/rollout.md", "docs/why.md",
 }
 
 // TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
