@@ -143,12 +143,20 @@ func (r *Workload) losses(w *workload, o *Options, s sample) error {
 	return err
 }
 
+// compare orders parts.
+func (p part) compare(other part) int {
+	if p.Reason == other.Reason && p.New != other.New {
+		return map[bool]int{false: -1, true: 1}[p.New]
+	}
+	return cmp.Compare(p.Reason, other.Reason)
+}
+
 // parts returns the parts of the lost requests, the largest first.
 func parts(s sample) []Part {
 	sums := map[part]loss{}
 	for i := range s {
-		for p, l := range s[i].parts {
-			sum := sums[p]
+		for _, p := range slices.SortedFunc(maps.Keys(s[i].parts), part.compare) {
+			l, sum := s[i].parts[p], sums[p]
 			sum.count += l.count / float64(len(s))
 			sum.longest = max(sum.longest, l.longest)
 			sums[p] = sum
@@ -156,7 +164,7 @@ func parts(s sample) []Part {
 	}
 	var list []Part
 	for _, p := range slices.SortedFunc(maps.Keys(sums), func(a, b part) int {
-		return cmp.Or(cmp.Compare(sums[b].count, sums[a].count), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(sums[b].count, sums[a].count), a.compare(b))
 	}) {
 		pods := "old"
 		switch {

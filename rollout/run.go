@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -219,7 +221,8 @@ func (r *run) routed(record *trace.Record) {
 	for _, e := range record.Object.Endpoints {
 		is[e.Pod] = true
 	}
-	for pod, s := range r.stops {
+	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
+		s := r.stops[pod]
 		if s.target && !is[pod] {
 			s.target, s.dropped = false, record.T
 			if s.refused > 0 && record.Message != "" {
@@ -358,7 +361,8 @@ func (r *run) count(records []trace.Record) {
 
 // measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request that a program has must end before it exits.
 func (r *run) measureNeeds() {
-	for _, s := range r.stops {
+	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
+		s := r.stops[pod]
 		if s.target || s.dropped == 0 || s.refused == 0 {
 			continue
 		}
