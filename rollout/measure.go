@@ -96,7 +96,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		s = append(s, more...)
 		result.Runs = len(s)
 		if !s.all(func(o *outcome) bool { return o.steady }) {
-			result.neverReady()
+			result.neverReady(s)
 		} else if !s.complete() {
 			result.neverCompletes(w, s)
 		} else {

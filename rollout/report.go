@@ -271,9 +271,13 @@ func (r *Workload) verdict(s sample) {
 	}
 }
 
-func (r *Workload) neverReady() {
+func (r *Workload) neverReady(s sample) {
 	r.Verdict = NeverReady
-	r.Reason = fmt.Sprintf("The pods are not all available within %s, also without a rollout: probesim check says why.", value.Format(settling))
+	r.Reason = fmt.Sprintf("The pods before the change are not all available within %s.", value.Format(settling))
+	if s[0].unready != "" {
+		r.Reason += " The last probe that failed: " + s[0].unready + "."
+	}
+	r.Fix = "probesim check says what is wrong with the probes"
 }
 
 // neverCompletes says what the rollout waits for.

@@ -1,7 +1,9 @@
 package rollout_test
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -19,6 +21,7 @@ type manifest struct {
 	spec        string // lines of the spec of the Deployment
 	container   string // lines of the container
 	noReadiness bool
+	grace       int // 300 by default
 }
 
 func (m manifest) file() check.File {
@@ -36,7 +39,7 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec:
-      terminationGracePeriodSeconds: 300
+      terminationGracePeriodSeconds: %d
       containers:
       - name: app
         image: example.com/web:1
@@ -49,7 +52,7 @@ metadata: {name: web}
 spec:
   selector: {app: web}
   ports: [{port: 80, targetPort: 8080}]
-`, max(1, m.replicas), m.spec, probe, m.container)}
+`, max(1, m.replicas), m.spec, cmp.Or(m.grace, 300), probe, m.container)}
 }
 
 func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
@@ -88,17 +91,19 @@ func TestAlwaysEnough(t *testing.T) {
 		if r.IntN(4) == 0 {
 			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 10"
 		}
-		var always float64
+		always := -1.0
 		for _, row := range run(t, m, o).Rows {
 			if row.Row == rollout.RowPreStop {
 				always = *row.Always
 			}
 		}
-		if always == 0 {
+		if always < 0 {
 			t.Errorf("%d: the rule gives no sleep for %+v, %+v", i, m, o)
 			continue
 		}
-		m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(always)+1)
+		if always > 0 {
+			m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+		}
 		if o.Runs = 100; !long.Enabled() {
 			o.Runs = 20
 		}
@@ -116,13 +121,17 @@ func TestVerdicts(t *testing.T) {
 		rollout.Options
 		verdict rollout.Verdict
 		reason  string // part of the reason, or of the largest part of the losses
-		fix     string // part of the first fix
+		fix     string // part of the fixes
 	}{
 		{"the defaults", manifest{replicas: 3}, rollout.Options{}, rollout.Loses, "exited old", "preStop: {sleep: {seconds: 2}}"},
 		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"}, rollout.Options{}, rollout.LosesNone, "", ""},
 		{"no readiness probe", manifest{noReadiness: true}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}}, rollout.Loses, "refused new", "a readinessProbe"},
 		{"Recreate", manifest{replicas: 2, spec: "strategy: {type: Recreate}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses, "noEndpoints ", "maxSurge: 1 and maxUnavailable: 0"},
 		{"a start that a probe kills", manifest{container: "livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(time.Minute, time.Minute)}}}, rollout.NeverCompletes, "maxUnavailable 0", ""},
+		{"a grace period that is too short", manifest{container: "lifecycle: {preStop: {sleep: {seconds: 3}}}", grace: 10}, rollout.Options{
+			Latency: check.Interval{Max: 15 * time.Second}, App: rollout.App{Stop: check.Durations{Ordinary: interval(20*time.Second, 20*time.Second)}},
+		}, rollout.Loses, "inFlight old", "; terminationGracePeriodSeconds: 25"},
+		{"a probe that never succeeds", manifest{container: "startupProbe: {httpGet: {path: /, port: none}}"}, rollout.Options{}, rollout.NeverReady, "startup probe", ""},
 		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses, "exited old", "minReadySeconds: 6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,8 +141,8 @@ func TestVerdicts(t *testing.T) {
 			if w.Lost != nil && len(w.Lost.Parts) > 0 {
 				reason = w.Lost.Parts[0].Reason + " " + w.Lost.Parts[0].Pods
 			}
-			if len(w.Fixes) > 0 {
-				fix = w.Fixes[0].Change
+			for _, f := range w.Fixes {
+				fix += f.Change + "; "
 			}
 			if w.Verdict != c.verdict || !strings.Contains(reason, c.reason) || !strings.Contains(fix, c.fix) {
 				t.Errorf("%s: %q, fixed by %q; want %s: %q, fixed by %q", w.Verdict, reason, fix, c.verdict, c.reason, c.fix)

@@ -37,7 +37,7 @@ type outcome struct {
 	helpless bool          // requests are lost for another reason than that a pod stops too early
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
 	restarts int           // of containers in new pods
-	unready  string        // the last message of a probe that failed in a new pod
+	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
 }
 
 // part is a part of the lost requests.
@@ -178,7 +178,7 @@ func (r *run) observe(record *trace.Record) {
 	case trace.RoutesChanged:
 		r.routed(record)
 	case trace.ProbeExecuted:
-		if r.asked && record.T >= r.changed && (record.Result == trace.Failure || record.Result == trace.Error) && !r.before[record.Pod] {
+		if (record.Result == trace.Failure || record.Result == trace.Error) && (!r.asked || !r.before[record.Pod]) {
 			r.outcome.unready = fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message)
 		}
 	}

@@ -16,7 +16,8 @@ type stream struct {
 	since   virtual.Time // the first target
 	step    int64        // of the last RoutesChanged
 	targets map[string]*target
-	none    *loss // while there is no target
+	dropped map[string]*target // targets before, whose programs may still have requests
+	none    *loss              // while there is no target
 	lost    float64
 }
 
@@ -57,10 +58,16 @@ func (s *stream) route(f *Fold, r *trace.Record) []trace.Record {
 		targets[e.Pod] = s.targets[e.Pod]
 		if targets[e.Pod] == nil {
 			targets[e.Pod] = &target{pod: e.Pod, since: r.Step}
+			if was := s.dropped[e.Pod]; was != nil {
+				targets[e.Pod].served = was.served
+				delete(s.dropped, e.Pod)
+			}
 		}
 	}
 	for _, t := range s.sorted() {
-		t.pause(r.T)
+		if t.pause(r.T); targets[t.pod] == nil {
+			s.dropped[t.pod] = t
+		}
 	}
 	s.targets = targets
 	return append(list, s.start(f, r.T)...)
@@ -83,9 +90,13 @@ func (s *stream) update(f *Fold, r *trace.Record) []trace.Record {
 // exited returns the loss of the requests that a program has when it ends.
 func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 	t := s.targets[r.Pod]
+	if t == nil {
+		t = s.dropped[r.Pod]
+	}
 	if t == nil || s.Container != "" && s.Container != r.Container {
 		return nil
 	}
+	delete(s.dropped, r.Pod)
 	lost := 0.0
 	for _, i := range t.served {
 		lost += i.rate * (s.unfinished(r.T.Sub(i.from)) - s.unfinished(r.T.Sub(min(i.to, r.T))))
@@ -95,7 +106,7 @@ func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 		return nil
 	}
 	s.lost += lost
-	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step, &trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: len(s.targets), Lost: lost})}
+	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step, &trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
 }
 
 // unfinished returns the integral of the part of requests that take longer than a duration, from 0 to an age, in seconds: so many of the

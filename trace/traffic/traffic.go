@@ -45,7 +45,7 @@ type Fold struct {
 func New(entries ...Entry) *Fold {
 	f := &Fold{pods: map[string]*pod{}}
 	for _, e := range entries {
-		f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}})
+		f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}, dropped: map[string]*target{}})
 	}
 	return f
 }

@@ -118,6 +118,27 @@ func TestInFlightAfterClose(t *testing.T) {
 	w.check(t, "5s Started a refused cause 3", "5.6s Ended a refused cause 4 lost 60.0", "5.6s Started a exited cause 4")
 }
 
+// A program still has requests when its router has dropped it.
+func TestInFlightAfterDrop(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.route(1, "a", "b")
+	w.route(5, "b")
+	w.exit(5.4, "a")
+	// Half of 100/s, as in TestInFlightAfterClose.
+	w.check(t, "5.4s Ended a inFlight cause 5 lost 2.5")
+	w = newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.route(1, "a", "b")
+	w.route(5, "b")
+	w.route(5.2, "a", "b")
+	w.close(5.2, "a")
+	w.exit(5.4, "a")
+	w.check(t, "5.2s Started a refused cause 6", "5.4s Ended a inFlight cause 7 lost 2.5", "5.4s Ended a refused cause 7 lost 10.0", "5.4s Started a exited cause 7")
+}
+
 // Without a target all requests are lost, from the first target on.
 func TestNoEndpoints(t *testing.T) {
 	w := newWorld(traffic.Entry{Rate: 100})
