@@ -53,8 +53,13 @@ func (r *run) fraction(name string) float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
+// ordinary reports whether a container is no sidecar, in the Deployment after the change or else before it.
 func (r *run) ordinary(container string) bool {
-	return container == r.serves || !check.IsProxy(serving(r.spec, container))
+	c := serving(r.spec, container)
+	if c == nil {
+		c = serving(r.workload.old, container)
+	}
+	return container == r.serves || !check.IsProxy(c)
 }
 
 // starting is the rule of a program that is not up yet: all probes fail.

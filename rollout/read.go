@@ -123,8 +123,8 @@ func (r *reader) check(from []*workload) {
 		if w.spec.Spec.Paused {
 			w.node.Find("spec.paused").Errorf("the Deployment is paused: a changed template starts no rollout")
 		}
-		r.findOld(w, from)
 		r.findService(w)
+		r.findOld(w, from)
 		w.notes = notSimulated(w)
 	}
 	for _, s := range r.services {
@@ -151,6 +151,8 @@ func (r *reader) findOld(w *workload, from []*workload) {
 		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
 	} else if sameTemplate(before, after) {
 		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is replaced")
+	} else if serving(w.old, w.serves) == nil {
+		w.node.Find("spec.template.spec.containers").Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(w.serves))
 	}
 }
 
