@@ -74,7 +74,7 @@ func interval(least, most time.Duration) *check.Interval {
 // With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies, programs and nodes. The default sample is small;
 // the large one has 5,000 runs.
 func TestAlwaysEnough(t *testing.T) {
-	profiles := []profile.Profile{profile.V1_33_13, profile.V1_34_4, profile.Newest()}
+	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
 	for i := range long.Sample(2, 50) {
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		pick := func(list ...string) string { return list[r.IntN(len(list))] }
