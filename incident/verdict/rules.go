@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
 	"probesim.dev/trace"
@@ -251,6 +253,9 @@ func probeExcluded(e *evidence) *ruling {
 		return r.likely()
 	default:
 		return nil
+	}
+	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != v1.RestartPolicyAlways {
+		return certain(Nothing, e.end).likely().saying(done)
 	}
 	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
 		r.likely() // a failed postStart hook ends a container, too

@@ -34,7 +34,7 @@ func write(e *evidence, r *ruling) Verdict {
 	if r.cause == Image && e.count("Started") > 0 {
 		v.Container = "" // it is another one, which the events do not name
 	}
-	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name)) {
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
 		v.Container = e.startedBefore(hook)
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}

@@ -71,6 +71,7 @@ type history struct {
 	deleted, removed, ready   bool
 	shown                     bool // the status shows that the pod ends
 	init                      bool
+	done                      bool // ended by itself, as it should
 }
 
 func (h *history) end(instance int, cause verdict.Cause) {
@@ -88,6 +89,14 @@ func truths(pod *v1.Pod, records []trace.Record, at virtual.Time) []*truth {
 		h := &history{spec: c, cause: map[int]verdict.Cause{}, killings: map[verdict.Cause]bool{}, exited: map[int]bool{}, init: init, once: init || !podutil.ContainerShouldRestart(c, &pod.Spec, 0)}
 		h.read(pod.Namespace+"/"+pod.Name, records, at)
 		list = append(list, h.truth(pod))
+	}
+	for i := range records { // a step can add ephemeral containers, of which the events say why they do not run
+		r := &records[i]
+		if r.T <= at && r.Pod == pod.Namespace+"/"+pod.Name && r.Container != "" && !slices.ContainsFunc(list, func(t *truth) bool { return t.container == r.Container }) {
+			h := &history{spec: &v1.Container{Name: r.Container}, cause: map[int]verdict.Cause{}, killings: map[verdict.Cause]bool{}, exited: map[int]bool{}, once: true}
+			h.read(r.Pod, records, at)
+			list = append(list, h.truth(pod))
+		}
 	}
 	return list
 }
@@ -159,6 +168,7 @@ func (h *history) event(r *trace.Record) {
 		h.hook = true
 	case "Failed":
 		h.cannotStart = true
+		h.pull = h.pull || strings.Contains(r.Message, "pull image")
 	case "BackOff":
 		h.pull = h.pull || strings.Contains(r.Message, "pulling image")
 	}
@@ -175,6 +185,7 @@ func (h *history) exit(r, killed *trace.Record, rebooted virtual.Time) {
 	case r.ExitCode == 255 && h.node && r.T == rebooted:
 		h.end(r.Instance, verdict.Node)
 	case h.once && r.ExitCode == 0:
+		h.done = true
 	default:
 		h.end(r.Instance, verdict.OwnExit)
 	}
@@ -206,7 +217,7 @@ func (h *history) truth(pod *v1.Pod) *truth {
 	if len(t.primary) == 0 {
 		maps.Copy(t.primary, t.also)
 	}
-	for cause, is := range map[verdict.Cause]bool{verdict.Node: h.node, verdict.PostStartHook: h.hook, verdict.Sandbox: h.sandbox, verdict.CannotStart: h.cannotStart, verdict.Failing: h.failing} {
+	for cause, is := range map[verdict.Cause]bool{verdict.Node: h.node, verdict.PostStartHook: h.hook, verdict.Sandbox: h.sandbox, verdict.CannotStart: h.cannotStart, verdict.Failing: h.failing, verdict.OwnExit: h.done, verdict.Image: h.pull} {
 		if is {
 			t.also[cause] = true
 		}
@@ -226,6 +237,9 @@ func (h *history) now(t *truth, pod *v1.Pod) {
 		state = t.primary
 	}
 	t.quiet = !h.shown && s.RestartCount == 0 && (s.State == "running" && s.Ready || s.State == "terminated" && s.ExitCode == 0 && h.once)
+	if t.quiet && len(h.order) == 1 && h.cause[h.order[0]] == verdict.Node {
+		t.primary[verdict.Nothing] = true // the kubelet, which is down, too, has not written that the node went away
+	}
 	switch s.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
 		t.primary[verdict.Image] = true
@@ -236,9 +250,6 @@ func (h *history) now(t *truth, pod *v1.Pod) {
 		t.primary[verdict.PostStartHook] = true
 	case "ContainerStatusUnknown":
 		t.primary[verdict.Node] = true
-	}
-	if h.pull {
-		t.also[verdict.Image] = true
 	}
 	switch {
 	case s.State == "waiting" && len(state) == 0, s.State == "running" && h.init:
