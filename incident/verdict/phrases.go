@@ -26,6 +26,7 @@ var (
 	openRestarts = phrase{says: "{name} has restarted{restarts}: either {by} killed it, or it ended by itself.", asks: "Which exit code and reason has its last state?", run: describe}
 	evictedPod   = phrase{says: "{name} was stopped because its pod was evicted{message}.", do: "Compare the requests and limits of the pod with what the message names."}
 	stoppedPod   = phrase{says: "{name} was stopped with its pod{message}.", asks: "Which deadline or node was it?", run: describe}
+	refusedPod   = phrase{says: "{pod} never ran: its node refused it, because it shuts down.", asks: "Why does the node shut down?", run: nodeEvents}
 	preempted    = phrase{says: "{name} was stopped because its pod was preempted: a pod of a higher priority needed the node.", do: "Look at the priority classes."}
 	allWell      = phrase{says: "Nothing is wrong now: everything is ready."}
 	noTrouble    = phrase{says: "The input shows no trouble.", asks: "What else does the cluster say about the pod?", run: describe}

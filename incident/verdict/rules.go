@@ -77,14 +77,14 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
 // evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
 var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
-	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": stoppedPod}
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod}
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
 		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
 	})
-	if f == nil {
+	if f == nil || e.init && e.exits && e.end.ExitCode == 0 { // it had done its work before
 		return nil
 	}
 	return certain(Removed, f).saying(evictions[f.Reason])

@@ -42,6 +42,9 @@ var stopping = map[string]verdict.Cause{
 	"Deleted": verdict.Removed, "Stopped": verdict.Removed, "Evicted": verdict.Removed, "ImageChanged": changed, "Resized": changed, "RestartAllContainers": changed,
 }
 
+// stopped has the reasons of events and of a status that say that a pod was stopped or refused.
+var stopped = []string{"Evicted", "Terminated", "DeadlineExceeded", "NodeShutdown"}
+
 // killing returns the cause that a Killing event of v1.37 names, or nothing.
 func killing(message string) verdict.Cause {
 	switch {
@@ -144,14 +147,14 @@ func (h *history) ofPod(r *trace.Record) {
 		h.removed = true
 	case trace.StatusPatched:
 		h.ready = r.Status.Ready
-		h.shown = h.shown || r.Status.Reason == "Evicted" || r.Status.Reason == "Terminated"
+		h.shown = h.shown || slices.Contains(stopped, r.Status.Reason)
 		for i := range r.Status.Containers {
 			if s := &r.Status.Containers[i]; s.Name == h.spec.Name {
 				h.status = s
 			}
 		}
 	case trace.Event:
-		h.deleted = h.deleted || r.Reason == "Evicted"
+		h.deleted = h.deleted || slices.Contains(stopped, r.Reason)
 		h.sandbox = h.sandbox || r.Reason == "FailedCreatePodSandBox"
 		h.node = h.node || r.Reason == "SandboxChanged"
 	}
@@ -237,8 +240,8 @@ func (h *history) now(t *truth, pod *v1.Pod) {
 		state = t.primary
 	}
 	t.quiet = !h.shown && s.RestartCount == 0 && (s.State == "running" && s.Ready || s.State == "terminated" && s.ExitCode == 0 && h.once)
-	if t.quiet && len(h.order) == 1 && h.cause[h.order[0]] == verdict.Node {
-		t.primary[verdict.Nothing] = true // the kubelet, which is down, too, has not written that the node went away
+	if t.quiet && len(h.order) == 1 && len(h.killings) == 0 {
+		t.primary[verdict.Nothing] = true // it has just ended, and neither a status nor an event shows it yet
 	}
 	switch s.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
