@@ -61,6 +61,7 @@ var phrases = map[string]phrase{
 	"sandbox":              {says: "The sandbox of {pod}, which has its network, cannot be made{message}.", do: "Look at the node, its network plugin, and what the message names."},
 	"unschedulable":        {says: "No node takes {pod}{message}.", do: "Compare the requests, the node selector and the tolerations of the pod with the nodes."},
 	"postStartHook":        {says: "{name} was killed because its postStart hook failed.", asks: "Why does the hook fail? The event FailedPostStartHook has its output.", run: describe},
+	"postStartHook likely": {says: "{name} was most likely killed because its postStart hook failed.", asks: "Why does the hook fail? The event FailedPostStartHook has its output.", run: describe},
 	"removed":              {says: "{name} was stopped because its pod was deleted.", asks: "Who deleted it? Look at its workload.", run: "kubectl get events{namespace} --sort-by=.lastTimestamp"},
 	"node likely":          {says: "{name} most likely ended with its node or its runtime, which lost it.", asks: "What happened to the node?", run: nodeEvents},
 	"notReady":             {says: "{name} runs but is not ready: its {probe} probe fails{often}."},

@@ -35,7 +35,10 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Container = "" // it is another one, which the events do not name
 	}
 	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
-		v.Container = e.startedBefore(hook)
+		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
+			r.likely() // the order of the starts is known only as far as the text shows all of them
+			v.Sure = r.sure
+		}
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
 	if w.failure != nil {
@@ -74,9 +77,10 @@ func write(e *evidence, r *ruling) Verdict {
 
 // startedBefore returns the container that started last before an event.
 func (e *evidence) startedBefore(hook *incident.Fact) (name string) {
+	var at time.Time
 	for _, f := range e.pod.Facts {
-		if f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" && strings.Contains(f.Message, f.Container) && !f.When.At.After(hook.When.At) {
-			name = f.Container
+		if f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" && strings.Contains(f.Message, f.Container) && !f.When.At.After(hook.When.At) && !f.When.At.Before(at) {
+			name, at = f.Container, f.When.At
 		}
 	}
 	return name
