@@ -285,13 +285,14 @@ func after(a, b *incident.Fact) bool {
 func (e *evidence) running() bool { return e.from != nil && e.from.Kind == incident.Running }
 
 // startedAgain reports whether events show a second start, or one after a failed probe. Starts at one moment that name no container are those of
-// several.
+// several. A failure before the pod was scheduled is of another pod, or its age is wrong.
 func (e *evidence) startedAgain() bool {
-	started, created := e.events["Started"], e.events["Created"]
+	started, created, scheduled := e.events["Started"], e.events["Created"], cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
 	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
 		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
 	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
-		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged && started.fact.Last.At.After(f.fact.When.End())
+		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged && started.fact.Last.At.After(f.fact.When.End()) &&
+			(scheduled == nil || !scheduled.When.Known() || !scheduled.When.At.After(f.fact.When.End()))
 	})
 }
 

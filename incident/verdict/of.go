@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 
 	"probesim.dev/incident"
@@ -65,6 +66,15 @@ func (v *Verdict) order() []int {
 	return []int{trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
 }
 
+// warns matches lines that speak of trouble.
+var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)|back-?off|oomkilled|exit code`)
+
+// speaksOfTrouble reports whether lines that no format fits, or that look like a part of a message of an event, speak of trouble.
+func speaksOfTrouble(rec *incident.Recording) bool {
+	return slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) ||
+		slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) })
+}
+
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
@@ -73,6 +83,8 @@ func nothing(rec *incident.Recording) Verdict {
 		r = certain(NoFacts).open()
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
 		r.saying(allWell)
+	case speaksOfTrouble(rec):
+		r.saying(noTrouble).open()
 	case slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying(noTrouble).likely() // a probe or an exit would have left events
 	default:
