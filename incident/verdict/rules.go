@@ -298,7 +298,7 @@ func fitsWindow(e *evidence) *ruling {
 		}
 		r := certain(byProbe(of), e.end)
 		switch {
-		case e.signalled && !e.whole:
+		case e.signalled && (!e.whole || len(e.failed(of)) > 0): // the kubelet may have dropped the event Killing
 			return r.likely()
 		case e.signalled || !e.whole:
 			return r.open(OwnExit)
