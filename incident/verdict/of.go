@@ -69,12 +69,6 @@ func (v *Verdict) order() []int {
 // warns matches lines that speak of trouble.
 var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)|back-?off|oomkilled|exit code`)
 
-// speaksOfTrouble reports whether lines that no format fits, or that look like a part of a message of an event, speak of trouble.
-func speaksOfTrouble(rec *incident.Recording) bool {
-	return slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) ||
-		slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) })
-}
-
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
@@ -83,9 +77,9 @@ func nothing(rec *incident.Recording) Verdict {
 		r = certain(NoFacts).open()
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
 		r.saying(allWell)
-	case speaksOfTrouble(rec):
-		r.saying(noTrouble).open()
-	case slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
+	case !slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) &&
+		!slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) }) &&
+		slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying(noTrouble).likely() // a probe or an exit would have left events
 	default:
 		r.saying(noTrouble).open()

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
 	"probesim.dev/trace"
@@ -254,7 +252,7 @@ func probeExcluded(e *evidence) *ruling {
 	default:
 		return nil
 	}
-	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != v1.RestartPolicyAlways {
+	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
 		return certain(Nothing, e.end).likely().saying(done)
 	}
 	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {

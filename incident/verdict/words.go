@@ -36,8 +36,7 @@ func write(e *evidence, r *ruling) Verdict {
 	}
 	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
 		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
-			r.likely() // the order of the starts is known only as far as the text shows all of them
-			v.Sure = r.sure
+			v.Sure = r.likely().sure // the text may lack the newest start
 		}
 	}
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
