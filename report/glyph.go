@@ -13,8 +13,9 @@ type glyphs struct {
 
 	axis, tick, first, last, gap rune
 	mark                         rune
-	busy                         rune // a hook, an image pull or a wait for volumes
-	unknown                      rune // a recording does not tell
+	busy                         rune   // a hook, an image pull or a wait for volumes
+	unknown                      rune   // a recording does not tell
+	levels                       []rune // heights of bars
 	ellipsis                     string
 }
 
@@ -23,7 +24,7 @@ var unicodeGlyphs = glyphs{
 	running: '█', killing: '░', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
 	yes: '━', no: '─', both: '╍', up: '╼', down: '╾',
 	axis: '─', tick: '┴', first: '└', last: '┘', gap: '┈',
-	mark: '▼', busy: '▬', unknown: '╱', ellipsis: "…",
+	mark: '▼', busy: '▬', unknown: '╱', levels: []rune("▁▂▃▄▅▆▇█"), ellipsis: "…",
 }
 
 var asciiGlyphs = glyphs{
@@ -31,7 +32,7 @@ var asciiGlyphs = glyphs{
 	running: '#', killing: ',', stopping: '/', waiting: '~', exit: '*', done: ']',
 	yes: '=', no: '-', both: '%', up: '=', down: '-',
 	axis: '-', tick: '+', first: '+', last: '+', gap: '.',
-	mark: 'v', busy: '^', unknown: '?', ellipsis: "..",
+	mark: 'v', busy: '^', unknown: '?', levels: []rune("_oO#"), ellipsis: "..",
 }
 
 func (o Options) glyphs() *glyphs {

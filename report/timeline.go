@@ -127,7 +127,7 @@ func nodeLanes(h *history.History) []lane {
 	if len(h.Kubelet) > 0 {
 		all = append(all, condition("kubelet", h.Kubelet, h.End))
 	}
-	return all
+	return append(all, objectLanes(h)...)
 }
 
 func condition(label string, flips []history.Flip, end virtual.Time, unknown ...history.Span) lane {

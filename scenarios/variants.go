@@ -21,7 +21,7 @@ const (
 // Lists in a scenario and in its variants: an entry of a named list changes the entry of the same name, and the entries of an
 // added list follow those of the scenario. A variant replaces all other lists.
 var (
-	namedLists = []string{"pods", "containers", "answers"}
+	namedLists = []string{"pods", "containers", "answers", "services", "routers"}
 	addedLists = []string{"behavior", "steps", "expect"}
 )
 
@@ -122,7 +122,7 @@ func checkVariant(n *strict.Node, taken map[string]bool) bool {
 }
 
 // variantFields are the fields of a Variant.
-var variantFields = []string{"name", "description", "kubernetesVersions", "duration", "seeds", "kubelet", "delays", "pods", "steps", "expect"}
+var variantFields = []string{"name", "description", "kubernetesVersions", "duration", "seeds", "kubelet", "delays", "controlPlane", "pods", "services", "traffic", "steps", "expect"}
 
 // change sets the fields of a mapping that another mapping has.
 func change(n, by *strict.Node) {

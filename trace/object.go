@@ -155,3 +155,18 @@ func (o *Object) memory() int64 {
 	}
 	return size
 }
+
+// Complete reports whether a rollout of a Deployment has ended: 'kubectl rollout status' then ends.
+func (w *Workload) Complete() bool {
+	return w.Updated == w.Desired && w.Replicas == w.Desired && w.Available == w.Desired && w.Observed >= w.Generation
+}
+
+// Condition returns a condition of a workload, which is zero if there is none.
+func (w *Workload) Condition(name string) ObjectCondition {
+	for _, c := range w.Conditions {
+		if c.Type == name {
+			return c
+		}
+	}
+	return ObjectCondition{}
+}

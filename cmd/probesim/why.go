@@ -231,7 +231,7 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(after))
 		}
 	}
-	err := q.SetPod(o.pod, j.Plan.Scenario.PodKeys(o.pod))
+	err := q.SetPod(o.pod, j.Plan.Scenario.PodKeys(o.pod, nil))
 	if err == nil {
 		err = q.CheckContainer()
 	}

@@ -8,6 +8,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
+// ErrControlPlane is the reason why scenarios with controlPlane are skipped: the real controllers do not run beside the real kubelet yet.
+var ErrControlPlane = errors.New("the real kubelet runs without controllers: the scenario has controlPlane")
+
 // ErrStepClock is the error for a scenario with clock steps in a program that was built without the overlay.
 var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see conformance/README.md")
 

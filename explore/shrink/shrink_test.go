@@ -105,7 +105,7 @@ func holds(t *testing.T, file []byte, o Options, shows []string) bool {
 func observed(t *testing.T, s *scenarios.Scenario, p profile.Profile) []byte {
 	t.Helper()
 	plan := s.Plans()[0]
-	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
 	defer n.Close()
 	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {

@@ -15,6 +15,9 @@ type History struct {
 	Pods    []*Pod // in the order of their first records
 	Kubelet []Flip // whether the kubelet runs; empty if it never stopped
 	Marks   []Mark // actions on the node
+	// Workloads and Services are empty without a control plane.
+	Workloads []*Workload
+	Services  []*Service
 	// Changes are the times of changes, sorted. Repeated probe results and repeated events are not changes.
 	Changes []virtual.Time
 	End     virtual.Time
@@ -113,10 +116,13 @@ func Read(records []trace.Record, end virtual.Time) *History {
 		case r.Kind == trace.Step && r.Pod == "":
 			h.Marks = append(h.Marks, stepMark(r))
 			h.changed(r.T, "")
+		case r.Object != nil && r.Kind.Controlled() && r.Kind != trace.PodScheduled && r.Kind != trace.ListenerChanged:
+			h.addObject(r)
 		case r.Kind.Observable() && r.Pod != "":
 			h.pod(r).add(r, h)
 		}
 	}
+	h.endLosses()
 	slices.Sort(h.Changes)
 	return h
 }

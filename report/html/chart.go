@@ -33,7 +33,7 @@ type point [8]int64
 type lane struct {
 	Label  string   `json:"label"`
 	Of     string   `json:"of"`   // subject
-	Kind   string   `json:"kind"` // node, kubelet, pod, ready, life, condition, probe, events or exits
+	Kind   string   `json:"kind"` // node, kubelet, object, level, pod, ready, life, condition, probe, events or exits
 	Depth  int      `json:"depth"`
 	Pod    int      `json:"pod"` // number of the pod; -1 for the node
 	Bars   []bar    `json:"bars,omitempty"`
@@ -56,6 +56,9 @@ type bar struct {
 	State string `json:"state"`
 	Text  string `json:"text,omitempty"`
 	Step  int64  `json:"step,omitempty"`
+	// Part is the height of a level, and Below where it begins, as parts of the lane.
+	Part  float64 `json:"part,omitempty"`
+	Below float64 `json:"below,omitempty"`
 
 	record *trace.Record
 }
@@ -87,6 +90,7 @@ func newChart(run *report.Run) (*chart, []string) {
 		c.From = min(c.From, run.Records[0].T)
 	}
 	c.node(h)
+	c.objects(h)
 	var pods [][]*lane
 	for i, p := range h.Pods {
 		pods = append(pods, podLanes(p, i, h.End))

@@ -206,7 +206,7 @@ func TestLibrary(t *testing.T) {
 		s := all[i]
 		plan := s.Plans()[0]
 		known, _ := plan.Profile()
-		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
 		drive.Start(plan, n)
 		if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 			t.Fatal(err)

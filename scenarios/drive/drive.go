@@ -17,6 +17,8 @@ type Driver struct {
 	plan    *plan.Plan
 	world   World
 	pods    map[string]*plan.PlannedPod // by namespace/name
+	seen    []string                    // pods that have been added, in order
+	rolled  []*rollout                  // of the Deployments
 	present map[string]bool             // pods that the API server has, by namespace/name
 	ending  map[string]bool             // those that terminate or have terminated, whose probes cannot change
 	written map[string]bool             // pods whose manifest is written, by namespace/name
@@ -71,6 +73,7 @@ func Start(p *plan.Plan, w World) *Driver {
 			d.later(pod.At, func(d *Driver) { d.check(d.world.AddAdmitted(d.pods[key].Pod, d.pods[key].Program)) })
 		}
 	}
+	d.startControlled()
 	for i, m := range p.Scenario.Moments {
 		d.wait(m.Moment, m.Each, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
 	}
@@ -137,8 +140,7 @@ func (d *Driver) later(t virtual.Time, do func(*Driver)) {
 func (d *Driver) wait(m *match.Moment, each bool, then func(d *Driver, t virtual.Time)) {
 	var pods func(string) bool
 	if m.Pod != "" {
-		keys := d.plan.Scenario.PodKeys(m.Pod)
-		pods = func(pod string) bool { return slices.Contains(keys, pod) }
+		pods = d.plan.Scenario.Selects(m.Pod)
 	}
 	d.waiting = append(d.waiting, &waiting{each, m.NewWatcher(pods), then})
 }
@@ -148,6 +150,11 @@ func (d *Driver) observe(r *trace.Record) {
 	switch r.Kind {
 	case trace.PodAdded:
 		d.present[r.Pod] = true
+		if d.pods[r.Pod] == nil || !slices.Contains(d.seen, r.Pod) {
+			d.seen = append(d.seen, r.Pod)
+		}
+	case trace.WorkloadChanged:
+		d.replicaSetChanged(r)
 	case trace.PodDeleteRequested:
 		d.ending[r.Pod] = true
 	case trace.StatusPatched:

@@ -53,7 +53,7 @@ func FuzzLoad(f *testing.F) {
 			seed := int64(1)
 			for _, plan := range []*plan.Plan{s.Plan("v1.37", nil), s.Plan("v1.37", &seed)} {
 				pods := plan.Pods()
-				if len(pods) == 0 || len(pods) > format.MaxPods {
+				if len(pods)+len(plan.Deployments()) == 0 || len(pods) > format.MaxPods {
 					t.Fatalf("%s has %d pods", s.Metadata.Name, len(pods))
 				}
 				for _, p := range pods { // nodes do not check it again

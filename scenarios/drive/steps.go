@@ -54,6 +54,10 @@ func (d *Driver) take(i int, step *format.Step) bool {
 		d.outage(i, a.For, runtimeOutage+a.Condition, (*Driver).setRuntimeHealth)
 	case *format.RegistryDown:
 		d.outage(i, a.For, registryOutage, (*Driver).setRuntimeHealth)
+	case *format.Rollout:
+		return d.rollOut(step)
+	case *format.Scale:
+		return d.patchWorkload(a.Workload, a.JSON())
 	case *format.StepClock:
 		d.note(name, step.ActionText) // before its consequences
 		d.world.StepClock(a.By.Time())
@@ -79,7 +83,7 @@ func (d *Driver) setManifest(p *plan.PlannedPod, manifest *v1.Pod, text string) 
 
 func (d *Driver) changeManifest(a *format.SetManifest, text string) bool {
 	done := false
-	for _, key := range d.plan.Scenario.PodKeys(a.Pod) {
+	for _, key := range d.plan.Scenario.PodKeys(a.Pod, d.seen) {
 		p := d.pods[key]
 		if d.now < p.At {
 			continue // the scenario has not written the first manifest yet
@@ -94,7 +98,7 @@ func (d *Driver) changeManifest(a *format.SetManifest, text string) bool {
 
 func (d *Driver) removeManifest(a *format.RemoveManifest) bool {
 	done := false
-	for _, key := range d.plan.Scenario.PodKeys(a.Pod) {
+	for _, key := range d.plan.Scenario.PodKeys(a.Pod, d.seen) {
 		if p := d.pods[key]; d.written[key] {
 			d.world.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: "removeManifest"})
 			delete(d.written, key)
@@ -242,7 +246,7 @@ func (d *Driver) setRuntimeHealth() {
 // any call returned true.
 func (d *Driver) eachPod(name string, do func(*plan.PlannedPod) bool) bool {
 	done := false
-	for _, key := range d.plan.Scenario.PodKeys(name) {
+	for _, key := range d.plan.Scenario.PodKeys(name, d.seen) {
 		if (d.present[key] || d.written[key]) && do(d.pods[key]) {
 			done = true
 		}

@@ -18,8 +18,14 @@ func (c *checker) evaluate(e *format.Expect, f *failures) {
 }
 
 func (c *checker) evaluateOne(e *format.Expect, f *failures) {
+	if e.Lost != nil {
+		c.lost(e, f)
+		return
+	}
 	keys := c.subjects(e)
 	switch {
+	case len(keys) == 0:
+		f.add(failure{key: e.Pod, window: window{anchor: -1}, center: c.run.End, undecided: true, got: func() string { return "no such pod in the run, so nothing was checked" }})
 	case e.Pods == nil:
 		for _, key := range keys {
 			c.checkPod(e, key, f)
@@ -53,11 +59,14 @@ func (c *checker) checkPod(e *format.Expect, key string, f *failures) {
 
 // subjects returns the keys of the pods that an expectation is about. The empty key stands for the node.
 func (c *checker) subjects(e *format.Expect) []string {
+	if e.Workload != "" {
+		return []string{c.scenario.Deployment(e.Workload).ObjectName()}
+	}
 	m := e.Moment()
 	if e.Pod == "" && e.Pods == nil && m != nil && m.OfNode() && (e.Since == nil || e.Since.OfNode() || e.Since.Pod != "") || e.OrderHasPods() {
 		return []string{""}
 	}
-	return c.scenario.PodKeys(e.Pod)
+	return c.scenario.PodKeys(e.Pod, c.index.added)
 }
 
 // anchors returns the records that match since or an item of order: those of its own pods, or else those of the pod key.
@@ -67,7 +76,7 @@ func (c *checker) anchors(m *match.Moment, key string) []int {
 	}
 	all, known := c.ofPods[m]
 	if !known {
-		for _, key := range c.scenario.PodKeys(m.Pod) {
+		for _, key := range c.scenario.PodKeys(m.Pod, c.index.added) {
 			all = append(all, c.index.moments(m, key)...)
 		}
 		slices.Sort(all)
@@ -82,7 +91,7 @@ func (c *checker) others(e *format.Expect) []string {
 	var keys []string
 	for _, m := range append([]*match.Moment{e.Since}, e.Order...) {
 		if m != nil && m.Pod != "" {
-			keys = append(keys, c.scenario.PodKeys(m.Pod)...)
+			keys = append(keys, c.scenario.PodKeys(m.Pod, c.index.added)...)
 		}
 	}
 	return keys

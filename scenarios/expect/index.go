@@ -16,7 +16,8 @@ type index struct {
 	records []trace.Record
 	pods    map[string]*podIndex
 	node    map[trace.Kind][]int
-	details bool // the statuses have their details
+	added   []string // pods, in order
+	details bool     // the statuses have their details
 	found   map[wanted][]int
 }
 
@@ -70,6 +71,9 @@ func newIndex(records []trace.Record) *index {
 		p.kinds[r.Kind] = append(p.kinds[r.Kind], i)
 		switch r.Kind {
 		case trace.PodAdded, trace.StatusPatched, trace.PodRemoved:
+			if r.Kind == trace.PodAdded && len(p.states) == 0 {
+				ix.added = append(ix.added, r.Pod)
+			}
 			now.Apply(r)
 			ix.details = ix.details && (r.Status == nil || r.Status.Details != nil)
 			p.statuses = append(p.statuses, i)

@@ -12,7 +12,12 @@ import (
 
 // moments checks an expectation with becomes or record in each window.
 func (c *checker) moments(e *format.Expect, key string, windows []window, f *failures) {
-	all := c.index.moments(e.Moment(), key)
+	var all []int
+	if e.Workload != "" {
+		all = c.workloadMoments(e.Becomes, key)
+	} else {
+		all = c.index.moments(e.Moment(), key)
+	}
 	for _, w := range windows {
 		switch e.Window().Kind {
 		case format.Never:

@@ -11,6 +11,9 @@ import (
 // signal returns the times at which the status of a pod matches.
 func (c *checker) signal(e *format.Expect, key string) signal {
 	var s signal
+	if e.Workload != "" {
+		return c.workloadSignal(e.Status, key)
+	}
 	for _, st := range c.index.pod(key).states {
 		s.set(st.t, e.Status.Status(st.status, e.Container), st.record)
 	}

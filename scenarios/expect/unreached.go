@@ -3,6 +3,7 @@ package expect
 import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/drive"
+	planned "probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 )
 
@@ -11,11 +12,11 @@ import (
 func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (Failure, bool) {
 	c := newChecker(plan, run)
 	c.index = &index{records: run.Records} // around needs only the records
-	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Actions()[0].Target), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
+	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Actions()[0].Target, planned.Seen(run.Records)), window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string
 	switch {
 	case u.Due == virtual.Max:
-		fail.keys = plan.Scenario.PodKeys(u.Step.Since.Pod)
+		fail.keys = plan.Scenario.PodKeys(u.Step.Since.Pod, planned.Seen(run.Records))
 		got = "the step waits for " + momentWords(u.Step.Since) + ", which did not occur"
 	case u.Due > c.run.End:
 		got = "the step was due at " + at(u.Due) + ", after the end of the run at " + at(c.run.End)

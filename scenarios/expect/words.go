@@ -28,6 +28,8 @@ func at(t virtual.Time) string {
 func (c *checker) expected(e *format.Expect, f *failure) string {
 	who := subject(e, f)
 	switch {
+	case e.Lost != nil:
+		return who + ": " + e.Lost.String() + " requests lost" + c.windowWords(e, f.window)
 	case e.OrderHasPods():
 		return orderWords(e.Order)
 	case e.Order != nil:
@@ -42,6 +44,9 @@ func (c *checker) expected(e *format.Expect, f *failure) string {
 
 func subject(e *format.Expect, f *failure) string {
 	who := trace.PodName(f.key)
+	if e.Workload != "" || e.Service != "" {
+		return f.key
+	}
 	if e.Pods != nil {
 		who = fmt.Sprintf("%s of %d pods", e.Pods, len(f.keys))
 	} else if who == "" {
@@ -172,6 +177,9 @@ func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) st
 			}
 		}
 		return podCountWords(good, bad)
+	}
+	if e.Workload != "" {
+		return c.workloadWords(e.Status, keys[0], t)
 	}
 	status := c.index.stateAt(keys[0], t)
 	if status == nil {

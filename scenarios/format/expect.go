@@ -34,6 +34,7 @@ type Expect struct {
 	Becomes     match.Fields       `json:"becomes,omitempty"`
 	Record      *match.Record      `json:"record,omitempty"`
 	Transitions *match.Transitions `json:"transitions,omitempty"`
+	Lost        *value.IntRange    `json:"lost,omitempty"`  // requests to Service that are lost
 	Order       []*match.Moment    `json:"order,omitempty"` // at least two; an empty Pod is that of the expectation
 
 	At     *value.Duration  `json:"at,omitempty"`
@@ -46,6 +47,8 @@ type Expect struct {
 	Since *match.Moment   `json:"since,omitempty"` // an empty Pod is that of the expectation
 
 	Pod       string          `json:"pod,omitempty"`       // a pod or workload, see Scenario.PodKeys; empty: each pod
+	Workload  string          `json:"workload,omitempty"`  // a Deployment with a control plane, whose state Status or Becomes is about
+	Service   string          `json:"service,omitempty"`   // only with Lost
 	Container string          `json:"container,omitempty"` // empty: the status of the pod, or a record about any container
 	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil: any
 	Pods      *value.IntRange `json:"pods,omitempty"`      // how many pods must meet the expectation; nil: each of them

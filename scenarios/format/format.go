@@ -25,7 +25,10 @@ type Spec struct {
 	Seeds              *value.IntRange      `json:"seeds,omitempty"`              // one run for each seed; nil: a single run without a seed
 	Kubelet            Kubelet              `json:"kubelet,omitempty"`
 	Delays             *Delays              `json:"delays,omitempty"`
+	ControlPlane       *ControlPlane        `json:"controlPlane,omitempty"` // nil: no controllers
 	Pods               []Pod                `json:"pods"`
+	Services           []Service            `json:"services,omitempty"` // only with ControlPlane
+	Traffic            []Traffic            `json:"traffic,omitempty"`
 	Steps              []*Step              `json:"steps,omitempty"`
 	Expect             []*Expect            `json:"expect,omitempty"`
 
@@ -44,7 +47,10 @@ type Variant struct {
 	Seeds              *value.IntRange      `json:"seeds,omitempty"`
 	Kubelet            Kubelet              `json:"kubelet,omitempty"`
 	Delays             *Delays              `json:"delays,omitempty"`
+	ControlPlane       *ControlPlane        `json:"controlPlane,omitempty"`
 	Pods               []Pod                `json:"pods,omitempty"`
+	Services           []Service            `json:"services,omitempty"`
+	Traffic            []Traffic            `json:"traffic,omitempty"`
 	Steps              []*Step              `json:"steps,omitempty"`
 	Expect             []*Expect            `json:"expect,omitempty"`
 }

@@ -37,6 +37,7 @@ type Rule struct {
 	PostStart *value.Answer `json:"postStart,omitempty"`
 	PreStop   *value.Answer `json:"preStop,omitempty"`
 	Exit      *value.Exit   `json:"exit,omitempty"`
+	Refuse    bool          `json:"refuse,omitempty"` // only with AfterSigterm: the program closes its listener
 
 	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
 	Endpoints map[string]*EndpointAnswers `json:"endpoints,omitempty"`

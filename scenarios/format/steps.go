@@ -73,12 +73,15 @@ func (s *Step) Actions() []Action {
 		{Name: "setManifest", Value: s.SetManifest}, {Name: "removeManifest", Value: s.RemoveManifest}, {Name: "evict", Value: s.Evict},
 		{Name: "restartKubelet", Value: s.RestartKubelet}, {Name: "rebootNode", Value: s.RebootNode}, {Name: "shutdownNode", Value: s.ShutdownNode},
 		{Name: "apiDown", Value: s.APIDown}, {Name: "runtimeDown", Value: s.RuntimeDown}, {Name: "registryDown", Value: s.RegistryDown},
-		{Name: "stepClock", Value: s.StepClock},
+		{Name: "stepClock", Value: s.StepClock}, {Name: "rollout", Value: s.Rollout}, {Name: "scale", Value: s.Scale},
 	}
 	all = slices.DeleteFunc(all, func(a Action) bool { return reflect.ValueOf(a.Value).IsNil() })
 	for i := range all {
 		if pod := reflect.ValueOf(all[i].Value).Elem().FieldByName("Pod"); pod.IsValid() {
 			all[i].Target = pod.String()
+		}
+		if workload := reflect.ValueOf(all[i].Value).Elem().FieldByName("Workload"); workload.IsValid() {
+			all[i].Target = workload.String()
 		}
 	}
 	return all
@@ -114,6 +117,9 @@ type Step struct {
 	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
 	RegistryDown   *RegistryDown   `json:"registryDown,omitempty"`
 	StepClock      *StepClock      `json:"stepClock,omitempty"`
+
+	Rollout *Rollout `json:"rollout,omitempty"`
+	Scale   *Scale   `json:"scale,omitempty"`
 }
 
 // Delete deletes pods through the API.

@@ -15,7 +15,7 @@ func uncaused(records []trace.Record) (wrong []string) {
 		switch {
 		case r.Cause < 0 || r.Cause >= r.Step:
 			wrong = append(wrong, "the cause is not older than the record: "+describe(r))
-		case r.Cause == 0 && external[r.Kind]:
+		case r.Cause == 0 && (external[r.Kind] || isCreation(r)):
 			begun[r.Step] = true
 		case begun[r.Cause]:
 			begun[r.Step] = true
@@ -24,6 +24,11 @@ func uncaused(records []trace.Record) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// isCreation reports whether a record is the first about a Deployment or about a Service: their creation has no record of its own.
+func isCreation(r *trace.Record) bool {
+	return r.Kind == trace.WorkloadChanged && r.Reason == "spec" || r.Kind == trace.EndpointsWritten && len(r.Object.Endpoints) == 0
 }
 
 func describe(r *trace.Record) string {

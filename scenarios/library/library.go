@@ -24,7 +24,7 @@ import (
 
 // FS has the files of the library, with paths such as quickstart/exec-liveness.yaml.
 //
-//go:embed quickstart e2e lifecycle bugs versions manifests found explored
+//go:embed quickstart e2e lifecycle bugs versions manifests found explored rollouts
 var FS embed.FS
 
 // Scenarios loads all scenarios of the library, in the order of their files. Each call returns new values. An

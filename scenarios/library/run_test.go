@@ -41,7 +41,7 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(),
 		Trace: &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
 	defer n.Close()

@@ -249,9 +249,50 @@ func Parse(name string, data []byte, errs *strict.Collector) *Objects {
 	return f
 }
 
+// Service returns the Service of a name in the file, decoded, or nil.
+func (f *Objects) Service(name string) (*v1.Service, *strict.Node) {
+	namespace, name := format.SplitName(name)
+	for _, n := range f.others {
+		if !isService(n) || n.Find("metadata.name").Value != name {
+			continue
+		}
+		if of := cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault); namespace != "" && namespace != of {
+			continue
+		}
+		s := &v1.Service{}
+		strict.Decode(n, s)
+		return s, n
+	}
+	return nil, nil
+}
+
+// ServiceNames returns the names of the Services in the file.
+func (f *Objects) ServiceNames() []string {
+	var names []string
+	for _, n := range f.others {
+		if isService(n) && len(names) < strict.MaxSuggestions {
+			names = append(names, n.Find("metadata.name").Value)
+		}
+	}
+	return names
+}
+
+func isService(n *strict.Node) bool {
+	return n.Field("apiVersion").Value == "v1" && n.Field("kind").Value == "Service"
+}
+
+// hasControlPlane reports whether a scenario of the file has a control plane, and so can have Services.
+func (f *Objects) hasControlPlane() bool {
+	return slices.ContainsFunc(f.Scenarios, func(n *strict.Node) bool { return n.Find("spec.controlPlane").Kind != strict.Missing })
+}
+
 // RefuseOthers reports the objects that a scenario file cannot contain.
 func (f *Objects) RefuseOthers() {
+	services := f.hasControlPlane()
 	for _, n := range f.others {
+		if services && isService(n) {
+			continue
+		}
 		if w := KindNamed(n.Field("kind").Value); w != nil {
 			apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
 		} else {

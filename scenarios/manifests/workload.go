@@ -394,3 +394,18 @@ func PortNotes(pod *v1.Pod, errs *PodErrors) []string {
 	}
 	return notes
 }
+
+// Deployment returns a copy of the object, as a client sends it to the API server, with the template of a pod; nil if it is no Deployment.
+func (m *Object) Deployment(pod *v1.Pod, replicas int) *appsv1.Deployment {
+	object, is := m.object.(*appsv1.Deployment)
+	if !is {
+		return nil
+	}
+	d := object.DeepCopy()
+	d.Namespace, d.Name, d.UID, d.ResourceVersion = m.Namespace(), m.Name, "", ""
+	d.Status = appsv1.DeploymentStatus{}
+	d.Spec.Replicas = new(int32(replicas))
+	d.Spec.Template.Labels, d.Spec.Template.Annotations = pod.Labels, pod.Annotations
+	d.Spec.Template.Spec = *pod.Spec.DeepCopy()
+	return d
+}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"probesim.dev/scenarios/format"
 )
@@ -12,12 +13,18 @@ import (
 // scenario. NAMESPACE/NAME matches only pods in this namespace.
 //
 // A name with a range, such as web-{0..2}, matches what its names match.
-func (s *Scenario) PodKeys(name string) []string {
+//
+// The pods of a Deployment with a control plane are not known before the run: of those, PodKeys returns the ones among seen.
+func (s *Scenario) PodKeys(name string, seen []string) []string {
 	if format.IsRange(name) {
-		return s.keysOf(format.NamesOf(name))
+		return s.keysOf(format.NamesOf(name), seen)
 	}
 	var keys []string
 	for _, w := range s.Matching(name) {
+		if w.Controlled != nil {
+			keys = append(keys, w.owned(name, seen)...)
+			continue
+		}
 		first, count := w.Named(name)
 		for replica := first; replica < first+count; replica++ {
 			keys = append(keys, w.Key(replica))
@@ -27,14 +34,14 @@ func (s *Scenario) PodKeys(name string) []string {
 }
 
 // keysOf returns the pods that any of the names match, each once.
-func (s *Scenario) keysOf(names []string) []string {
+func (s *Scenario) keysOf(names, seen []string) []string {
 	var keys []string
 	has := map[string]bool{}
 	for _, name := range names {
 		if format.IsRange(name) {
 			continue // it is no range, which is reported
 		}
-		for _, key := range s.PodKeys(name) {
+		for _, key := range s.PodKeys(name, seen) {
 			if !has[key] {
 				has[key] = true
 				keys = append(keys, key)
@@ -46,10 +53,10 @@ func (s *Scenario) keysOf(names []string) []string {
 
 // PodCount returns the number of pods that a name matches.
 func (s *Scenario) PodCount(name string) int {
-	if format.IsRange(name) {
-		return len(s.PodKeys(name))
-	}
 	total := 0
+	if format.IsRange(name) && !s.IsControlled(name) {
+		return len(s.PodKeys(name, nil))
+	}
 	for _, w := range s.Matching(name) {
 		_, count := w.Named(name)
 		total += count
@@ -65,7 +72,7 @@ func (s *Scenario) Add(w *Workload) {
 	w.Index, w.admitted = len(s.Workloads), &admitted{}
 	s.Workloads = append(s.Workloads, w)
 	s.byName[w.Manifest.Name] = append(s.byName[w.Manifest.Name], w)
-	if stem := w.podStem(); stem != w.Manifest.Name {
+	if stem := w.podStem(); stem != w.Manifest.Name && w.Controlled == nil {
 		s.byName[stem] = append(s.byName[stem], w)
 	}
 }
@@ -85,6 +92,9 @@ func (s *Scenario) Matching(name string) []*Workload {
 		stem = stem[:len(stem)-1]
 		candidates = append(candidates, s.byName[stem]...)
 	}
+	for stem := range stems(name) {
+		candidates = append(candidates, slices.DeleteFunc(slices.Clone(s.byName[stem]), func(w *Workload) bool { return w.Controlled == nil })...)
+	}
 	candidates = slices.DeleteFunc(candidates, func(w *Workload) bool {
 		_, count := w.Named(name)
 		return count == 0 || namespace != "" && namespace != w.Pod.Namespace
@@ -103,4 +113,20 @@ func (s *Scenario) matchingAny(names []string) []*Workload {
 	}
 	slices.SortFunc(all, func(a, b *Workload) int { return a.Index - b.Index })
 	return slices.Compact(all)
+}
+
+// stems yields the names of the Deployments that can own a pod or a ReplicaSet of a name: web of web-2-0.
+func stems(name string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for range 2 {
+			end := strings.LastIndexByte(name, '-')
+			if end < 0 {
+				return
+			}
+			name = name[:end]
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }

@@ -29,6 +29,7 @@ type Scenario struct {
 	Command []string `json:"-"`
 
 	Workloads []*Workload            `json:"-"` // of Spec.Pods
+	Services  []Service              `json:"-"` // of Spec.Services
 	Moments   []program.Moment       `json:"-"` // that rules wait for
 	byName    map[string][]*Workload // by the name of the workload, and by the stem of the names of its pods
 }
@@ -104,7 +105,7 @@ func (s *Scenario) config() kubeletconfig.Config {
 	return c
 }
 
-// Pods returns the pods of the run in the order of the scenario.
+// Pods returns the pods of the run in the order of the scenario, without those of Deployments with a control plane.
 func (p *Plan) Pods() []PlannedPod {
 	return p.podsBy((*Workload).NewPod)
 }
@@ -134,7 +135,10 @@ func (p *Plan) AdmittedPods() ([]PlannedPod, error) {
 func (p *Plan) podsBy(newPod func(w *Workload, replica int) *v1.Pod) []PlannedPod {
 	var pods []PlannedPod
 	for _, w := range p.Scenario.Workloads {
-		name := w.Pod.Namespace + "/" + w.Manifest.Kind.Kind + "/" + w.Manifest.Name
+		if w.Controlled != nil {
+			continue // its pods are not known before the run
+		}
+		name := w.path()
 		at := p.Draw(w.Spec.At, "at "+name, 0)
 		for replica := range w.Replicas {
 			if replica > 0 {

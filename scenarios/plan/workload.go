@@ -26,8 +26,9 @@ type Workload struct {
 	Containers map[string]fakeruntime.ContainerConfig
 	Ephemeral  []*v1.Container // ephemeral containers that steps add
 	Delays     fakeruntime.Delays
-	Notes      []string // what a reader of the runs has to know about the programs
-	Index      int      // in the workloads of the scenario
+	Notes      []string    // what a reader of the runs has to know about the programs
+	Index      int         // in the workloads of the scenario
+	Controlled *Controlled // nil: no controller is simulated
 	admitted   *admitted
 }
 
@@ -125,6 +126,9 @@ func (w *Workload) program(pod *v1.Pod, replica int) fakeruntime.Pod {
 // Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The pod is named namespace/name.
 func (p *Plan) Rule(pod, container string, number int) *format.Rule {
 	for _, w := range p.Scenario.Workloads {
+		if w.Owns(pod) {
+			return w.ruleOf(pod, container, number)
+		}
 		for replica := range w.Replicas {
 			if w.Key(replica) == pod {
 				return w.rule(container, number)
@@ -150,6 +154,9 @@ func (w *Workload) podStem() string { return strings.TrimSuffix(w.podName(0), "0
 func (w *Workload) Named(name string) (first, count int) {
 	_, name = format.SplitName(name)
 	own := w.Manifest.Name
+	if w.Controlled != nil {
+		return 0, w.Controlled.named(w, name)
+	}
 	if name == "" || name == own || w.Spec.Static && name == w.podName(0) {
 		return 0, w.Replicas
 	}

@@ -68,6 +68,19 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 			field.Errorf("is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
 		}
 	}
+	if refuse := n.Field("refuse"); refuse.Written() {
+		switch {
+		case !r.Refuse:
+			refuse.Errorf("must be true, or left out")
+		case r.AfterSigterm == nil:
+			refuse.Errorf("needs afterSigterm: a program closes its listener after the stop signal")
+		case answers > 0 || r.Exit != nil || r.Handler != nil:
+			refuse.Errorf("cannot be used with answers or exit: write a rule for each")
+		case r.For != nil || r.Every != nil || r.Until != nil || r.Chance != nil:
+			refuse.Errorf("cannot be used with for, every, until or chance: the listener stays closed")
+		}
+		return
+	}
 	exit := n.Field("exit")
 	switch {
 	case r.Handler != nil && (answers > 0 || exit.Written()):

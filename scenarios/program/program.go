@@ -78,7 +78,7 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 	rule := fakeruntime.Rule{
 		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
 		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
-		Exit: (*fakeruntime.Exit)(r.Exit),
+		Exit: (*fakeruntime.Exit)(r.Exit), Refuse: r.Refuse,
 	}
 	switch {
 	case r.At != nil:

@@ -69,7 +69,7 @@ func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 	t.Helper()
 	plan := s.Plans()[0]
 	p, _ := plan.Profile()
-	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config})
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
 	defer n.Close()
 	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {

@@ -45,7 +45,7 @@ func (b *builder) state() *Type {
 	t := &Type{Name: "State", Text: b.text("State"), id: "State"}
 	byName := map[string][]match.Described{}
 	var names []string
-	for _, f := range slices.Concat(match.PodFields(), match.ContainerFields()) {
+	for _, f := range slices.Concat(match.PodFields(), match.ContainerFields(), match.WorkloadFields()) {
 		if byName[f.Name] == nil {
 			names = append(names, f.Name)
 		}

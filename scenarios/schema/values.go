@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/router"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/trace/match"
 )
@@ -99,6 +100,8 @@ var fieldEnums = map[string][]string{
 	"Expect.runs":           {format.EveryRun, format.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Delays.set":            fakeruntime.DelaySets(),
+	"ControlPlane.set":      format.ControlPlaneSets,
+	"Router.kind":           append(router.Kinds(), format.KubeProxy),
 }
 
 // special returns the type of a Go type whose form in YAML differs from its structure, or nil.

@@ -95,7 +95,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	interrupt := o.interrupt(ctx, recorder)
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
-		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser,
+		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser, ControlPlane: plan.ControlPlane(),
 	})
 	defer n.Close()
 	driver := drive.Start(plan, n)

@@ -65,7 +65,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 // script returns what an entry of the scenario says about a container.
 func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
 	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Agents: w.agents(container.Name)}
-	if w.replicasUnread {
+	if w.replicasUnread || w.Controlled != nil { // replica is the ordinal within a ReplicaSet, which maxSurge can make higher
 		s.Replicas = 0
 	}
 	return s

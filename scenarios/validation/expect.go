@@ -23,6 +23,7 @@ var matcherWindows = []struct {
 	{"record", []string{"within", "first", "never"}},
 	{"transitions", []string{"within"}},
 	{"order", nil},
+	{"lost", []string{"within"}},
 }
 
 var allWindows = []string{"at", "within", "first", "always", "never"}
@@ -44,7 +45,22 @@ func (c *checker) checkExpect() {
 		if e.Runs == "" {
 			e.Runs = format.EveryRun
 		}
-		if matcher := c.checkMatcherCount(item); matcher != "" {
+		switch matcher := c.checkMatcherCount(item); {
+		case matcher == "":
+		case matcher == "lost" || item.Field("workload").Written() && (matcher == "status" || matcher == "becomes"):
+			c.checkWindow(e, item)
+			if matcher == "lost" {
+				c.checkLost(e, item)
+			} else {
+				c.checkWorkload(e, item)
+			}
+			c.checkRuns(e, item)
+		default:
+			for _, name := range []string{"workload", "service"} {
+				if field := item.Field(name); field.Written() {
+					field.Errorf("cannot be used with %s", matcher)
+				}
+			}
 			c.checkScope(e, item, matcher)
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
@@ -66,7 +82,7 @@ func (c *checker) checkMatcherCount(n *strict.Node) string {
 	}
 	switch len(matchers) {
 	case 0:
-		n.Errorf("has no matcher: write one of status, becomes, record, transitions and order")
+		n.Errorf("has no matcher: write one of status, becomes, record, transitions, order and lost")
 		return ""
 	case 1:
 	default:
@@ -129,6 +145,7 @@ func (c *checker) checkScope(e *format.Expect, n *strict.Node, matcher string) {
 	}
 	if e.Pods != nil && c.known(e.Pod) {
 		switch pods := c.scenario.PodCount(e.Pod); {
+		case c.scenario.IsControlled(e.Pod): // how many there are depends on the run
 		case pods > 0 && e.Pods.Min > pods:
 			n.Field("pods").Errorf("there %s", onlyPods(pods))
 		case pods > 0 && e.Pods.Min <= 0 && e.Pods.Max >= pods && !n.Field("pods").Bad():

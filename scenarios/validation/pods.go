@@ -75,10 +75,32 @@ func (c *checker) add(w *workload, n *strict.Node) bool {
 type taken struct {
 	pods map[string]bool // by namespace/name
 	uids map[types.UID]bool
+	all  []*workload
+}
+
+// apart reports whether no pod or workload has a name that a Deployment can give to its ReplicaSets and pods.
+func (t *taken) apart(w *workload, n *strict.Node) bool {
+	for _, other := range t.all {
+		for _, pair := range [][2]*workload{{w, other}, {other, w}} {
+			owner, owned := pair[0], pair[1]
+			if owner.Owns(owned.Pod.Namespace+"/"+owned.Manifest.Name) || owned.Controlled == nil && owner.Owns(owned.Key(0)) {
+				n.Field("name").Errorf("the Deployment %s could give the name of %s to one of its own ReplicaSets or pods", owner.Manifest.Name, owned.Manifest.Name)
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // add reports pods whose name or UID is in use.
 func (t *taken) add(w *workload, n *strict.Node) {
+	if !t.apart(w, n) {
+		return
+	}
+	t.all = append(t.all, w)
+	if w.Controlled != nil {
+		return
+	}
 	for replica := range w.Replicas {
 		if t.pods[w.Key(replica)] {
 			n.Field("name").Errorf("there would be two pods named %s", w.Key(replica))
@@ -98,9 +120,10 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	if m.Load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimits(m, p.Patch.Nodes) {
 		return nil
 	}
-	w := &workload{Workload: &plan.Workload{Spec: p, Manifest: m}, errs: manifests.PodErrors{Manifest: m}}
+	w := &workload{Workload: &plan.Workload{Spec: p, Manifest: m}, errs: manifests.PodErrors{Manifest: m}, node: n}
 	w.makePod()
 	c.checkReplicas(w, n)
+	c.control(w, n)
 	w.Ephemeral = c.ephemeral(w)
 	c.addProbes(w)
 	c.checkStatic(w, n)
@@ -112,7 +135,7 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	w.Delays = p.Delays.Compile()
 	c.checkContainers(w, n.Field("containers"))
 	c.checkRedirects(w, n.Field("containers"))
-	if list := manifests.NotSimulated(m, w.Pod); len(list) > 0 {
+	if list := manifests.NotSimulated(m, w.Pod); len(list) > 0 && w.Controlled == nil {
 		w.Notes = append(w.Notes, "not simulated for "+m.Kind.Kind+" "+m.Name+": "+strings.Join(list, ", "))
 	}
 	w.Notes = append(w.Notes, manifests.PortNotes(w.Pod, &w.errs)...)

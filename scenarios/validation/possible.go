@@ -183,9 +183,13 @@ func (c *checker) needOfKind(kind trace.Kind, s scope) string {
 	switch kind {
 	case trace.KubeletStopped, trace.KubeletStarted:
 		return c.needStep(scope{}, "restartKubelet", "rebootNode")
-	case trace.PodDeleteRequested:
-		return c.needStep(s, "delete")
-	case trace.PodRemoved:
+	case trace.PodDeleteRequested, trace.PodRemoved:
+		if c.scenario.IsControlled(s.pod) {
+			return ""
+		}
+		if kind == trace.PodDeleteRequested {
+			return c.needStep(s, "delete")
+		}
 		return c.needStep(s, c.endings(s)...)
 	}
 	return ""
@@ -236,6 +240,9 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	case "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")
 	case "Deleted":
+		if c.scenario.IsControlled(s.pod) {
+			return ""
+		}
 		return c.needStep(s, c.endings(s)...)
 	case "NodeShutdown":
 		return c.needStep(scope{}, "shutdownNode")

@@ -39,6 +39,10 @@ func (c *checker) checkAction(s *format.Step, n *strict.Node) {
 	case 1:
 		field := n.Field(actions[0].Name)
 		s.ActionText = field.Text()
+		if s.Rollout != nil {
+			c.checkRollout(s, field)
+			return
+		}
 		c.checkActionOf(actions[0].Value, field)
 	default:
 		var names []string
@@ -83,6 +87,8 @@ func (c *checker) checkActionOf(a any, n *strict.Node) {
 		c.checkRegistryDown(a, n)
 	case *format.StepClock:
 		c.checkStepClock(a, n)
+	case *format.Scale:
+		c.checkScale(a, n)
 	}
 }
 

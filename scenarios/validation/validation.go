@@ -76,7 +76,9 @@ func (c *checker) check() {
 		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // so that no time is reported as too late
 	}
 	checkDelays(c.spec.Field("delays"), c.scenario.Spec.Delays)
+	c.checkControlPlane()
 	c.checkPods()
+	c.checkServices()
 	c.checkMoments()
 	c.checkSteps()
 	c.checkExpect()

@@ -1,8 +1,10 @@
 package validation
 
 import (
+	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/apiserver/admission"
@@ -21,6 +23,11 @@ type workload struct {
 	withAdded      map[string]*v1.Container     // containers by name, with the probes that steps add
 	before         map[*format.PatchPod]*v1.Pod // the pod before each patch of probes, with the changes of earlier ones
 	debugged       []*format.Debug              // the steps that have been checked
+	node           *strict.Node                 // of the entry of spec.pods
+	rolled         *appsv1.Deployment           // a Deployment after the steps that have been checked; nil before the first
+	revisions      int                          // of rolled
+	undone         bool                         // a step that has been checked undoes a change, so the template of rolled is not known
+	scripts        []script                     // of the containers of rolled; nil: those of the entry
 	byName         map[string]*v1.Container     // containers of the pod, and those that steps add; nil until container needs it
 }
 
@@ -135,6 +142,12 @@ func (c *checker) podNames() []string {
 			break
 		}
 		names = append(names, w.Manifest.Name)
+		if w.Controlled != nil {
+			for set := range min(w.Controlled.ReplicaSets, 10) {
+				names = append(names, fmt.Sprintf("%s-%d", w.Manifest.Name, set+1))
+			}
+			continue
+		}
 		if w.Manifest.Kind.Template != "" {
 			for replica := range min(w.Replicas, 10) {
 				names = append(names, w.Manifest.PodName(replica))

@@ -61,6 +61,8 @@ var table = []Kind{
 		{Pod, words{"type": {"Normal"}, "reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
 		{Pod, words{"type": {"Warning"}, "reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
 			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown", "ResizeDeferred", "ResizeError"}}},
+		{Node, words{"type": {"Normal"}, "reason": {"ScalingReplicaSet", "SuccessfulCreate", "SuccessfulDelete"}}},
+		{Node, words{"type": {"Warning"}, "reason": {"FailedCreate", "FailedDelete"}}},
 	}},
 	{trace.ImagePullStarted, []string{"message"}, one(Container, nil)},
 	{trace.ImagePullEnded, []string{"result", "message", "took"}, one(Container, words{"result": ends})},
@@ -72,7 +74,21 @@ var table = []Kind{
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
 		{Pod, words{"reason": {"debug", "evict", "patch", "removeManifest", "resize", "setManifest"}}},
-		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
+		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
+	}},
+	{trace.WorkloadChanged, []string{"reason"}, one(Node, words{"reason": {"spec", "status"}})},
+	{trace.Scaled, nil, one(Node, nil)},
+	{trace.PodScheduled, []string{"message"}, one(Pod, nil)},
+	{trace.EndpointsWritten, nil, one(Node, nil)},
+	{trace.RoutesChanged, []string{"reason", "took", "message"}, one(Node, nil)},
+	{trace.ListenerChanged, []string{"reason"}, one(Container, words{"reason": {"closed"}})},
+	{trace.LossStarted, []string{"reason"}, []Shape{
+		{Pod, words{"reason": {"refused", "exited", "notListening"}}},
+		{Node, words{"reason": {"noEndpoints"}}},
+	}},
+	{trace.LossEnded, []string{"reason", "took"}, []Shape{
+		{Pod, words{"reason": {"refused", "exited", "notListening", "inFlight"}}},
+		{Node, words{"reason": {"noEndpoints"}}},
 	}},
 
 	{trace.CRICall, []string{"reason", "probe", "message", "took"}, []Shape{
@@ -104,6 +120,7 @@ var table = []Kind{
 		{Container, words{"probe": {""}, "reason": {"postStart", "preStop", "exit"}}},
 	}},
 	{trace.BackOff, []string{"took"}, one(Container, nil)},
+	{trace.SyncFailed, []string{"reason", "message"}, one(Node, nil)},
 }
 
 // podStates and containerStates are the possible statuses of pods and containers: each status has the words of one of

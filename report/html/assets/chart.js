@@ -146,11 +146,11 @@ class Chart {
 
   drawRow(body, {lane, n, y, beside}, width) {
     const g = svg('g', {'data-row': n}), h = heights[lane.kind];
-    if (lane.kind === 'pod' || lane.kind === 'node') g.append(svg('path', {class: 'rule', d: `M0 ${y}H${width}`}));
+    if (['pod', 'object', 'node'].includes(lane.kind)) g.append(svg('path', {class: 'rule', d: `M0 ${y}H${width}`}));
     if (!beside) {
       const folds = lane.kind === 'pod' ? (this.closed.has(lane.pod) ? '▸ ' : '▾ ') : '';
-      const weight = lane.kind === 'pod' || lane.kind === 'life' ? 600 : 400, indent = 10 + 14 * lane.depth;
-      const text = svg('text', {class: {pod: 'podname', life: 'container', node: ''}[lane.kind] ?? 'dim', x: indent, y: y + h / 2 + 4}, fitText(folds + lane.label, this.scale.left - indent - 6, 12, weight));
+      const weight = ['pod', 'object', 'life'].includes(lane.kind) ? 600 : 400, indent = 10 + 14 * lane.depth;
+      const text = svg('text', {class: {pod: 'podname', object: 'podname', life: 'container', node: ''}[lane.kind] ?? 'dim', x: indent, y: y + h / 2 + 4}, fitText(folds + lane.label, this.scale.left - indent - 6, 12, weight));
       text.append(svg('title', {}, lane.of === lane.label ? lane.label : lane.of + ' ' + lane.label));
       if (folds) {
         build(text, {tabindex: 0, role: 'button', 'aria-expanded': String(!this.closed.has(lane.pod)), 'aria-label': 'pod ' + lane.label, 'data-fold': lane.pod}, []);

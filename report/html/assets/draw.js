@@ -39,7 +39,7 @@ const rank = {exit: 9, failure: 8, error: 7, alert: 6, warning: 5, step: 5, stop
 
 const worst = (items) => items.reduce((a, b) => rank[b.glyph] > rank[a.glyph] ? b : a);
 
-const heights = {node: 24, kubelet: 18, pod: 26, ready: 18, life: 26, condition: 15, probe: 19, events: 18, exits: 18};
+const heights = {node: 24, kubelet: 18, object: 24, level: 26, pod: 26, ready: 18, life: 26, condition: 15, probe: 19, events: 18, exits: 18};
 
 function drawBars(chart, lane, y) {
   const g = svg('g');
@@ -53,7 +53,7 @@ function drawBars(chart, lane, y) {
     if (bar.to < s.from || bar.from > s.to) return;
     const a = Math.max(s.x(bar.from), s.left), b = Math.min(s.x(bar.to), s.left + s.width);
     // Combine bars that are too narrow to draw.
-    if (b - a < 1.5 && lane.kind !== 'life') {
+    if (b - a < 1.5 && lane.kind !== 'life' && lane.kind !== 'level') {
       if (mixed && a - mixed.to < 1.5) mixed.to = Math.max(b, mixed.to);
       else { flush(); mixed = {x: a, to: b}; }
       return;
@@ -68,6 +68,10 @@ function drawBars(chart, lane, y) {
 
 function drawBar(lane, bar, i, x, width, mid) {
   const attributes = {class: 'b-' + bar.state, 'data-bar': i};
+  if (bar.part) {
+    const room = heights[lane.kind] - 4, height = Math.max(bar.part * room, 1), bottom = mid + room / 2 - (bar.below || 0) * room;
+    return svg('rect', {...attributes, x, width, y: bottom - height, height});
+  }
   const tall = {running: 18, killing: 18, stopping: 18, cut: 14}[bar.state];
   if (tall) return svg('rect', {...attributes, x, width, y: mid - tall / 2, height: tall, rx: width > 6 ? 2 : 0});
   if (bar.state === 'waiting' || bar.state === 'terminated') return svg('path', {...attributes, d: `M${x} ${mid}h${width}`, 'stroke-width': 2, 'pointer-events': 'stroke'});
@@ -80,7 +84,7 @@ function drawBar(lane, bar, i, x, width, mid) {
 const brief = {CrashLoopBackOff: 'back-off', ImagePullBackOff: 'back-off', ContainerCreating: 'creating', PodInitializing: 'waiting'};
 
 function label(g, bar, a, b, mid) {
-  const solid = bar.state === 'running';
+  const solid = bar.state === 'running' || bar.part > 0;
   const room = b - a - (solid ? 12 : 26);
   const text = solid ? fitText(bar.text, room, 11) : [bar.text, brief[bar.text]].find((t) => t && textWidth(t, 11) <= room);
   if (!text || bar.state === 'cut' && text !== bar.text) return;
@@ -89,7 +93,7 @@ function label(g, bar, a, b, mid) {
     g.append(svg('text', {class: 'waittext', x: (a + b) / 2, y: mid + 4, 'text-anchor': 'middle'}, text));
     return;
   }
-  g.append(svg('text', {class: 'bartext', x: a + 6, y: mid + 4}, text));
+  g.append(svg('text', {class: bar.part ? 'leveltext' : 'bartext', x: a + 6, y: mid + 4}, text));
 }
 
 // groups combines marks of a lane that would overlap.

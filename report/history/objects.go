@@ -1,0 +1,176 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Workload is the history of a Deployment.
+type Workload struct {
+	Name        string // namespace/name
+	Ready       []Level
+	Desired     []Level
+	ReplicaSets []*ReplicaSet // by number
+}
+
+// ReplicaSet is the history of a ReplicaSet of a Deployment.
+type ReplicaSet struct {
+	Name  string // namespace/name
+	Ready []Level
+}
+
+// Service is the history of a Service.
+type Service struct {
+	Name      string  // namespace/name
+	Endpoints []Level // that are ready
+	Routers   []*Router
+}
+
+// Router is what a router does for a Service.
+type Router struct {
+	Name    string
+	Targets []Level
+	Losses  []Loss
+}
+
+// Level is a number from a time on, until the next one.
+type Level struct {
+	At     virtual.Time
+	Value  int
+	Record *trace.Record
+}
+
+// Loss is a time in which requests are lost. From and To are equal if all are lost at one instant.
+type Loss struct {
+	From, To virtual.Time
+	Pod      string  // empty if there is no target
+	Rate     float64 // that are lost, a second
+	Lost     float64
+	Record   *trace.Record
+}
+
+// Lost returns the number of requests that a router loses.
+func (r *Router) Lost() float64 {
+	sum := 0.0
+	for i := range r.Losses {
+		sum += r.Losses[i].Lost
+	}
+	return sum
+}
+
+// addObject adds a record about an object other than a pod.
+func (h *History) addObject(r *trace.Record) {
+	kind, name, _ := strings.Cut(r.Object.Name, " ")
+	switch {
+	case r.Kind == trace.WorkloadChanged && kind == "Deployment":
+		w := h.workload(name)
+		w.Ready, w.Desired = addLevel(w.Ready, r, int(r.Object.Workload.Ready)), addLevel(w.Desired, r, int(r.Object.Workload.Desired))
+	case r.Kind == trace.WorkloadChanged && kind == "ReplicaSet":
+		s := h.replicaSet(name)
+		s.Ready = addLevel(s.Ready, r, int(r.Object.Workload.Ready))
+		h.changed(r.T, r.Object.Name) // its first record
+	case r.Kind == trace.EndpointsWritten:
+		s := h.service(name)
+		s.Endpoints = addLevel(s.Endpoints, r, ready(r.Object.Endpoints))
+	case r.Kind == trace.RoutesChanged:
+		router := h.service(name).router(r.Reason)
+		router.Targets = addLevel(router.Targets, r, len(r.Object.Endpoints))
+	case r.Kind == trace.LossStarted || r.Kind == trace.LossEnded:
+		h.service(name).router(r.Object.Loss.Router).addLoss(r)
+		h.changed(r.T, "")
+	}
+}
+
+func ready(list []trace.Endpoint) int {
+	n := 0
+	for _, e := range list {
+		if e.Ready {
+			n++
+		}
+	}
+	return n
+}
+
+// addLevel adds a value, unless it is the last one. A value of the same instant replaces the one before.
+func addLevel(list []Level, r *trace.Record, value int) []Level {
+	n := len(list)
+	if n > 0 && list[n-1].At == r.T {
+		list, n = list[:n-1], n-1
+	}
+	if n > 0 && list[n-1].Value == value {
+		return list
+	}
+	return append(list, Level{r.T, value, r})
+}
+
+func (r *Router) addLoss(record *trace.Record) {
+	l := record.Object.Loss
+	rate := l.Rate * float64(l.One) / float64(l.Of)
+	if record.Kind == trace.LossStarted {
+		r.Losses = append(r.Losses, Loss{From: record.T, To: Forever, Pod: record.Pod, Rate: rate, Record: record})
+		return
+	}
+	for i := len(r.Losses) - 1; i >= 0; i-- {
+		if of := &r.Losses[i]; of.To == Forever && of.Pod == record.Pod && of.From == record.T.Add(-record.Took) && of.Record.Reason == record.Reason {
+			of.To, of.Lost = record.T, l.Lost
+			return
+		}
+	}
+	r.Losses = append(r.Losses, Loss{From: record.T, To: record.T, Pod: record.Pod, Rate: l.Lost, Lost: l.Lost, Record: record})
+}
+
+// endLosses ends the losses in progress.
+func (h *History) endLosses() {
+	for _, s := range h.Services {
+		for _, r := range s.Routers {
+			for i := range r.Losses {
+				if l := &r.Losses[i]; l.To == Forever {
+					l.To = max(h.End, l.From)
+					l.Lost = l.Rate * l.To.Sub(l.From).Seconds()
+				}
+			}
+		}
+	}
+}
+
+func (h *History) workload(name string) *Workload {
+	i := slices.IndexFunc(h.Workloads, func(w *Workload) bool { return w.Name == name })
+	if i < 0 {
+		i = len(h.Workloads)
+		h.Workloads = append(h.Workloads, &Workload{Name: name})
+	}
+	return h.Workloads[i]
+}
+
+// replicaSet returns a ReplicaSet. Its name is that of its Deployment and a number.
+func (h *History) replicaSet(name string) *ReplicaSet {
+	end := max(strings.LastIndexByte(name, '-'), 0)
+	w := h.workload(name[:end])
+	i := slices.IndexFunc(w.ReplicaSets, func(s *ReplicaSet) bool { return s.Name == name })
+	if i < 0 {
+		i = len(w.ReplicaSets)
+		w.ReplicaSets = append(w.ReplicaSets, &ReplicaSet{Name: name})
+	}
+	return w.ReplicaSets[i]
+}
+
+func (h *History) service(name string) *Service {
+	i := slices.IndexFunc(h.Services, func(s *Service) bool { return s.Name == name })
+	if i < 0 {
+		i = len(h.Services)
+		h.Services = append(h.Services, &Service{Name: name})
+	}
+	return h.Services[i]
+}
+
+func (s *Service) router(name string) *Router {
+	i := slices.IndexFunc(s.Routers, func(r *Router) bool { return r.Name == name })
+	if i < 0 {
+		i = len(s.Routers)
+		s.Routers = append(s.Routers, &Router{Name: name})
+	}
+	return s.Routers[i]
+}

@@ -1,0 +1,127 @@
+package expect
+
+import (
+	"fmt"
+	"strings"
+
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/match"
+)
+
+// workloadRecords returns the records of the state of an object.
+func (c *checker) workloadRecords(object string) []int {
+	var list []int
+	for _, i := range c.index.node[trace.WorkloadChanged] {
+		if o := c.index.records[i].Object; o.Name == object && o.Workload != nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// workloadSignal returns the times at which the state of a Deployment matches.
+func (c *checker) workloadSignal(f match.Fields, object string) signal {
+	var s signal
+	for _, i := range c.workloadRecords(object) {
+		s.set(c.index.at(i), f.Workload(c.index.records[i].Object.Workload), i)
+	}
+	return s
+}
+
+// workloadMoments returns the changes of a Deployment from no match to a match. Its first state is not a change.
+func (c *checker) workloadMoments(f match.Fields, object string) []int {
+	var list []int
+	held := true
+	for _, i := range c.workloadRecords(object) {
+		now := f.Workload(c.index.records[i].Object.Workload)
+		if now && !held {
+			list = append(list, i)
+		}
+		held = now
+	}
+	return list
+}
+
+// workloadWords describes the fields of an expectation at t.
+func (c *checker) workloadWords(f match.Fields, object string, t virtual.Time) string {
+	var w *trace.Workload
+	for _, i := range c.workloadRecords(object) {
+		if c.index.at(i) <= t {
+			w = c.index.records[i].Object.Workload
+		}
+	}
+	if w == nil {
+		return "no Deployment"
+	}
+	words := make([]string, len(f))
+	for i, field := range f {
+		v, _ := match.LookupWorkload(w, field.Name)
+		words[i] = field.Name + ": " + v.String()
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// lost checks how many requests to a Service are lost in each window.
+func (c *checker) lost(e *format.Expect, f *failures) {
+	key := "Service " + c.scenario.Service(e.Service).Key()
+	for _, w := range c.windows(e, "", f) {
+		from, to := w.instants()
+		n, records := c.lossesIn(key, from, to)
+		switch {
+		case e.Lost.Max != value.OpenMax && n > float64(e.Lost.Max):
+			f.add(failure{key: key, window: w, center: to, marks: records, got: func() string { return c.lossWords(n, records) }})
+		case e.Lost.Min != value.OpenMin && n < float64(e.Lost.Min):
+			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open, got: func() string { return c.lossWords(n, records) }})
+		}
+	}
+}
+
+// lossesIn returns the number of requests to a Service that are lost in a time, and the records of these losses.
+func (c *checker) lossesIn(key string, from, to virtual.Time) (float64, []int) {
+	sum := 0.0
+	var records []int
+	add := func(i int, begin, end virtual.Time, l *trace.Loss) {
+		if begin, end = max(begin, from), min(end, to); end > begin {
+			sum += l.Rate * float64(l.One) / float64(l.Of) * end.Sub(begin).Seconds()
+			records = append(records, i)
+		}
+	}
+	open := map[string]int{}
+	of := func(r *trace.Record) string { return r.Object.Loss.Router + " " + r.Pod }
+	for i := range c.index.records {
+		r := &c.index.records[i]
+		if r.Object == nil || r.Object.Loss == nil || r.Object.Name != key {
+			continue
+		}
+		started, began := open[of(r)]
+		switch {
+		case r.Kind == trace.LossStarted:
+			open[of(r)] = i
+		case r.Took == 0 && !(began && c.index.records[started].Reason == r.Reason): // at this instant
+			if r.T >= from && r.T <= to {
+				sum, records = sum+r.Object.Loss.Lost, append(records, i)
+			}
+		default:
+			delete(open, of(r))
+			add(i, r.T.Add(-r.Took), r.T, r.Object.Loss)
+		}
+	}
+	for i := range c.index.records { // those that have not ended, in the order of the trace
+		if r := &c.index.records[i]; r.Kind == trace.LossStarted && r.Object.Name == key {
+			if started, still := open[of(r)]; still && started == i {
+				add(i, r.T, c.run.End, r.Object.Loss)
+			}
+		}
+	}
+	return sum, records
+}
+
+func (c *checker) lossWords(n float64, records []int) string {
+	if len(records) == 0 {
+		return "none lost"
+	}
+	return fmt.Sprintf("%.1f lost, at %s", n, c.times(records))
+}

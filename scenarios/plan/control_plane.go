@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/value"
+	"probesim.dev/node"
+	"probesim.dev/router"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/trace/traffic"
+)
+
+// ControlPlane returns the control plane of a run, or nil if the scenario has none.
+func (p *Plan) ControlPlane() *node.ControlPlane {
+	s := p.Scenario
+	of := s.Spec.ControlPlane
+	if of == nil {
+		return nil
+	}
+	draw := func(d *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(d) }
+	control := &node.ControlPlane{Watch: draw(of.Watch), Call: draw(of.APIWrite), Schedule: draw(of.Schedule), Sync: draw(of.ProxySync)}
+	for i := range s.Services {
+		for _, r := range s.Services[i].Spec.Routers {
+			if r.Kind != format.KubeProxy {
+				control.LoadBalancers = append(control.LoadBalancers, router.LoadBalancer{
+					Name: r.NameOr(), AddLeast: r.Add.Min, AddMost: r.Add.Max, RemoveLeast: r.Remove.Min, RemoveMost: r.Remove.Max,
+				})
+			}
+		}
+	}
+	for _, t := range s.Spec.Traffic {
+		service := s.Service(t.Service)
+		entry := traffic.Entry{Service: service.Key(), Router: t.Router, Rate: float64(t.RPS), Container: t.Container}
+		if t.Latency != nil {
+			entry.Least, entry.Most = t.Latency.Min, t.Latency.Max
+		}
+		control.Traffic = append(control.Traffic, entry)
+	}
+	return control
+}
