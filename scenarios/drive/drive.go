@@ -19,6 +19,7 @@ type Driver struct {
 	pods    map[string]*plan.PlannedPod // by namespace/name
 	seen    []string                    // pods that have been added, in order
 	rolled  []*rollout                  // of the Deployments
+	created map[*plan.Workload]bool     // Deployments
 	present map[string]bool             // pods that the API server has, by namespace/name
 	ending  map[string]bool             // those that terminate or have terminated, whose probes cannot change
 	written map[string]bool             // pods whose manifest is written, by namespace/name
@@ -57,7 +58,7 @@ type pending struct {
 func Start(p *plan.Plan, w World) *Driver {
 	d := &Driver{
 		plan: p, world: w, pods: map[string]*plan.PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
-		outages: map[string]int{},
+		outages: map[string]int{}, created: map[*plan.Workload]bool{},
 	}
 	w.Observe(d.observe)
 	pods, err := p.AdmittedPods()

@@ -53,6 +53,7 @@ func (d *Driver) startControlled() {
 		r := &rollout{w.Workload, w.Containers, map[int]map[string]fakeruntime.ContainerConfig{}}
 		d.rolled = append(d.rolled, r)
 		d.later(w.At, func(d *Driver) {
+			d.created[w.Workload] = true
 			d.check(world.AddWorkload(r.Controlled.Deployment, func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))
 		})
 	}
@@ -80,8 +81,9 @@ func (d *Driver) replicaSetChanged(record *trace.Record) {
 func (d *Driver) rollOut(step *format.Step) bool {
 	a := step.Rollout
 	if a.Undo != nil {
-		w := d.plan.Scenario.Deployment(a.Workload)
-		return d.check(d.world.(ControlPlane).UndoWorkload(w.Pod.Namespace, w.Manifest.Name, *a.Undo))
+		return d.changeWorkload(a.Workload, func(world ControlPlane, namespace, name string) error {
+			return world.UndoWorkload(namespace, name, *a.Undo)
+		})
 	}
 	for _, r := range d.rolled {
 		if containers, has := r.Controlled.Containers[step]; has {
@@ -92,8 +94,19 @@ func (d *Driver) rollOut(step *format.Step) bool {
 }
 
 func (d *Driver) patchWorkload(name string, patch []byte) bool {
-	w := d.plan.Scenario.Deployment(name)
-	return d.check(d.world.(ControlPlane).PatchWorkload(w.Pod.Namespace, w.Manifest.Name, patch))
+	return d.changeWorkload(name, func(world ControlPlane, namespace, name string) error {
+		return world.PatchWorkload(namespace, name, patch)
+	})
+}
+
+// changeWorkload changes a Deployment, unless it is not created yet.
+func (d *Driver) changeWorkload(workload string, change func(world ControlPlane, namespace, name string) error) bool {
+	world, ok := d.world.(ControlPlane)
+	w := d.plan.Scenario.Deployment(workload)
+	if !ok || !d.created[w] {
+		return false
+	}
+	return d.check(change(world, w.Pod.Namespace, w.Manifest.Name))
 }
 
 // wallTime is the time of the API server at a time of the run, which begins at the first second of the year 2000.
