@@ -16,6 +16,17 @@ func (r *Runtime) Occur(now virtual.Time, moment int) {
 	}
 }
 
+// OccurIn tells the program in a container of a pod, if it runs, that a moment occurs now. It starts the clock of the AtMoment rules of this
+// instance only.
+func (r *Runtime) OccurIn(now virtual.Time, podUID, container string, moment int) {
+	r.run(now)
+	for _, c := range r.all.containers {
+		if c.State == Running && c.PodUID == podUID && c.Name == container && c.occur(moment, r.now, true) {
+			r.scheduleEnd(c)
+		}
+	}
+}
+
 // occur starts the clock of the rules of a moment if it is the first one, and closes the rules that last until the moment. It reports
 // whether the end of the program may have changed.
 func (c *container) occur(moment int, now virtual.Time, first bool) bool {

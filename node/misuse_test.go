@@ -58,6 +58,7 @@ var methods = map[string]func(*node.Node) error{
 
 	"KillContainer":    func(n *node.Node) error { n.KillContainer(fakeruntime.Kill{}); return nil },
 	"Occur":            func(n *node.Node) error { n.Occur(0); return nil },
+	"OccurIn":          func(n *node.Node) error { n.OccurIn("", "", 0); return nil },
 	"StopKubelet":      func(n *node.Node) error { n.StopKubelet(); return nil },
 	"StartKubelet":     func(n *node.Node) error { n.StartKubelet(); return nil },
 	"ShutDown":         func(n *node.Node) error { n.ShutDown(); return nil },

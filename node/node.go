@@ -406,6 +406,12 @@ func (n *Node) Occur(moment int) {
 	n.runtime.Occur(moment)
 }
 
+// OccurIn is Occur for the instance that runs in a container of a pod, and for no other.
+func (n *Node) OccurIn(podUID, container string, moment int) {
+	defer n.end(n.mustBegin(change))
+	n.runtime.OccurIn(podUID, container, moment)
+}
+
 // StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are canceled.
 // Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {

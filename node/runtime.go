@@ -177,6 +177,12 @@ func (d *runtimeDriver) Occur(moment int) {
 	d.arm()
 }
 
+// OccurIn starts the clocks of the rules of one instance that wait for a moment.
+func (d *runtimeDriver) OccurIn(podUID, container string, moment int) {
+	d.Runtime.OccurIn(d.sim.Now(), podUID, container, moment)
+	d.arm()
+}
+
 // Kill ends a container from outside.
 func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
 	killed := d.Runtime.Kill(d.sim.Now(), k)

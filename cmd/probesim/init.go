@@ -22,6 +22,7 @@ type initOptions struct {
 	manifests []string // exactly one; a slice detects repeated flags
 	output    string
 	force     bool
+	rollout   bool
 }
 
 func newInit() *cobra.Command {
@@ -32,6 +33,7 @@ func newInit() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
+	flags.BoolVar(&o.rollout, "rollout", false, "Restart the first Deployment under traffic instead.")
 	addForce(cmd, &o.force)
 	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
 	cmd.RegisterFlagCompletionFunc("output", completeFiles)
@@ -48,6 +50,9 @@ Rollouts, alone or in lists. Objects without pods are ignored. The scenario
 refers to the manifest by its path. A manifest from stdin is copied into the
 scenario.
 
+With --rollout the scenario restarts the first Deployment while its Service gets
+100 requests a second, and says how many of them are lost.
+
 The scenario is written to stdout unless you specify a file with -o. An existing
 file is overwritten only with --force.`
 
@@ -56,7 +61,10 @@ const initExamples = `  # Write a scenario for a manifest, then run it
   probesim run scenario.yaml
 
   # Write a scenario for a Deployment in a cluster
-  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`
+  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml
+
+  # Write a scenario of a rollout, with the requests that it loses
+  probesim init --rollout -f web.yaml -o rollout.yaml`
 
 // checkArgs requires one manifest.
 func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
@@ -89,7 +97,11 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	text, warnings, err := draft.Write(d)
+	write := draft.Write
+	if o.rollout {
+		write = draft.WriteRollout
+	}
+	text, warnings, err := write(d)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("no scenario was written\n%w", err)}
 	}
@@ -110,6 +122,9 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 // read reads the manifest, and determines the path by which the scenario refers to it.
 func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	words := []string{"probesim init -f", simulate.Quote(o.manifests[0])}
+	if o.rollout {
+		words[0] = "probesim init --rollout -f"
+	}
 	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
 	if o.output != "" {
 		words = append(words, "-o", simulate.Quote(o.output))

@@ -15,8 +15,10 @@ import (
 	"probesim.dev/report"
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 var whyOutputs = []string{"text", "json"}
@@ -132,7 +134,6 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 	progress := runner.NewProgress(cmd.ErrOrStderr(), jobs)
 	defer progress.Stop()
 	for i, j := range jobs {
-		question.Pods = j.Plan.Specs()
 		run := j.Simulate(pool.Alone(cmd.Context(), o.run.memory), true, nil, progress.Virtual())
 		progress.Done(i + 1)
 		switch {
@@ -140,6 +141,9 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 			return nil, nil, &exitError{exitInterrupted, run.Err}
 		case run.Err != nil:
 			return nil, nil, &exitError{exitBroken, run.Err}
+		}
+		if err := o.choose(question, j.Plan, run.Records); err != nil {
+			return nil, nil, err
 		}
 		chose, found := question.Choose(run.Why())
 		if question.Any && !found {
@@ -216,7 +220,7 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 
 // question parses the flags. It reports unknown names before the scenario runs.
 func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question, error) {
-	q := &why.Question{Pods: j.Plan.Specs(), Container: o.container, Ready: o.ready, At: j.Until}
+	q := &why.Question{Container: o.container, Ready: o.ready, At: j.Until}
 	if cmd.Flags().Changed("restart") {
 		if err := q.ParseRestart(o.restart); err != nil {
 			return nil, err
@@ -231,12 +235,21 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(after))
 		}
 	}
-	err := q.SetPod(o.pod, j.Plan.Scenario.PodKeys(o.pod, nil))
+	if j.Plan.Scenario.IsControlled(o.pod) {
+		return q, nil // its pods are not known before the run
+	}
+	return q, o.choose(q, j.Plan, nil)
+}
+
+// choose chooses the pod of the question among those of a run.
+func (o *whyOptions) choose(q *why.Question, p *scenarios.Plan, records []trace.Record) error {
+	q.Pods = p.SpecsOf(records)
+	err := q.SetPod(o.pod, p.Scenario.PodKeys(o.pod, plan.Seen(records)))
 	if err == nil {
 		err = q.CheckContainer()
 	}
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return &exitError{exitUsage, err}
 	}
-	return q, nil
+	return nil
 }

@@ -19,6 +19,7 @@ type Driver struct {
 	pods    map[string]*plan.PlannedPod // by namespace/name
 	seen    []string                    // pods that have been added, in order
 	rolled  []*rollout                  // of the Deployments
+	leases  map[string]*lease           // by name
 	created map[*plan.Workload]bool     // Deployments
 	present map[string]bool             // pods that the API server has, by namespace/name
 	ending  map[string]bool             // those that terminate or have terminated, whose probes cannot change
@@ -58,7 +59,7 @@ type pending struct {
 func Start(p *plan.Plan, w World) *Driver {
 	d := &Driver{
 		plan: p, world: w, pods: map[string]*plan.PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
-		outages: map[string]int{}, created: map[*plan.Workload]bool{},
+		outages: map[string]int{}, created: map[*plan.Workload]bool{}, leases: map[string]*lease{},
 	}
 	w.Observe(d.observe)
 	pods, err := p.AdmittedPods()
@@ -154,6 +155,8 @@ func (d *Driver) observe(r *trace.Record) {
 		if d.pods[r.Pod] == nil || !slices.Contains(d.seen, r.Pod) {
 			d.seen = append(d.seen, r.Pod)
 		}
+	case trace.ContainerStarted, trace.ContainerExited:
+		d.leaseWanted(r)
 	case trace.WorkloadChanged:
 		d.replicaSetChanged(r)
 	case trace.PodDeleteRequested:

@@ -22,6 +22,8 @@ type ControlPlane interface {
 	PatchWorkload(namespace, name string, patch []byte) error
 	// UndoWorkload sets the template of a Deployment to that of a revision, or of the one before if it is 0, and records it.
 	UndoWorkload(namespace, name string, revision int64) error
+	// OccurIn is Occur for the instance that runs in a container of a pod.
+	OccurIn(podUID, container string, moment int)
 	// AddService creates a Service through the API.
 	AddService(*v1.Service) error
 }

@@ -86,6 +86,7 @@ type Pod struct {
 type Container struct {
 	strict.Pos `json:"-"`
 	Name       string   `json:"name"`
+	Lease      *Lease   `json:"lease,omitempty"`
 	Behavior   []Rule   `json:"behavior,omitempty"`
 	Answers    []Answer `json:"answers,omitempty"`
 	Delays     *Delays  `json:"delays,omitempty"`

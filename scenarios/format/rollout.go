@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/json"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -121,4 +122,26 @@ func patchOf(spec any) []byte {
 		panic(err) // the parts are valid JSON
 	}
 	return data
+}
+
+// Lease is a lock that the programs of several pods want, as in leader election. A program takes it when it is free, from its start on, and
+// renews it while it runs.
+type Lease struct {
+	Name     string         `json:"name"`
+	Duration value.Duration `json:"duration,omitempty"` // that it stays taken after the end of the program; 15s if not given
+	Release  bool           `json:"release,omitempty"`  // the program gives it up when it ends
+}
+
+// DefaultLeaseDuration is that of client-go's leader election.
+const DefaultLeaseDuration = 15 * time.Second
+
+// Free returns how long the lease stays taken after the end of a program.
+func (l *Lease) Free() time.Duration {
+	switch {
+	case l.Release:
+		return 0
+	case l.Duration == 0:
+		return DefaultLeaseDuration
+	}
+	return l.Duration.Time()
 }

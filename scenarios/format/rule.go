@@ -24,6 +24,7 @@ type Rule struct {
 	After        *value.Draw    `json:"after,omitempty"`
 	At           *value.Draw    `json:"at,omitempty"`
 	Since        *match.Moment  `json:"since,omitempty"` // with After, or 0s, from its first match; its Pod may be empty: any
+	Holds        string         `json:"holds,omitempty"` // with After, or 0s, from the time at which the instance takes this lease
 	AfterSigterm *value.Draw    `json:"afterSigterm,omitempty"`
 	For          *value.Draw    `json:"for,omitempty"`
 	Every        *value.Draw    `json:"every,omitempty"`

@@ -277,6 +277,21 @@ func (f *Objects) ServiceNames() []string {
 	return names
 }
 
+// Service is a Service in a manifest, which is not checked.
+type Service struct {
+	Namespace, Name string
+	Selector        map[string]string
+}
+
+func serviceIn(n *strict.Node) Service {
+	s := Service{cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault), valueOf(n.Find("metadata.name")), map[string]string{}}
+	selector := n.Find("spec.selector")
+	for i, key := range selector.Keys {
+		s.Selector[key.Name] = selector.Items[i].Value
+	}
+	return s
+}
+
 func isService(n *strict.Node) bool {
 	return n.Field("apiVersion").Value == "v1" && n.Field("kind").Value == "Service"
 }

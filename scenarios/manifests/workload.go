@@ -69,6 +69,7 @@ type File struct {
 	Workloads []Workload
 	Others    []string // kinds of the other objects, in the order of the file, without repetition
 	Scenarios int      // number of Scenario documents
+	Services  []Service
 }
 
 // Has reports whether the manifest has a field of the pod.
@@ -99,6 +100,9 @@ func Read(name string, data []byte) (*File, error) {
 	seen := map[string]bool{}
 	for _, n := range f.others {
 		checkAnnotations(n)
+		if isService(n) {
+			m.Services = append(m.Services, serviceIn(n))
+		}
 		if kind := n.Field("kind").Value; !seen[kind] {
 			seen[kind] = true
 			m.Others = append(m.Others, kind)

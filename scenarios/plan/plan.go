@@ -30,6 +30,7 @@ type Scenario struct {
 
 	Workloads []*Workload            `json:"-"` // of Spec.Pods
 	Services  []Service              `json:"-"` // of Spec.Services
+	Leases    []string               `json:"-"` // by number
 	Moments   []program.Moment       `json:"-"` // that rules wait for
 	byName    map[string][]*Workload // by the name of the workload, and by the stem of the names of its pods
 }

@@ -160,6 +160,21 @@ func Seen(records []trace.Record) []string {
 	return keys
 }
 
+// SpecsOf is Specs with the pods that the Deployments created in a run. They have the template that the Deployment began with.
+func (p *Plan) SpecsOf(records []trace.Record) []*v1.Pod {
+	list := p.Specs()
+	for _, key := range Seen(records) {
+		for _, w := range p.Deployments() {
+			if w.owns("", key) {
+				pod := w.Pod.DeepCopy()
+				_, pod.Name = format.SplitName(key)
+				list = append(list, pod)
+			}
+		}
+	}
+	return list
+}
+
 // IsControlled reports whether a name matches a Deployment with a control plane, whose pods are not known before the run.
 func (s *Scenario) IsControlled(name string) bool {
 	for _, w := range s.Matching(name) {
@@ -227,4 +242,26 @@ func (s *Scenario) Deployment(name string) *Workload {
 func (w *Workload) SetOf(pod string) int {
 	set, _, _ := w.numbers(pod)
 	return set
+}
+
+// firstLease is the number of the first lease among the moments that rules wait for.
+const firstLease = 1 << 20
+
+// Lease returns the number of a lease, which rules that wait for it have as their moment.
+func (s *Scenario) Lease(name string) int {
+	i := slices.Index(s.Leases, name)
+	if i < 0 {
+		i, s.Leases = len(s.Leases), append(s.Leases, name)
+	}
+	return firstLease + i
+}
+
+// LeaseOf returns the lease that a container of the workload wants, or nil.
+func (w *Workload) LeaseOf(container string) *format.Lease {
+	for i := range w.Spec.Containers {
+		if c := &w.Spec.Containers[i]; c.Name == container {
+			return c.Lease
+		}
+	}
+	return nil
 }

@@ -16,6 +16,17 @@ func (b *behavior) checkReplica(r *format.Rule, n *strict.Node) {
 	}
 }
 
+// checkHolds reports a rule that waits for a lease that the container does not take.
+func (b *behavior) checkHolds(r *format.Rule, n *strict.Node) {
+	switch field, lease := n.Field("holds"), b.Spec.Lease; {
+	case !field.Written():
+	case lease == nil:
+		field.Errorf("needs a lease: write lease: {name: %s} beside behavior", r.Holds)
+	case r.Holds != lease.Name:
+		field.Errorf("the container has no lease %s: its lease is %s", strict.Quote(r.Holds), lease.Name)
+	}
+}
+
 // checkWindow reports a window that cannot exist.
 func checkWindow(r *format.Rule, n *strict.Node) {
 	var clocks []string
@@ -31,6 +42,12 @@ func checkWindow(r *format.Rule, n *strict.Node) {
 		}
 	} else if len(clocks) > 1 {
 		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
+	}
+	if holds := n.Field("holds"); holds.Written() {
+		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
+		if len(clocks) > 0 || r.Since != nil {
+			holds.Errorf("cannot be used with at, since or afterSigterm: the window opens when the program has taken the lease")
+		}
 	}
 	if r.For != nil && r.For.Min == 0 {
 		n.Field("for").Errorf("must be longer than 0s, not %s", r.For)
@@ -132,4 +149,4 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 }
 
 // conditionFields are the fields of a rule that have no effect by themselves.
-var conditionFields = []string{"replica", "instance", "after", "at", "since", "afterSigterm", "for", "every", "until", "chance"}
+var conditionFields = []string{"replica", "instance", "after", "at", "since", "holds", "afterSigterm", "for", "every", "until", "chance"}

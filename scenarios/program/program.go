@@ -33,6 +33,7 @@ type Script struct {
 	Replicas  int                            // number of pods of the workload; 0: unknown
 	Agents    Agents                         // which containers answer for others
 	Moment    func(Moment, *strict.Node) int // numbers the moments that rules wait for
+	Lease     func(name string) int          // numbers the leases
 }
 
 // Agents are the containers of a pod that can answer for other containers.
@@ -73,6 +74,7 @@ func (b *behavior) compile(n *strict.Node) fakeruntime.ContainerConfig {
 func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule {
 	r.Text = n.Text()
 	b.checkReplica(r, n)
+	b.checkHolds(r, n)
 	checkWindow(r, n)
 	b.checkEffect(r, n)
 	rule := fakeruntime.Rule{
@@ -83,6 +85,11 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 	switch {
 	case r.At != nil:
 		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.Holds != "":
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Lease(r.Holds)
+		if r.After != nil {
+			rule.From = fakeruntime.Draw(*r.After)
+		}
 	case r.Since != nil:
 		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(Moment{r.Since, false}, n.Field("since"))
 		if r.After != nil {

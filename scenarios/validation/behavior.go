@@ -28,6 +28,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 		if item.Kind != strict.Mapping || item.Field("name").Bad() {
 			continue
 		}
+		c.checkLease(spec.Lease, item.Field("lease"))
 		container := w.container(spec.Name)
 		_, twice := w.Containers[spec.Name]
 		switch {
@@ -64,7 +65,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 
 // script returns what an entry of the scenario says about a container.
 func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
-	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Agents: w.agents(container.Name)}
+	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Lease: c.scenario.Lease, Agents: w.agents(container.Name)}
 	if w.replicasUnread || w.Controlled != nil { // replica is the ordinal within a ReplicaSet, which maxSurge can make higher
 		s.Replicas = 0
 	}
@@ -147,11 +148,16 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 
 // checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.
 func (c *checker) checkMoments() {
+	before := c.checkedMoments
+	c.checkedMoments = len(c.scenario.Moments)
 	if len(c.moments) > format.MaxEntries {
 		c.moments[format.MaxEntries].Errorf("the rules of the scenario have more than %d times since or until, counted for each container of a range", format.MaxEntries)
 		return
 	}
 	for i, m := range c.scenario.Moments {
+		if i < before {
+			continue
+		}
 		n := c.moments[i]
 		markUnread(&m.Pod, n.Field("pod"))
 		c.checkPodName(m.Pod, n.Field("pod"))

@@ -278,6 +278,10 @@ func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deploy
 		if i < 0 {
 			w.scripts = append(w.scripts, s)
 		} else {
+			if s.spec.Lease != nil {
+				s.node.Field("lease").Errorf("write the lease in spec.pods: new pods want the same one")
+			}
+			s.spec.Lease = w.scripts[i].spec.Lease
 			w.scripts[i] = s
 		}
 	}
@@ -315,4 +319,19 @@ func podHas(pod *v1.Pod, name string) bool {
 
 func newNotes(old, all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(note string) bool { return slices.Contains(old, note) })
+}
+
+// checkLease checks the lease of a container.
+func (c *checker) checkLease(l *format.Lease, n *strict.Node) {
+	switch {
+	case l == nil || n.Bad():
+	case !c.controlled():
+		n.Errorf("needs controlPlane: write controlPlane: {} in spec")
+	case l.Name == "":
+		n.Field("name").Errorf("is required: the name of the lease")
+	case l.Release && l.Duration != 0:
+		n.Field("duration").Errorf("has no effect with release: true: the lease is free when the program ends")
+	default:
+		c.scenario.Lease(l.Name)
+	}
 }

@@ -37,7 +37,8 @@ type checker struct {
 	haveContainer  map[[2]string]bool     // names of pods, and a container that all of these have
 	replicasUnread bool                   // the number of replicas of a workload could not be read
 
-	moments []*strict.Node // of the moments of the scenario
+	moments        []*strict.Node // of the moments of the scenario
+	checkedMoments int            // the first ones
 
 	facts map[scope]facts // cache of factsOf
 	done  []stepDone      // cache of stepsDone
@@ -81,6 +82,7 @@ func (c *checker) check() {
 	c.checkServices()
 	c.checkMoments()
 	c.checkSteps()
+	c.checkMoments() // of the programs that steps bring
 	c.checkExpect()
 }
 
