@@ -123,8 +123,8 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		l.add(&r.Records[i])
 	}
 	run := &ScenarioRun{t: t}
-	for _, planned := range plan.Pods() {
-		run.pods = append(run.pods, &Pod{Object: planned.Pod, t: t, log: l, key: planned.Pod.Namespace + "/" + planned.Pod.Name})
+	for _, pod := range plan.SpecsOf(r.Records) {
+		run.pods = append(run.pods, &Pod{Object: pod, t: t, log: l, key: pod.Namespace + "/" + pod.Name})
 	}
 	return run, r.Err
 }

@@ -110,7 +110,7 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 	var hash trace.Hasher
 	c := &chooser{of: choose.Seeded(*plan.Seed)}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Chooser: c,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Chooser: c,
 		Trace: &trace.Recorder{Internal: true, Sink: func(r *trace.Record) {
 			rules.Check(r)
 			hash.Add(r)

@@ -141,7 +141,7 @@ func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 		chooser = p.observed
 	}
 	p.node = node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: p.recorder,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Trace: p.recorder,
 		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
 	})
 	if p.observed != nil {

@@ -28,6 +28,7 @@ var orderless = map[string]string{
 	"prober.(*manager).Keeps":                        "asks whether all satisfy a condition",
 	"scenarios/drive.(*Driver).Branch":               "copies each pod into a map",
 	"fakeruntime.clones":                             "copies each list, whichever comes first",
+	"scenarios/plan.(*Workload).ruleOf":              "asks whether one satisfies a condition",
 
 	"sim/limit.(*Meter).check":                 "takes the largest value, and the first name among equals",
 	"status.(*Manager).removeOrphanedVersions": "only deletes",

@@ -104,18 +104,15 @@ func simulated(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: &trace.Recorder{Internal: true},
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Trace: &trace.Recorder{Internal: true},
 	})
 	defer n.Close()
 	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 		t.Fatal(err)
 	}
-	var pods []*v1.Pod
-	for _, p := range plan.Pods() {
-		pods = append(pods, p.Pod)
-	}
-	return simulate.Why(plan, n.Trace().Records(), virtual.At(plan.Duration)), pods
+	records := n.Trace().Records()
+	return simulate.Why(plan, records, virtual.At(plan.Duration)), plan.SpecsOf(records)
 }
 
 func text(t *testing.T, e ...why.Explanation) string {

@@ -13,7 +13,7 @@ import (
 // Why returns the causes of what happened in a run that ended at virtual time end. It names the rules and steps of the plan, and follows
 // since to the record that a rule or step waited for.
 func Why(plan *scenarios.Plan, records []trace.Record, end virtual.Time) *why.Run {
-	run := why.New(records, plan.Specs(), end)
+	run := why.New(records, plan.SpecsOf(records), end)
 	run.Rule = func(pod, container string, number int) why.Source {
 		rule := plan.Rule(pod, container, number)
 		if rule == nil {
@@ -32,7 +32,7 @@ func firstMatch(plan *scenarios.Plan, m *match.Moment, records []trace.Record) i
 	}
 	var pods func(string) bool
 	if m.Pod != "" {
-		keys := plan.Scenario.PodKeys(m.Pod)
+		keys := plan.Scenario.PodKeys(m.Pod, nil)
 		pods = func(pod string) bool { return slices.Contains(keys, pod) }
 	}
 	watcher := m.NewWatcher(pods)
