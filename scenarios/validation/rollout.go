@@ -239,6 +239,9 @@ func (c *checker) checkUndo(w *workload, revision int64, n *strict.Node) {
 func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
 	r := step.Rollout
 	field := n.Field(r.Variants()[0])
+	if !c.withinMergeLimit(w.Manifest, field) {
+		return
+	}
 	for _, p := range c.profiles() {
 		patched, err := admission.PatchDeployment(p, w.rolled, r.JSON(fmt.Sprint(n.Pos)))
 		if err != nil {

@@ -67,6 +67,9 @@ func (c *checker) checkService(s *format.Service, n *strict.Node) {
 	if len(s.Routers) == 0 {
 		s.Routers = []format.Router{{Kind: format.KubeProxy}}
 	}
+	if !format.Fits(routers) {
+		return
+	}
 	for i := range s.Routers {
 		c.checkRouter(&s.Routers[i], routers.Index(i))
 	}
