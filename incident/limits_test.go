@@ -32,6 +32,7 @@ func TestLimits(t *testing.T) {
 		"nested lists":  {strings.Repeat(`{"kind":"List","items":[`, 50) + strings.Repeat("]}", 50), "nested deeper"},
 		"a large count": {`{"kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"a"},"reason":"Unhealthy","message":"Liveness probe failed: ","count":2000000000,"firstTimestamp":"2024-01-01T00:00:00Z","lastTimestamp":"2090-01-01T00:00:00Z"}`, ""},
 		"odd times":     {event1("0001-01-01T00:00:00Z") + event1("9999-01-01T00:00:00Z") + event1("2024-01-01T00:00:00Z"), "is no time of a cluster"},
+		"decades":       {event1("2001-01-01T00:00:00Z") + event1("2026-01-01T00:00:00Z"), ""},
 		"a wide range":  {"  Normal  Started  99999d (x3 over 99999y)  kubelet  Started container a\n", "does not name its pod"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -49,7 +50,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 	if !isWhole {
 		raw = o.whole
 	}
-	err := errors.Join(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own)) // what does not fit is not there
+	err := cmp.Or(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own)) // what does not fit is not there
 	whole := kind == "Pod" || kind == "" && isWhole && o.fields["metadata"] != nil && o.fields["spec"] != nil
 	spec := part.podSpec(0)
 	pod := &v1.Pod{ObjectMeta: part.Metadata, Spec: spec.PodSpec, Status: status.PodStatus}
@@ -63,7 +64,10 @@ func (r *reader) part(o *object, kind, change string) bool {
 		r.problem(o.at, true, "the pod was not used: it has no name")
 		return true
 	case whole:
-		if err != nil {
+		if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+			_, field, _ := cutLast("."+wrong.Field, ".")
+			r.problem(o.at, true, "a part of the pod was not used: %s cannot be a %s", field, wrong.Value)
+		} else if err != nil {
 			r.problem(o.at, true, "a part of the pod was not used: %v", err)
 		}
 		p = r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)

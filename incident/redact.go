@@ -131,7 +131,7 @@ func (x *redactor) word(w string) string {
 	switch {
 	case isURL:
 		return scheme + "://" + x.replace(rest, "address") + w[len(word):]
-	case dictionary[strings.ToLower(word)], terms[word], figure.MatchString(word):
+	case dictionary[strings.ToLower(word)], terms[word], figure.MatchString(word), ratio.MatchString(word):
 		return w
 	}
 	return x.replace(word, "name") + w[len(word):]
@@ -163,7 +163,7 @@ var dictionary = wordSet(`a about above access accessed address after again all 
 	cannot canceled certificate check checks code command commands component condition config configmap configured connect connection container containers could couldn't
 	t create created creating cri-o ctr deadline declined definition delete deleted deletion desc description dial did directory disk docker does don down during dns
 	either enough entry eof error errored errors event exceeded exceeding exec executable execute executing exists exit exited expected expired fail failed failing
-	failure fatal file find first for found free from get getsockopt grace group grpc handler handshake has have head headers health hook host hosts http https i/o id if
+	failure fatal file find first for found free from gates get getsockopt grace group grpc handler handshake has have head headers health hook host hosts http https i/o id if
 	image images in includes init initialize insufficient internal into invalid is it its kept key killed killing kubelet layers left liveness localhost lookup low
 	malformed manifest memory message method missing mount mountvolume.setup must name namespace need network no node nodes non-zero not now object of oci off on one
 	only open operation option or oom out output parse path pending period permission pid ping pod pods policy port post poststart preemption present prestop probe proc

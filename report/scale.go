@@ -127,8 +127,9 @@ func (s *scale) addGap(t virtual.Time, n int) {
 		return
 	}
 	first := len(s.edges) - 1
-	for i := 1; i <= n; i++ {
-		s.edges = append(s.edges, from.Add(t.Sub(from)*time.Duration(i)/time.Duration(n)))
+	each, rest := t.Sub(from)/time.Duration(n), t.Sub(from)%time.Duration(n) // a product of all of it overflows after ten years
+	for i := range time.Duration(n) {
+		s.edges = append(s.edges, from.Add((i+1)*each+(i+1)*rest/time.Duration(n)))
 	}
 	s.gaps = append(s.gaps, gap{first, first + n, from, t})
 }

@@ -39,7 +39,7 @@ func newRollout() *cobra.Command {
 		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"), func(cmd *cobra.Command, args []string) error { return rollOut(cmd, args, o) })
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
-	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36.3 (default the newest)")
+	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+".")
 	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")

@@ -101,7 +101,7 @@ var fieldEnums = map[string][]string{
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Delays.set":            fakeruntime.DelaySets(),
 	"ControlPlane.set":      format.ControlPlaneSets,
-	"Router.kind":           append(router.Kinds(), format.KubeProxy),
+	"Router.kind":           router.Names(),
 }
 
 // special returns the type of a Go type whose form in YAML differs from its structure, or nil.

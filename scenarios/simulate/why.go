@@ -32,8 +32,7 @@ func firstMatch(plan *scenarios.Plan, m *match.Moment, records []trace.Record) i
 	}
 	var pods func(string) bool
 	if m.Pod != "" {
-		keys := plan.Scenario.PodKeys(m.Pod, nil)
-		pods = func(pod string) bool { return slices.Contains(keys, pod) }
+		pods = plan.Scenario.Selects(m.Pod)
 	}
 	watcher := m.NewWatcher(pods)
 	for i := range records {
@@ -48,7 +47,7 @@ func firstMatch(plan *scenarios.Plan, m *match.Moment, records []trace.Record) i
 func stepOf(plan *scenarios.Plan, rec *trace.Record, records []trace.Record) why.Source {
 	for i, step := range plan.Scenario.Spec.Steps {
 		action := step.Actions()[0]
-		if !writes(action.Name, rec) || rec.Pod != "" && !slices.Contains(plan.Scenario.PodKeys(action.Target), rec.Pod) {
+		if !writes(action.Name, rec) || rec.Pod != "" && !plan.Scenario.Selects(action.Target)(rec.Pod) {
 			continue
 		}
 		if step.At != nil {

@@ -142,9 +142,9 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 	case r.Kind == "" && r.Name == "":
 		n.Errorf("needs a name")
 	case r.Kind != "":
-		known, ok := router.Named(r.Kind)
+		known, ok := router.NamedLoadBalancer(r.Kind)
 		if !ok {
-			kind.Errorf("there is no kind of router %s%s", strict.Quote(r.Kind), strict.OrList(r.Kind, append(router.Kinds(), format.KubeProxy)))
+			kind.Errorf("there is no kind of router %s%s", strict.Quote(r.Kind), strict.OrList(r.Kind, router.Names()))
 			return
 		}
 		setDraw(&r.Add, known.AddLeast, known.AddMost)
