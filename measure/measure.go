@@ -3,17 +3,16 @@ package measure
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/bounds"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
 
@@ -164,17 +163,12 @@ type sample struct {
 	fromAbove string // why took has no least time
 }
 
-// workload returns the workload of a pod. The name of a ReplicaSet ends with the hash of the pod template if a Deployment owns it
-// (pkg/controller/deployment/sync.go at v1.37.0).
+// workload returns the workload of a pod.
 func (m *measurement) workload(p *incident.Pod) *Workload {
-	is := Revision{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}
-	if owner := metav1.GetControllerOf(p.Object); owner != nil {
-		is.Kind, is.Name, is.Hash = owner.Kind, owner.Name, p.Object.Labels["controller-revision-hash"]
-		hash := p.Object.Labels["pod-template-hash"]
-		if name, of := strings.CutSuffix(owner.Name, "-"+hash); of && owner.Kind == "ReplicaSet" && hash != "" {
-			is.Kind, is.Name, is.Hash = "Deployment", name, hash
-		}
-	}
+	meta := p.Object.ObjectMeta
+	meta.Namespace, meta.Name = p.Namespace, p.Name
+	owner, hash := manifests.OwnerOf(&meta)
+	is := Revision{owner.Kind, p.Namespace, owner.Name, hash}
 	w := m.workloads[is]
 	if w == nil {
 		w = &Workload{Revision: is}

@@ -32,6 +32,8 @@ type Workload struct {
 	NotSimulated []string
 	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
 	Template string
+	// Owner is the workload that the object stands for: the one that made it, if the file does not have it. Otherwise, it is nil.
+	Owner *Owner
 
 	root, node *strict.Node // of the pod template, and of the object
 }
@@ -76,19 +78,20 @@ type File struct {
 func (w *Workload) Has(field string) bool { return w.root.Find(field).Written() }
 
 // Read reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
-// type Errors. A valid workload may still use fields that the simulator does not support.
+// type Errors. A valid workload may still use fields that the simulator does not support. Objects that another workload made are left out.
 func Read(name string, data []byte) (*File, error) {
 	errs := &strict.Collector{}
 	f := Parse(name, data, errs)
 	m := &File{Scenarios: len(f.Scenarios)}
-	for _, w := range f.Manifests {
+	list, owners := f.unowned()
+	for _, w := range list {
 		if w.Load(); w.Node.Bad() {
 			continue
 		}
 		pod := w.NewPod()
 		admission.Default(pod)
 		m.Workloads = append(m.Workloads, Workload{Pos: w.Node.Pos, Kind: w.Kind.Kind, Name: w.Name, Replicas: w.Replicas, Pod: pod,
-			Notes: PortNotes(pod, &PodErrors{Manifest: w}), NotSimulated: NotSimulated(w, pod), Template: w.Kind.Template, root: w.Root(), node: w.Node})
+			Notes: PortNotes(pod, &PodErrors{Manifest: w}), NotSimulated: NotSimulated(w, pod), Template: w.Kind.Template, Owner: owners[w], root: w.Root(), node: w.Node})
 	}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
