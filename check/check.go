@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
+	"probesim.dev/measure"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/manifests"
 )
@@ -33,6 +34,10 @@ type Options struct {
 	// Require lists what must hold for each workload. The annotations of a workload, or else of its pod template, can ask for more than Start, Stop and
 	// Require.
 	Require Requirements
+	// Measured says how long the programs of some workloads take, by their pods; nil: nothing is measured. Start, Stop and annotations count before it.
+	Measured *measure.Report
+	// RequireMeasured requires that the probes that can stop a start allow the measured ones of a container.
+	RequireMeasured bool
 	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a container, and what Require says about a row.
 	AllowAnnotations bool
 	Ignore           []Ignore // findings that do not count
@@ -88,7 +93,7 @@ func New(files []File, o Options) (*Checker, error) {
 	return c, err
 }
 
-// EachWorkload calls visit for each workload of the files. The error is of type scenarios.Errors. It lists those of the manifests and of
+// EachWorkload calls visit for each workload of the files. A pod that stands for its workload has the name of that. The error is of type scenarios.Errors. It lists those of the manifests and of
 // visit.
 func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.Errors) error {
 	var all scenarios.Errors
@@ -99,7 +104,11 @@ func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.
 			continue
 		}
 		for i := range m.Workloads {
-			all = append(all, visit(f, &m.Workloads[i])...)
+			w := &m.Workloads[i]
+			if w.Owner != nil {
+				w.Kind, w.Name, w.Template = w.Owner.Kind, w.Owner.Name, manifests.TemplateOf(w.Owner.Kind)
+			}
+			all = append(all, visit(f, w)...)
 		}
 	}
 	if len(all) == 0 {
@@ -173,6 +182,9 @@ func (c *Checker) finish() {
 
 // start returns how long a start of the container is known to take, or nil.
 func (c *container) start() *Interval { return c.workload.terms.Start(c.spec.Name) }
+
+// measured returns what the pods of the workload show of the container, or nil.
+func (c *container) measured() *Measured { return c.workload.terms.measured[c.spec.Name] }
 
 // stop returns how long the container is known to take from SIGTERM to its exit, or nil.
 func (c *container) stop() *Interval { return c.workload.terms.Stop(c.spec.Name) }

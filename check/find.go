@@ -185,7 +185,12 @@ func startKilled(r *result) []Finding {
 	field := string(probe) + "Probe.failureThreshold"
 	app := []string{r.app("start %s", start)}
 	always, fix := FormatDown(Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
+	measured := r.container.measured()
 	switch {
+	case measured != nil && measured.Used && limit.Least < start.Max && measured.Slowest <= Seconds(limit.Least):
+		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+			"The slowest measured start took %s to %s, and %d x %ds always allows only %s.", FormatDown(measured.Slowest), seconds(start.Max), p.FailureThreshold, p.PeriodSeconds, always),
+			Summary: fmt.Sprintf("its slowest measured start took up to %s, and a start of over %s can be killed", seconds(start.Max), always), Fix: fix, Field: field, App: app}}
 	case limit.Least < start.Max && r.share != nil && *r.share == 1: // no node of the sample kills one, and a limit below the longest start says that others do
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",

@@ -62,7 +62,7 @@ func (c *Checker) workload(w *workload) Workload {
 }
 
 func (c *Checker) container(found *container) Container {
-	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
+	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Measured: found.measured(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
 			out.Probes = append(out.Probes, Probe{string(kind), Describe(p), found.at(string(kind) + "Probe").Line})

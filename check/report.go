@@ -73,6 +73,8 @@ type Container struct {
 	Start   *Span  `json:"start,omitempty"` // how long it is known to take to start
 	Stop    *Span  `json:"stop,omitempty"`  // and from SIGTERM to its exit
 
+	Measured *Measured `json:"measured,omitempty"` // what its pods show; nil: there are none
+
 	Limits     []Limit   `json:"limits"`
 	Times      []Time    `json:"times"`
 	StartShare *float64  `json:"startShare,omitempty"` // share of the starts that succeed, 0 to 1, if Options.Start is set

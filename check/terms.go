@@ -34,6 +34,7 @@ type Terms struct {
 	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
 	start, stop map[string]*Interval
+	measured    map[string]*Measured // by the name of the container
 }
 
 // Required is a requirement on some containers of a workload.
@@ -95,11 +96,15 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 	}
 	a.start = a.durations(StartAnnotation, o.Start, a.ownStart)
 	a.stop = a.durations(StopAnnotation, o.Stop, a.ownStop)
+	a.measure()
 	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
 	if o.AllowAnnotations {
 		a.replace(asked, own)
 	} else {
 		a.tighten(asked, own)
+	}
+	if o.RequireMeasured {
+		a.requireMeasured()
 	}
 	return a.Terms, a.errors
 }
@@ -221,6 +226,35 @@ func (a *annotated) durations(key string, asked, own Durations) map[string]*Inte
 		}
 	}
 	return known
+}
+
+// measure takes what is measured of the containers of which nothing else says how long they take.
+func (a *annotated) measure() {
+	w := a.workload
+	a.measured = a.options.measured(w.Kind, w.Pod.Namespace, w.Name)
+	for _, name := range a.containers {
+		m := a.measured[name]
+		if m == nil {
+			continue
+		}
+		if m.Used = m.Start != nil && a.start[name] == nil; m.Used {
+			a.start[name] = &Interval{time.Duration(m.Start.Least), time.Duration(m.Start.Greatest)}
+		}
+		if m.UsedStop = m.Stop != nil && a.stop[name] == nil; m.UsedStop {
+			a.stop[name] = &Interval{time.Duration(m.Stop.Least), time.Duration(m.Stop.Greatest)}
+		}
+	}
+}
+
+// requireMeasured adds a requirement for each measured start that a probe can stop, unless there is one already.
+func (a *annotated) requireMeasured() {
+	for _, name := range a.containers {
+		m, c := a.measured[name], podutil.Find(a.workload.Pod, name)
+		has := slices.ContainsFunc(a.Required, func(r Required) bool { return r.Row == Start && slices.Contains(r.Containers, name) })
+		if m != nil && m.Used && !has && (c.StartupProbe != nil || c.LivenessProbe != nil) {
+			a.Required = append(a.Required, Required{Requirement: Requirement{Row: Start, Duration: a.start[name].Max, Container: name}, Containers: []string{name}})
+		}
+	}
 }
 
 // covered says about which containers some requirements are. One without a name is about the ordinary containers that the list does not name for its row.

@@ -47,12 +47,41 @@ func (r *Report) Measured() bool {
 	})
 }
 
+// Newest returns the newest measured revision of each workload.
+func (r *Report) Newest() (list []*Workload) {
+	known := func(w *Workload) bool {
+		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
+	}
+	for i, w := range r.Workloads {
+		if known(w) && !slices.ContainsFunc(r.Workloads[i+1:], func(o *Workload) bool { return o.of(&w.Revision) && known(o) }) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Revisions returns the revisions of a workload, oldest first.
+func (r *Report) Revisions(kind, namespace, name string) (list []*Workload) {
+	of := Revision{Kind: kind, Namespace: namespace, Name: name}
+	for _, w := range r.Workloads {
+		if w.of(&of) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
 // Revision identifies the pods that a workload has made from one pod template.
 type Revision struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Hash      string `json:"revision,omitempty"` // of the template, which is in the labels of the pods
+}
+
+// of reports whether two revisions are those of one workload.
+func (r *Revision) of(o *Revision) bool {
+	return r.Kind == o.Kind && r.Name == o.Name && cmp.Or(r.Namespace, v1.NamespaceDefault) == cmp.Or(o.Namespace, v1.NamespaceDefault)
 }
 
 // Workload is the pods of one revision of a workload.

@@ -46,11 +46,16 @@ func (r *Range) Join(o *Range) *Range {
 
 // String returns the range in whole seconds that contains it, as --start of check reads it.
 func (r Range) String() string {
-	least, greatest := time.Duration(r.Least).Truncate(time.Second), (time.Duration(r.Greatest) + time.Second - 1).Truncate(time.Second)
+	least, greatest := r.Whole()
 	if least == greatest {
 		return value.Format(least)
 	}
 	return value.Format(least) + ".." + value.Format(greatest)
+}
+
+// Whole returns the ends of the range in whole seconds that contains it.
+func (r Range) Whole() (least, greatest time.Duration) {
+	return time.Duration(r.Least).Truncate(time.Second), (time.Duration(r.Greatest) + time.Second - 1).Truncate(time.Second)
 }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }

@@ -101,7 +101,7 @@ func withDefaults(probe *v1.Probe) *v1.Probe {
 // made the pod Ready later.
 func (k clock) took(at, ready incident.Moment, least bool) bounds.Range {
 	since := between(at, ready)
-	took := bounds.Range{Greatest: since.Greatest}
+	took := bounds.Range{Greatest: min(since.Greatest, k.never)} // a longer start would have been stopped
 	if least && since.Least > k.atOnce {
 		took.Least = max(since.Least-k.later, 0)
 	}

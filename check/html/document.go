@@ -63,7 +63,7 @@ type requirement struct {
 }
 
 func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
-	d := &document{Report: r, Unready: render.Unready(r), Missed: render.Missed(r), Changes: render.Changes(r)}
+	d := &document{Report: r, Unready: append(render.Unready(r), render.Measured(r)...), Missed: render.Missed(r), Changes: render.Changes(r)}
 	if s := r.Start; s != nil {
 		d.Start = check.Clock(s.Least)
 		if s.Least != s.Greatest {

@@ -27,6 +27,9 @@ func markdownVerdict(b *bytes.Buffer, r *check.Report) {
 	for _, line := range Unready(r) {
 		fmt.Fprintf(b, "\n%s\n", Escape(line))
 	}
+	for _, line := range Measured(r) {
+		fmt.Fprintf(b, "\n%s\n", Escape(line))
+	}
 	changes := Changes(r)
 	if len(r.Workloads) < 2 || len(changes) == 0 {
 		return

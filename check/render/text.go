@@ -160,6 +160,9 @@ func youSay(c *check.Container) string {
 	if c.Start == nil {
 		return ""
 	}
+	if c.Measured != nil && c.Measured.Used {
+		return "measured"
+	}
 	return "you say"
 }
 

@@ -167,6 +167,9 @@ func (t *writer) verdict() {
 	for _, line := range Unready(t.r) {
 		t.Line(0, line, report.Plain)
 	}
+	for _, line := range Measured(t.r) {
+		t.Line(0, line, report.Plain)
+	}
 	if names := passedOver(t.r); len(names) > 0 {
 		t.Line(0, "--start, --stop and --require without a name are not about sidecars: "+few(names, 5), report.Dim)
 	}

@@ -45,6 +45,7 @@ type checkOptions struct {
 	details       bool
 	explain       string
 	config        string
+	measured      string
 	baseline      string
 	annotationsOf string
 	witness       string
@@ -95,6 +96,7 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.annotationsOf, "annotations-of", "", "Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only ask for more.")
 	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
 	addForce(cmd, &o.force)
+	addMeasured(cmd, &o.measured)
 	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
 }
 
@@ -296,6 +298,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	}
 	if err := o.checkTargets(cmd.Context()); err != nil {
 		return &exitError{exitUsage, err}
+	}
+	if err := o.measure(cmd, files, &options); err != nil {
+		return err
 	}
 	if err := o.unknownContainers(cmd, options.UnknownContainers(files)); err != nil {
 		return err

@@ -32,6 +32,7 @@ func newTune() *cobra.Command {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false, "Also show all margins, other settings, and the check before and after the changes.")
 	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%.")
+	addMeasured(cmd, &o.measured)
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
 	return cmd
 }
@@ -109,6 +110,10 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if err := o.measure(cmd, files, &options); err != nil {
+		return err
+	}
+	options.RequireMeasured = options.Measured != nil
 	r, err := runTune(cmd, files, options, margin, o.parallel)
 	if err != nil {
 		return err

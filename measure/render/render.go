@@ -228,24 +228,10 @@ func up(s measure.Seconds) string {
 
 func down(s measure.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
 
-// newest returns the containers of the newest measured revision of each workload, and what they need.
-func newest(r *measure.Report) (list []*measure.Workload) {
-	for i, w := range r.Workloads {
-		known := slices.ContainsFunc(w.Containers, func(c *measure.Container) bool { return c.Start != nil || c.Stop != nil })
-		later := slices.ContainsFunc(r.Workloads[i+1:], func(o *measure.Workload) bool {
-			return o.Kind == w.Kind && o.Namespace == w.Namespace && o.Name == w.Name && slices.ContainsFunc(o.Containers, func(c *measure.Container) bool { return c.Start != nil || c.Stop != nil })
-		})
-		if known && !later {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
 // Annotations writes the annotations that probesim check reads, for the newest revision of each workload.
 func Annotations(w io.Writer, r *measure.Report) error {
 	var b strings.Builder
-	for _, w := range newest(r) {
+	for _, w := range r.Newest() {
 		fmt.Fprintf(&b, "# %s, %d %s\nmetadata:\n  annotations:\n", printable.Text(title(w)), w.Pods, printable.Plural(w.Pods, "pod"))
 		for _, key := range []string{"start", "stop"} {
 			if text := durations(w.Containers, key); text != "" {
@@ -275,7 +261,7 @@ func durations(containers []*measure.Container, key string) string {
 // Config writes a .probesim.yaml with the starts and stops of all containers. Containers of one name in several workloads have one range.
 func Config(w io.Writer, r *measure.Report) error {
 	var all []*measure.Container
-	for _, w := range newest(r) {
+	for _, w := range r.Newest() {
 		for _, c := range w.Containers {
 			i := slices.IndexFunc(all, func(o *measure.Container) bool { return o.Name == c.Name })
 			if i < 0 {

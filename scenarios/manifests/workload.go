@@ -277,6 +277,14 @@ func KindNamed(name string) *workloadKind {
 	return nil
 }
 
+// TemplateOf returns the path of the pod template in objects of a kind, such as spec.template. It is empty for a Pod.
+func TemplateOf(kind string) string {
+	if k := KindNamed(kind); k != nil {
+		return k.Template
+	}
+	return "spec.template"
+}
+
 // WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string {
 	var names []string

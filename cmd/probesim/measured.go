@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check"
+	"probesim.dev/incident"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/strict"
+	"probesim.dev/measure"
+)
+
+// addMeasured adds the flag --measured.
+func addMeasured(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "measured", "", "Take how long programs take to start and stop from this `file`: the JSON of 'probesim measure', or pods of a cluster.")
+	cmd.RegisterFlagCompletionFunc("measured", completeFiles)
+}
+
+// readMeasured returns what a file says about starts and stops: a saved measurement, or pods. Without a file, the pods among the manifests say it. The result is
+// nil if there are none. The options are those of the nodes.
+func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o measure.Options) (*measure.Report, error) {
+	if name == "" {
+		var live []incident.File
+		for _, f := range manifests {
+			if bytes.Contains(f.Data, []byte("containerStatuses")) {
+				live = append(live, incident.File{Name: f.Name, Data: f.Data})
+			}
+		}
+		if len(live) == 0 {
+			return nil, nil
+		}
+		return measureFiles(cmd, live, o), nil
+	}
+	data, err := readFile(cmd, name, incident.MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("--measured: %w", err)
+	}
+	name = filepath.ToSlash(name)
+	if name == "-" {
+		name = "stdin"
+	}
+	if isMeasurement(data) {
+		r := &measure.Report{}
+		file := strict.JSONFile{Name: name, Data: data, What: "the JSON of probesim measure", Open: true}
+		if err := file.Decode(r); err != nil {
+			return nil, fmt.Errorf("--measured: %w", err)
+		}
+		return r, nil
+	}
+	r := measureFiles(cmd, []incident.File{{Name: name, Data: data}}, o)
+	if len(r.Workloads) == 0 {
+		return nil, fmt.Errorf("--measured: %s has no pods, and is not the JSON of probesim measure\nSave one of these:\n  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json", printable.Text(name))
+	}
+	if !r.Measured() {
+		return nil, errors.New("--measured: nothing is measured: 'probesim measure " + printable.Text(name) + "' says why for each container")
+	}
+	return r, nil
+}
+
+// isMeasurement reports whether a file is JSON of measure, and no object of Kubernetes.
+func isMeasurement(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"workloads"`)) && !bytes.Contains(data, []byte(`"apiVersion"`))
+}
+
+// measureFiles measures the pods in files, and warns of parts that cannot be read.
+func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) *measure.Report {
+	rec := incident.Read(files)
+	for _, p := range rec.Problems {
+		if p.Lost {
+			warn(cmd.ErrOrStderr(), p.String())
+		}
+	}
+	return measure.Of(rec, o)
+}
+
+// measure adds what is measured to the options of a check.
+func (o *checkOptions) measure(cmd *cobra.Command, files []check.File, options *check.Options) error {
+	nodes := measure.Options{Delays: options.Nodes}
+	if len(o.kubernetes) > 0 {
+		nodes.Profiles = options.Profiles
+	}
+	r, err := readMeasured(cmd, o.measured, files, nodes)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	options.Measured = r
+	return nil
+}
