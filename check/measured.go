@@ -17,7 +17,8 @@ type Measured struct {
 	Start    *Span  `json:"start,omitempty"`    // contains all starts
 	// Slowest is how long the slowest start took at least: it is less than the end of Start, because a start is known to a period of the probe.
 	Slowest Seconds `json:"slowest,omitempty"`
-	Stop    *Span   `json:"stop,omitempty"` // from SIGTERM to the exit
+	Unknown string  `json:"unknown,omitempty"` // why no start of the newest revision is measured
+	Stop    *Span   `json:"stop,omitempty"`    // from SIGTERM to the exit
 	// Margin is how much longer the slowest start could have been at least, with the settings of the pods; negative if that may be too long. It is nil if no probe stops it.
 	Margin   *Seconds `json:"margin,omitempty"`
 	Kills    int      `json:"kills"`    // by its probes, as events tell, in all revisions
@@ -53,6 +54,10 @@ func (o *Options) measured(kind, namespace, name string) map[string]*Measured {
 			m := of(c.Name)
 			m.Kills += c.Kills
 			m.Restarts += c.Restarts
+			m.Unknown = ""
+			if c.Start == nil && len(c.Unknown) > 0 {
+				m.Unknown = c.Unknown[0].Says
+			}
 			if m.Older = c.Start == nil && c.Stop == nil && m.Revision != ""; c.Start != nil || c.Stop != nil {
 				m.take(w, c)
 			}

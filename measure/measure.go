@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -122,6 +123,7 @@ type Container struct {
 type Count struct {
 	Starts int    `json:"starts"`
 	Says   string `json:"says"`
+	Where  string `json:"where"` // the first of their pods, as file:line
 }
 
 // Start is one start of a container.
@@ -230,6 +232,9 @@ func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 		}
 		out := w.container(c.Name)
 		pod.ends(out, c)
+		if len(pod.starts[c.Name]) == 0 {
+			list = append(list, &sample{pod: p, container: out, unknown: noTimes})
+		}
 		for i := range pod.starts[c.Name] {
 			s := &sample{pod: p, container: out, probes: c}
 			pod.measure(s, i, &m.options)
@@ -249,7 +254,8 @@ func (m *measurement) leaveOutKubeletRestarts() {
 			ofNode[node] = append(ofNode[node], s)
 		}
 	}
-	for _, list := range ofNode {
+	for _, node := range slices.Sorted(maps.Keys(ofNode)) {
+		list := ofNode[node]
 		slices.SortStableFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) })
 		for i, a := range list {
 			for _, b := range list[i+1:] {
@@ -273,7 +279,7 @@ func (m *measurement) count(s *sample) {
 		}
 		i := slices.IndexFunc(c.Unknown, func(u Count) bool { return u.Says == says })
 		if i < 0 {
-			i, c.Unknown = len(c.Unknown), append(c.Unknown, Count{Says: says})
+			i, c.Unknown = len(c.Unknown), append(c.Unknown, Count{Says: says, Where: s.pod.Place.String()})
 		}
 		c.Unknown[i].Starts++
 	}

@@ -16,6 +16,7 @@ import (
 const (
 	noProbe          = "no startup or readiness probe, so Ready does not wait for the program"
 	neverReady       = "never Ready"
+	clocksDisagree   = "Ready before the container started, so a clock was set in between, or the files are of different pods"
 	noTimes          = "the input has no times of starts"
 	laterReady       = "Ready later than its probes allow a start, so it has been not Ready since"
 	otherRestarted   = "another container of the pod started again before the pod was Ready"
@@ -112,7 +113,9 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 		return m.End().After(s.at.At) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
 	})
 	if r < 0 {
-		s.unknown = neverReady
+		if s.unknown = neverReady; s.instance == 0 && len(list) == 1 && len(p.ready) > 0 {
+			s.unknown = clocksDisagree
+		}
 		return
 	}
 	s.ready = p.ready[r]

@@ -45,7 +45,7 @@ func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
 		k.unasked = max(k.unasked, b.ReadyUnasked().Greatest)
 		for _, which := range b.StartCases() {
 			may := b.Start(which)
-			if k.never = max(k.never, may.Greatest); which == bounds.FirstInstance {
+			if k.never = max(k.never, may.Greatest); which == bounds.FirstInstance || which == bounds.YoungKubelet {
 				k.limit = min(k.limit, may.Least)
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 // measured is a container with what its pods show.
 type measured struct {
-	name string
+	name   string
+	probed bool
 	*check.Measured
 }
 
@@ -34,7 +35,7 @@ func Measured(r *check.Report) (lines []string) {
 			case len(w.Containers) > 1:
 				name += "/" + c.Name
 			}
-			all = append(all, measured{name, c.Measured})
+			all = append(all, measured{name, c.HasProbes(), c.Measured})
 		}
 	}
 	if len(r.Workloads) == 1 {
@@ -57,9 +58,11 @@ func (m *measured) sentence() string {
 		case !m.Used:
 			text += " (not used: --start or an annotation says how long they take)"
 		case m.Older:
-			text += " (of the revision before the newest, of which no start is measured)"
+			text += " (of an older revision; of the newest, none is: " + m.Unknown + ")"
 		}
 		parts = append(parts, text)
+	} else if m.Unknown != "" {
+		parts = append(parts, "no start is measured: "+m.Unknown)
 	}
 	if m.Stop != nil {
 		parts = append(parts, "stops measured: "+m.Stop.String())
@@ -94,7 +97,7 @@ func (m *measured) killed() string {
 func overview(all []measured) (lines []string) {
 	pods, starts, containers := 0, 0, 0
 	var closest *measured
-	var killed, older []string
+	var killed, unknown []string
 	slices.SortStableFunc(all, func(a, b measured) int {
 		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts))
 	})
@@ -107,8 +110,8 @@ func overview(all []measured) (lines []string) {
 		if m.Start != nil && m.Margin != nil && (closest == nil || *m.Margin < *closest.Margin) {
 			closest = m
 		}
-		if m.Older {
-			older = append(older, m.name)
+		if m.Unknown != "" && m.probed {
+			unknown = append(unknown, m.name+" ("+m.Unknown+")")
 		}
 		if m.Kills > 0 {
 			killed = append(killed, fmt.Sprintf("%s (%d by probes)", m.name, m.Kills))
@@ -123,8 +126,8 @@ func overview(all []measured) (lines []string) {
 		}
 		lines = append(lines, text)
 	}
-	if len(older) > 0 {
-		lines = append(lines, "No start of the newest revision is measured: "+few(older, 5))
+	if len(unknown) > 0 {
+		lines = append(lines, "No start of the newest revision is measured: "+few(unknown, 5))
 	}
 	if len(killed) > 0 {
 		lines = append(lines, "Restarts: "+few(killed, 5))

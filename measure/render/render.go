@@ -133,7 +133,7 @@ func (t *writer) unknown() {
 			if of[u.Says] == nil {
 				reasons = append(reasons, u.Says)
 			}
-			of[u.Says] = append(of[u.Says], fmt.Sprintf("%s (%d)", name(w, c), u.Starts))
+			of[u.Says] = append(of[u.Says], fmt.Sprintf("%s (%d, %s)", name(w, c), u.Starts, u.Where))
 		}
 	})
 	for i, says := range reasons {
