@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"probesim.dev/bounds"
-	"probesim.dev/internal/value"
 	"probesim.dev/measure"
 )
 
@@ -21,8 +20,9 @@ type Measured struct {
 	Stop    *Span   `json:"stop,omitempty"`    // from SIGTERM to the exit
 	// Margin is how much longer the slowest start could have been at least, with the settings of the pods; negative if that may be too long. It is nil if no probe stops it.
 	Margin   *Seconds `json:"margin,omitempty"`
-	Kills    int      `json:"kills"`    // by its probes, as events tell, in all revisions
-	Restarts int      `json:"restarts"` // in all revisions
+	Allowed  Seconds  `json:"allowed,omitempty"` // the start that the probes of the pods always allow; 0: no probe stops it
+	Kills    int      `json:"kills"`             // by its probes, as events tell, in all revisions
+	Restarts int      `json:"restarts"`          // in all revisions
 	// Used and UsedStop report whether Start and Stop count: neither the command line nor an annotation says how long it takes.
 	Used     bool `json:"used"`
 	UsedStop bool `json:"usedStop"`
@@ -69,7 +69,7 @@ func (o *Options) measured(kind, namespace, name string) map[string]*Measured {
 // take takes over what a revision shows of the container.
 func (m *Measured) take(w *measure.Workload, c *measure.Container) {
 	pods := map[string]bool{}
-	m.Slowest, m.Margin = 0, nil
+	m.Slowest, m.Allowed, m.Margin = 0, 0, nil
 	for _, s := range c.Starts {
 		pods[s.Pod] = true
 		m.Slowest = max(m.Slowest, Seconds(s.Took.Least))
@@ -77,7 +77,7 @@ func (m *Measured) take(w *measure.Workload, c *measure.Container) {
 	m.Pods, m.Starts, m.Revision = len(pods), len(c.Starts), w.Hash
 	m.Start, m.Stop = interval(c.Start).span(), interval(c.Stop).span()
 	if c.Limit > 0 {
-		m.Margin = new(Seconds(c.Margin))
+		m.Allowed, m.Margin = Seconds(c.Limit), new(Seconds(c.Margin))
 	}
 }
 
@@ -86,8 +86,8 @@ func (m *Measured) ClosestCall() string {
 	switch {
 	case m.Margin == nil || m.Start == nil:
 		return ""
-	case *m.Margin < Seconds(time.Second):
-		return "its slowest start took up to " + seconds(time.Duration(m.Start.Greatest)) + ", and its probes do not always allow that"
+	case *m.Margin < Seconds(tenth):
+		return "its slowest start took up to " + seconds(time.Duration(m.Start.Greatest)) + ", and its probes always allow " + FormatDown(m.Allowed)
 	}
-	return "its slowest start was at least " + value.Format(time.Duration(*m.Margin).Truncate(time.Second)) + " from being killed"
+	return "its slowest start was at least " + FormatDown(*m.Margin) + " from being killed"
 }
