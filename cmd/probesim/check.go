@@ -123,6 +123,11 @@ probesim.dev/stop and probesim.dev/require of a workload or of its pod template
 say the same. They may ask for more than the flags; for less only with
 --allow-annotations.
 
+Pods in the input are measured, as 'probesim measure' does: their starts and stops
+count where nothing else says how long a container takes. Objects that another
+workload made, such as the pods of a Deployment, are no workloads of their own.
+--measured takes a saved measurement, or the pods from another file.
+
 Rows for --require:
   start>=D            a start may take D
   restart>=D          a start after a kill, or after a crash of a program that
@@ -179,6 +184,9 @@ const checkExamples = `  # Check a manifest
 
   # Is the startup probe enough for a program that starts in 45 to 70 s?
   probesim check deployment.yaml --start 45s..70s
+
+  # Check a live namespace against how long its programs take to start
+  kubectl get deploy,rs,pods,events -n shop -o json | probesim check -
 
   # What does a finding mean?
   probesim check --explain no-startup-probe

@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/check"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
+	"probesim.dev/measure"
 	"probesim.dev/scenarios/draft"
+	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/simulate"
 )
 
@@ -23,6 +27,7 @@ type initOptions struct {
 	output    string
 	force     bool
 	rollout   bool
+	measured  string
 }
 
 func newInit() *cobra.Command {
@@ -35,6 +40,7 @@ func newInit() *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
 	flags.BoolVar(&o.rollout, "rollout", false, "Restart the first Deployment under traffic instead.")
 	addForce(cmd, &o.force)
+	addMeasured(cmd, &o.measured)
 	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
 	cmd.RegisterFlagCompletionFunc("output", completeFiles)
 	return cmd
@@ -91,6 +97,9 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		}
 	}
 	d, err := o.read(cmd)
+	if err == nil {
+		d.Start, err = o.starts(cmd, &d)
+	}
 	if err == nil && o.output != "" {
 		err = files.Of(cmd.Context()).Check(o.output, o.force)
 	}
@@ -143,6 +152,28 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	}
 	d.File, err = relative(filepath.Dir(o.output), o.manifests[0])
 	return d, err
+}
+
+// starts returns how long the slowest measured start of each container took, of the file of --measured or of the pods in the manifest.
+func (o *initOptions) starts(cmd *cobra.Command, d *draft.Options) (func(*manifests.Workload, string) time.Duration, error) {
+	r, err := readMeasured(cmd, o.measured, []check.File{{Name: d.Manifest, Data: d.Data}}, measure.Options{})
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return func(w *manifests.Workload, container string) (longest time.Duration) {
+		is := manifests.Owner{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name}
+		if w.Owner != nil {
+			is = *w.Owner
+		}
+		for _, revision := range r.Revisions(is.Kind, is.Namespace, is.Name) { // the newest counts
+			for _, c := range revision.Containers {
+				if c.Name == container && c.Start != nil {
+					_, longest = c.Start.Whole()
+				}
+			}
+		}
+		return longest
+	}, nil
 }
 
 // relative returns the path of a file relative to a directory, with slashes.

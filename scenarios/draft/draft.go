@@ -23,6 +23,8 @@ type Options struct {
 	File string
 	// Command is the command that made the draft, and Run the command that runs it. Both appear in its first comment.
 	Command, Run string
+	// Start returns how long a start of a container is known to take, or 0; nil: nothing is known.
+	Start func(w *manifests.Workload, container string) time.Duration
 }
 
 // schemaFile is the name of the JSON Schema file that drafts refer to, for editors.

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ const (
 )
 
 // behavior returns the lines of the behavior of a container: rules and comments.
-func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
+func behavior(pod *v1.Pod, c *v1.Container, init bool, known time.Duration) []string {
 	if init && !podutil.IsRestartableInitContainer(c) {
 		return []string{
 			"# It finishes after " + value.Format(usualInit) + ".",
@@ -37,7 +38,7 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool) []string {
 		add("# Its answers, and how long each takes.", item(usualAnswers(c, asks)))
 	}
 	if len(probes) > 0 {
-		add(starting(c, probes)...)
+		add(starting(c, probes, known)...)
 	}
 	if endsByItself(pod, c, init) {
 		add("# It finishes after "+value.Format(usualWork)+".", item(format.RuleText{After: value.Format(usualWork), Exit: "0"}))
@@ -162,10 +163,10 @@ func failingAnswer(h *v1.ProbeHandler) string {
 }
 
 // starting returns the rule of a program during its start. The start is short enough that no failed probe kills the
-// program.
-func starting(c *v1.Container, probes []probe) []string {
-	up := usualStart
-	if limit, limited := patience(c); limited {
+// program, unless it is known how long it takes.
+func starting(c *v1.Container, probes []probe, known time.Duration) []string {
+	up := cmp.Or(known, usualStart)
+	if limit, limited := patience(c); limited && known == 0 {
 		up = min(up, (limit / 2).Truncate(100*time.Millisecond))
 	}
 	if up == 0 {

@@ -100,21 +100,29 @@ func (d *draft) pod(w *writer, e *entry) {
 	}
 	w.line("    containers:")
 	for i := range e.Pod.Spec.InitContainers {
-		container(w, e.Pod, &e.Pod.Spec.InitContainers[i], true)
+		d.container(w, e, &e.Pod.Spec.InitContainers[i], true)
 	}
 	for i := range e.Pod.Spec.Containers {
-		container(w, e.Pod, &e.Pod.Spec.Containers[i], false)
+		d.container(w, e, &e.Pod.Spec.Containers[i], false)
 	}
 }
 
-func container(w *writer, pod *v1.Pod, c *v1.Container, init bool) {
+func (d *draft) container(w *writer, e *entry, c *v1.Container, init bool) {
 	w.line("    - name: %s", quoted(c.Name))
 	if w.rules++; w.rules == 1 {
 		w.line("      behavior:               # Later rules win. Without a rule, the answer is ok.")
 	} else {
 		w.line("      behavior:")
 	}
-	writeLines(w, "      ", behavior(pod, c, init))
+	writeLines(w, "      ", behavior(e.Pod, c, init, d.known(e, c)))
+}
+
+// known returns how long a start of a container is known to take, or 0.
+func (d *draft) known(e *entry, c *v1.Container) time.Duration {
+	if d.Start == nil {
+		return 0
+	}
+	return d.Start(&e.Workload, c.Name)
 }
 
 func writeLines(w *writer, indent string, lines []string) {
