@@ -62,8 +62,7 @@ func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 }
 
 // allocations decides about resizes: the kubelet runs a pod with the resources that it has allocated, which are not those of its spec
-// until the resize is accepted. The node has room for every pod, so each resize is accepted as soon as all pods are known, unless the
-// node shuts down (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
+// until the resize is accepted: as soon as all pods are known and the node has room (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
 type allocations struct {
 	k       *Kubelet
 	pending []types.UID // pods with a resize that is not allocated, in the order in which the kubelet tries them
@@ -99,15 +98,20 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 	return pod, true
 }
 
-// add allocates the resources of a new pod. A kubelet that starts again finds its earlier allocation on the disk. add reports whether
-// the pod has a resize that is not allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
-func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (waits bool) {
+// add allocates the resources of a new pod, or rejects the pod. A kubelet that starts again finds its earlier allocation on the disk. add
+// reports whether the pod has a resize that is not allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
+func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
+	asAllocated, _ := a.updatePod(pod)
+	if r := a.canAdmitPod(asAllocated); r.reason != "" {
+		a.k.rejectPod(pod, r)
+		return false, false
+	}
 	if _, known := a.k.disk.allocated[pod.UID]; !known {
 		a.store(pod)
 		p.PreemptBefore("allocation stored, pod not synced", newPod)
 	}
 	_, waits = a.updatePod(pod)
-	return waits
+	return true, waits
 }
 
 // store writes an allocation to the disk. Others can run while the file is written, for example the workers of the pods that the same
@@ -307,9 +311,9 @@ func (a *allocations) retryAfter(delay time.Duration) {
 	}
 }
 
-// handlePodResourcesResize gives a pod the resources of its spec, and syncs the pod now. While the node shuts down, the resize waits:
-// the manager of the shutdown admits no resize, as it admits no pod. Each attempt changes the time in the condition PodResizePending,
-// so each attempt makes a sync. It reports whether the resize waits (function of that name, and retryPendingResizes).
+// handlePodResourcesResize gives a pod the resources of its spec if the node admits the resize, and syncs the pod now. Each attempt changes
+// the time in the condition PodResizePending, so each attempt makes a sync. It reports whether the resize waits; one that is infeasible
+// does not (function of that name, and retryPendingResizes).
 func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	k := a.k
 	if _, differs := a.updatePod(pod); !differs {
@@ -318,8 +322,9 @@ func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits 
 	}
 	defer k.sim.SetCause(k.sim.Cause())
 	k.sim.SetCause(cmp.Or(k.sim.Cause(), k.podManager.wanted[pod.UID]))
-	if waits = k.shuttingDown; waits {
-		a.deferResize(pod)
+	if r := a.canResizePod(pod); r.reason != "" {
+		a.refuse(pod, r)
+		waits = r.reason != v1.PodReasonInfeasible
 	} else {
 		a.allocate(p, pod)
 	}
@@ -328,17 +333,17 @@ func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits 
 	return waits
 }
 
-// deferResize notes that a node that shuts down does not admit a resize (handlePodResourcesResize in
-// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
-func (a *allocations) deferResize(pod *v1.Pod) {
+// refuse notes why the node does not admit a resize (handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+func (a *allocations) refuse(pod *v1.Pod, r rejection) {
 	k := a.k
-	reason := v1.PodReasonDeferred
-	if k.profile.ResizeReasonOfAdmission {
-		reason = notAdmittedReason
+	if changed := k.status.SetPodResizePending(pod.UID, r.reason, r.message, pod.Generation); !changed || !k.profile.ResizeEvents {
+		return
 	}
-	if changed := k.status.SetPodResizePending(pod.UID, notAdmittedWhy, pod.Generation); changed && k.profile.ResizeEvents {
-		k.podEvent(pod, v1.EventTypeWarning, "ResizeDeferred", k.resizeMessage("Pod resize "+reason, pod, pod.Generation, notAdmittedWhy))
+	event := "ResizeDeferred"
+	if r.reason == v1.PodReasonInfeasible {
+		event = "ResizeInfeasible"
 	}
+	k.podEvent(pod, v1.EventTypeWarning, event, k.resizeMessage("Pod resize "+r.reason, pod, pod.Generation, r.message))
 }
 
 func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {

@@ -454,33 +454,22 @@ func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	}
 }
 
-// The status and event of a pod that arrives while the node shuts down
-// (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
-const (
-	notAdmittedReason = "NodeShutdown"
-	notAdmittedWhy    = "Pod was rejected as the node is shutting down."
-)
-
-// canAdmit reports whether a new pod may run, and whether it has a resize that waits. A node that shuts down rejects new pods, and a
-// rejected pod fails (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
+// canAdmit reports whether a new pod may run, and whether it has a resize that waits. A pod that the node
+// rejects fails (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) canAdmit(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
 		return true, false
 	}
-	if k.shuttingDown {
-		k.rejectPod(pod)
-		return false, false
-	}
-	return true, k.allocations.add(p, pod)
+	return k.allocations.add(p, pod)
 }
 
 // rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
-func (k *Kubelet) rejectPod(pod *v1.Pod) {
+func (k *Kubelet) rejectPod(pod *v1.Pod, r rejection) {
 	k.rejected = append(k.rejected, pod.UID)
-	k.podEvent(pod, v1.EventTypeWarning, notAdmittedReason, notAdmittedWhy)
+	k.podEvent(pod, v1.EventTypeWarning, r.reason, r.message)
 	k.status.SetPodStatus(pod, &v1.PodStatus{
-		QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: notAdmittedReason, Message: "Pod was rejected: " + notAdmittedWhy,
+		QOSClass: pod.Status.QOSClass, Phase: v1.PodFailed, Reason: r.reason, Message: "Pod was rejected: " + r.message,
 	})
 }
 

@@ -20,20 +20,23 @@ func (m *Manager) PodResizeConditions(uid types.UID) []v1.PodCondition {
 	return list
 }
 
-// SetPodResizePending sets the condition PodResizePending with the reason Deferred. It reports whether the condition is new or about
-// another generation (SetPodResizePendingCondition).
-func (m *Manager) SetPodResizePending(uid types.UID, message string, generation int64) bool {
+// SetPodResizePending sets the condition PodResizePending. Every reason but Infeasible becomes Deferred. SetPodResizePending reports
+// whether the condition is new, or has another reason or generation (SetPodResizePendingCondition).
+func (m *Manager) SetPodResizePending(uid types.UID, reason, message string, generation int64) bool {
+	if reason != v1.PodReasonInfeasible {
+		reason = v1.PodReasonDeferred
+	}
 	conditions, now := m.resizes[uid], metav1.NewTime(m.o.Now())
 	before, after := conditions.pending, v1.PodCondition{
-		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred, Message: message, ObservedGeneration: generation,
+		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation,
 		LastProbeTime: now, LastTransitionTime: now,
 	}
-	if before != nil {
+	if before != nil && before.Reason == reason {
 		after.LastTransitionTime = before.LastTransitionTime
 	}
 	conditions.pending = &after
 	m.resizes[uid] = conditions
-	return before == nil || before.ObservedGeneration != generation
+	return before == nil || before.Reason != reason || before.ObservedGeneration != generation
 }
 
 // ClearPodResizePending removes the condition PodResizePending (ClearPodResizePendingCondition).
@@ -90,7 +93,7 @@ func (m *Manager) BackfillPodResizeConditions(pods []*v1.Pod) {
 	for _, pod := range pods {
 		if c := FindCondition(&pod.Status, v1.PodResizePending); c != nil {
 			m.ClearPodResizePending(pod.UID)
-			m.SetPodResizePending(pod.UID, c.Message, c.ObservedGeneration)
+			m.SetPodResizePending(pod.UID, c.Reason, c.Message, c.ObservedGeneration)
 		}
 		if c := FindCondition(&pod.Status, v1.PodResizeInProgress); c != nil {
 			m.ClearPodResizeInProgress(pod.UID)

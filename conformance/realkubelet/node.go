@@ -1,6 +1,7 @@
 package realkubelet
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 
@@ -10,9 +11,10 @@ import (
 	kubeletcadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor"
 
 	"probesim.dev/conformance/kubeletapi"
+	"probesim.dev/kube/kubeletconfig"
 )
 
-// The node has enough capacity for every pod.
+// The size of the node, which has enough for every pod unless the configuration gives another size.
 const (
 	nodeName  = "node"
 	maxPods   = 10_000
@@ -20,11 +22,18 @@ const (
 	nodeBytes = 1 << 50
 )
 
+// sizeOf returns the size that a configuration gives to the node.
+func sizeOf(config kubeletconfig.Config) kubeletconfig.Allocatable {
+	return kubeletconfig.Allocatable{
+		MilliCPU: cmp.Or(config.Allocatable.MilliCPU, 1000*nodeCores), Memory: cmp.Or(config.Allocatable.Memory, nodeBytes),
+	}
+}
+
 // nodeObject returns the API object of the node.
-func nodeObject() *v1.Node {
+func nodeObject(size kubeletconfig.Allocatable) *v1.Node {
 	resources := v1.ResourceList{
-		v1.ResourceCPU:              *resource.NewQuantity(nodeCores, resource.DecimalSI),
-		v1.ResourceMemory:           *resource.NewQuantity(nodeBytes, resource.BinarySI),
+		v1.ResourceCPU:              *resource.NewMilliQuantity(size.MilliCPU, resource.DecimalSI),
+		v1.ResourceMemory:           *resource.NewQuantity(size.Memory, resource.BinarySI),
 		v1.ResourceEphemeralStorage: *resource.NewQuantity(nodeBytes, resource.BinarySI),
 		v1.ResourcePods:             *resource.NewQuantity(maxPods, resource.DecimalSI),
 	}

@@ -41,10 +41,10 @@ type podAPI struct {
 	manifests *manifests
 }
 
-func newPodAPI(d *driver, r *recorder, p profile.Profile) *podAPI {
+func newPodAPI(d *driver, r *recorder, p profile.Profile, node *v1.Node) *podAPI {
 	return &podAPI{
 		driver: d, recorder: r, profile: p,
-		fake: fake.NewSimpleClientset(nodeObject()), //nolint:staticcheck // managed fields are of no use here
+		fake: fake.NewSimpleClientset(node), //nolint:staticcheck // managed fields are of no use here
 		pods: map[types.NamespacedName]*v1.Pod{}, names: map[types.NamespacedName]int{}, manifests: newManifests(),
 	}
 }

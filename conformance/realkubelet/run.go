@@ -116,7 +116,7 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	})
 	rec.now, draws.now = d.now, d.now
 
-	api := newPodAPI(d, rec, profile)
+	api := newPodAPI(d, rec, profile, nodeObject(sizeOf(opts.Config)))
 	n := &node{driver: d, turns: newTurnLog(d.now), recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: &configs{}}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.calledByStopped() }

@@ -29,9 +29,17 @@ type Config struct {
 	// StaticPodPath is the directory with the manifests of static pods. Empty means that the kubelet has none. The path itself has no
 	// effect.
 	StaticPodPath string
+	// Allocatable is the size of the node, which a kubelet finds out itself.
+	Allocatable Allocatable
 	// FeatureGates are the gates that differ from the defaults of the release. The simulator reads gates from a
 	// profile.Profile: use its SetGate.
 	FeatureGates map[string]bool
+}
+
+// Allocatable is what a node has for the requests of pods. 0 means enough for every pod.
+type Allocatable struct {
+	MilliCPU int64 // thousandths of a CPU
+	Memory   int64 // bytes
 }
 
 // ShutdownPeriod is the grace period in a shutdown of the node for the pods with at least this priority, up to the priority of

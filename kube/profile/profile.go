@@ -127,7 +127,7 @@ type Changes struct {
 	// the event of a completed resize. #134825.
 	ResizeEvents bool
 	// ResizeReasonOfAdmission gives the event about a resize that the node does not admit the reason of the rejection, for example
-	// NodeShutdown. In older releases the reason is Deferred. #133427.
+	// NodeShutdown. In older releases the reason is Deferred, or Infeasible if the resize exceeds the node. #133427.
 	ResizeReasonOfAdmission bool
 	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older kubelets allocate them in the sync of
 	// the pod. It also makes the resources of a container part of the key of its back-off. #131612, #131681.

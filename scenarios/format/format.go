@@ -3,8 +3,11 @@ package format
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/kubeletconfig"
 )
 
 // APIVersion is the apiVersion of Scenario and ScenarioList documents.
@@ -57,8 +60,30 @@ type Variant struct {
 
 // Kubelet configures the kubelet.
 type Kubelet struct {
-	Uptime value.Draw     `json:"uptime,omitempty"` // age of the kubelet at t=0; 150.337s if not given
-	Config *KubeletConfig `json:"config,omitempty"` // nil: the defaults
+	Uptime      value.Draw     `json:"uptime,omitempty"`      // age of the kubelet at t=0; 150.337s if not given
+	Allocatable *Allocatable   `json:"allocatable,omitempty"` // nil: enough for every pod
+	Config      *KubeletConfig `json:"config,omitempty"`      // nil: the defaults
+}
+
+// Allocatable is the size of the node, as status.allocatable of a Node.
+type Allocatable struct {
+	CPU    *resource.Quantity `json:"cpu,omitempty"`    // nil: enough for every pod
+	Memory *resource.Quantity `json:"memory,omitempty"` // nil: enough for every pod
+}
+
+// Compile returns the size for a run.
+func (a *Allocatable) Compile() kubeletconfig.Allocatable {
+	var size kubeletconfig.Allocatable
+	if a == nil {
+		return size
+	}
+	if a.CPU != nil {
+		size.MilliCPU = a.CPU.MilliValue()
+	}
+	if a.Memory != nil {
+		size.Memory = a.Memory.Value()
+	}
+	return size
 }
 
 const (

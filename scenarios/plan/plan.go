@@ -100,6 +100,7 @@ const staticPodPath = "/etc/kubernetes/manifests"
 // config returns the configuration of the kubelet, which has a directory of manifests if there are static pods.
 func (s *Scenario) config() kubeletconfig.Config {
 	c := s.Spec.Kubelet.Config.Compile()
+	c.Allocatable = s.Spec.Kubelet.Allocatable.Compile()
 	if slices.ContainsFunc(s.Workloads, func(w *Workload) bool { return w.Spec.Static }) {
 		c.StaticPodPath = staticPodPath
 	}

@@ -127,6 +127,7 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	w.Ephemeral = c.ephemeral(w)
 	c.addProbes(w)
 	c.checkStatic(w, n)
+	c.checkRoom(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)
 	c.checkStopSignals(w)

@@ -138,6 +138,8 @@ func (c *checker) needOfReason(reason string, s scope) string {
 		return c.needStep(s, "evict")
 	case "NodeShutdown", "Terminated":
 		return c.needStep(scope{}, "shutdownNode")
+	case "OutOfcpu", "OutOfmemory":
+		return c.needSize(reason)
 	case "PostStartHookError":
 		return need(f.postStart, noPostStart)
 	}
@@ -239,6 +241,13 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 		return c.needStep(s, "resize")
 	case "ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeError":
 		return c.needStep(s, "resize")
+	case "ResizeInfeasible":
+		if missing := c.needSize(word); missing != "" {
+			return missing
+		}
+		return c.needStep(s, "resize")
+	case "OutOfcpu", "OutOfmemory":
+		return c.needSize(word)
 	case "Deleted":
 		if c.scenario.IsControlled(s.pod) {
 			return ""
@@ -249,6 +258,24 @@ func (c *checker) needOf(kind trace.Kind, field, word string, s scope) string {
 	}
 	if kind == trace.Event && word == "Evicted" {
 		return c.needStep(s, "evict")
+	}
+	return ""
+}
+
+// needSize returns what is missing for a rejection because the node is too small.
+func (c *checker) needSize(reason string) string {
+	size, n := c.scenario.Spec.Kubelet.Allocatable, c.spec.Field("kubelet").Field("allocatable")
+	switch {
+	case n.Unread():
+		return ""
+	case size == nil:
+		return "the scenario gives no kubelet.allocatable"
+	case reason == "OutOfcpu" && size.CPU == nil:
+		return "the scenario gives no kubelet.allocatable.cpu"
+	case reason == "OutOfmemory" && size.Memory == nil:
+		return "the scenario gives no kubelet.allocatable.memory"
+	case reason == "ResizeInfeasible" && !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return !p.ResizeReasonOfAdmission }):
+		return "a resize that exceeds the node is infeasible only up to v1.35, and deferred in later versions"
 	}
 	return ""
 }

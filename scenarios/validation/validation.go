@@ -73,6 +73,7 @@ func (c *checker) check() {
 	}
 	c.checkRun()
 	c.checkConfig(c.scenario.Spec.Kubelet.Config, c.spec.Field("kubelet").Field("config"))
+	c.checkAllocatable(c.scenario.Spec.Kubelet.Allocatable, c.spec.Field("kubelet").Field("allocatable"))
 	if c.spec.Field("duration").Bad() {
 		c.scenario.Spec.Duration = value.Duration(value.MaxDuration) // so that no time is reported as too late
 	}

@@ -60,7 +60,8 @@ var table = []Kind{
 			"FailedPreStopHook", "InspectFailed", "ProbeWarning", "Unhealthy"}}},
 		{Pod, words{"type": {"Normal"}, "reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
 		{Pod, words{"type": {"Warning"}, "reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
-			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown", "ResizeDeferred", "ResizeError"}}},
+			"FailedPodSandBoxStatus", "FailedSync", "NetworkNotReady", "NodeShutdown", "OutOfcpu", "OutOfmemory", "ResizeDeferred",
+			"ResizeError", "ResizeInfeasible"}}},
 		{Node, words{"type": {"Normal"}, "reason": {"ScalingReplicaSet", "SuccessfulCreate", "SuccessfulDelete"}}},
 		{Node, words{"type": {"Warning"}, "reason": {"FailedCreate", "FailedDelete"}}},
 	}},
@@ -129,7 +130,7 @@ var table = []Kind{
 var (
 	podStates = []words{
 		{"phase": {"Pending", "Running", "Succeeded"}, "reason": {""}},
-		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "Terminated"}},
+		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "OutOfcpu", "OutOfmemory", "Terminated"}},
 	}
 	containerStates = []words{
 		{"state": {"running"}, "reason": {""}},
