@@ -3,8 +3,6 @@ package fakeruntime
 import (
 	"net/http"
 	"time"
-
-	"probesim.dev/trace"
 )
 
 // Range is a range of integers, both ends included. The zero value contains every integer.
@@ -43,8 +41,9 @@ type Program struct {
 	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in addition to the delay of
 	// commands. They count for answers without a Latency.
 	PostStartSleep, PreStopSleep time.Duration
-	// AskNode lists the probes that ask the node, because of their host. Without a rule that answers them, nothing listens there and the node refuses them.
-	AskNode []trace.Probe
+	// AskNode lists the probes and hooks that ask the node, because of their host: liveness, readiness, startup, postStart or preStop. Without a
+	// rule that answers them, nothing listens there and the node refuses them.
+	AskNode []string
 	// AnsweredBy has the probes and hooks over plain HTTP that another container of the pod answers, such as a mesh agent, by name: liveness, readiness,
 	// startup, postStart or preStop.
 	AnsweredBy map[string]Agent

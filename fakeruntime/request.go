@@ -159,7 +159,7 @@ func (r *Runtime) answerTo(op *Op) (*Answer, window) {
 		return in.follow(op.request.from), window{}
 	}
 	answer, w, rule := in.answer(op.request.from, r.now)
-	if rule == 0 && slices.Contains(op.container.config.program.AskNode, op.Call.Probe) {
+	if rule == 0 && slices.Contains(op.container.config.program.AskNode, cmp.Or(string(op.Call.Probe), op.Call.Hook)) {
 		answer = &refused
 	}
 	if r.recordRules {

@@ -65,21 +65,18 @@ func (a *allocations) fit(pod *v1.Pod) rejection {
 		}
 	}
 	requests := sumOf(pod, requestsOf)
-	if r := insufficient(v1.ResourceCPU, milliCPU(requests), used.MilliCPU, size.MilliCPU); r.reason != "" {
+	if r := insufficient("OutOfcpu", v1.ResourceCPU, milliCPU(requests), used.MilliCPU, size.MilliCPU); r.reason != "" {
 		return r
 	}
-	return insufficient(v1.ResourceMemory, memoryOf(requests), used.Memory, size.Memory)
+	return insufficient("OutOfmemory", v1.ResourceMemory, memoryOf(requests), used.Memory, size.Memory)
 }
 
 // insufficient rejects a request that the node does not have. A capacity of 0 is enough for every pod.
-func insufficient(resource v1.ResourceName, requested, used, capacity int64) rejection {
+func insufficient(reason string, resource v1.ResourceName, requested, used, capacity int64) rejection {
 	if capacity == 0 || requested == 0 || requested <= capacity-used {
 		return rejection{}
 	}
-	return rejection{
-		"OutOf" + string(resource),
-		fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", resource, requested, used, capacity),
-	}
+	return rejection{reason, fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", resource, requested, used, capacity)}
 }
 
 func milliCPU(list v1.ResourceList) int64 { return list.Cpu().MilliValue() }

@@ -34,3 +34,10 @@ func Listens(rules []fakeruntime.Rule, probe string) bool {
 		return series != nil && slices.ContainsFunc(series.Items, func(i fakeruntime.Item) bool { return i.Answer.Word != fakeruntime.Refuses })
 	})
 }
+
+// AnswersHook reports whether a rule has an answer to a hook.
+func AnswersHook(rules []fakeruntime.Rule, hook string) bool {
+	return slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool {
+		return hook == "postStart" && r.PostStart != nil || hook == "preStop" && r.PreStop != nil
+	})
+}

@@ -179,9 +179,7 @@ func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
 	var notes []string
 	for _, key := range HookKeys {
 		hook := HookOf(c, key)
-		if hook == nil || hook.Exec == nil || slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool {
-			return key == "postStart" && r.PostStart != nil || key == "preStop" && r.PreStop != nil
-		}) {
+		if hook == nil || hook.Exec == nil || AnswersHook(rules, key) {
 			continue
 		}
 		if slept, isAll := SleepOf(hook.Exec.Command); !isAll {

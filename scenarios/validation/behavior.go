@@ -13,7 +13,6 @@ import (
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/program"
-	"probesim.dev/trace"
 )
 
 // checkContainers checks and compiles the programs in the containers of a workload.
@@ -121,7 +120,7 @@ func (w *workload) addSleeps(c *v1.Container) {
 	w.Containers[c.Name] = config
 }
 
-// addNodeProbes adds the probes of a container that ask the node. A pod in the network of the node is none of these cases: its programs listen there.
+// addNodeProbes adds the probes and hooks of a container that ask the node. A pod in the network of the node is none of these cases: its programs listen there.
 func (w *workload) addNodeProbes(c *v1.Container) {
 	if w.Pod.Spec.HostNetwork {
 		return
@@ -129,7 +128,7 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 	config := w.Containers[c.Name]
 	for _, p := range program.ProbesOf(c) {
 		if host := program.HostOf(p.Probe); program.IsNode(host) {
-			config.Program.AskNode = append(config.Program.AskNode, trace.Probe(p.Key))
+			config.Program.AskNode = append(config.Program.AskNode, p.Key)
 			if program.Listens(config.Program.Rules, p.Key) {
 				continue
 			}
@@ -138,7 +137,11 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 	}
 	for _, key := range program.HookKeys {
 		if h := program.HookOf(c, key); h != nil && h.HTTPGet != nil && program.IsNode(h.HTTPGet.Host) {
-			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: the run takes it as one that the program answers, so say with a rule for %s what happens", key, c.Name, strict.Quote(h.HTTPGet.Host), key))
+			config.Program.AskNode = append(config.Program.AskNode, key)
+			if program.AnswersHook(config.Program.Rules, key) {
+				continue
+			}
+			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: nothing listens there unless a rule answers the hook", key, c.Name, strict.Quote(h.HTTPGet.Host)))
 		}
 	}
 	if len(config.Program.AskNode) > 0 {

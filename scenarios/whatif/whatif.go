@@ -295,12 +295,14 @@ func (w *writer) pod(of *manifests.Workload) {
 	}
 }
 
-// isAbout reports whether an event is about a container. Without a name it is about the containers with probes.
+// isAbout reports whether an event is about a container. Without a name it is about the containers with probes, and an answer to a hook or
+// at an endpoint about all containers with the hook or endpoint.
 func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	if e.container != "" {
 		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
-	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil ||
+		slices.Contains(program.HookKeys, e.target) || strings.Contains(e.target, ":")
 }
 
 // rule returns what happens in a container. It returns false if the event is not about the container, or if the container has no such

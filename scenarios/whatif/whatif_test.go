@@ -243,3 +243,28 @@ func FuzzScenario(f *testing.F) {
 		}
 	})
 }
+
+// TestHookWithoutProbes checks that an answer to a hook needs no name of its container, which may have no probes.
+func TestHookWithoutProbes(t *testing.T) {
+	const manifest = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: "app:1", livenessProbe: {exec: {command: [a]}}}
+  - {name: proxy, image: "proxy:1", lifecycle: {postStart: {exec: {command: [wait]}}, preStop: {httpGet: {path: /drain, port: 80}}}}
+`
+	for _, test := range []struct{ words, want string }{
+		{"postStart 0 in 20s", "proxy {postStart: 0 in 20s}"},
+		{"http:80/drain 200 in 5s", "proxy {endpoints: {http:80/drain: 200 in 5s}}"},
+	} {
+		text, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(manifest), File: "web.yaml", Words: []string{test.words}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(rules(text)); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.words, got, test.want)
+		}
+	}
+}
