@@ -11,6 +11,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 
 	"probesim.dev/explore/outcomes"
+	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
@@ -93,7 +94,7 @@ func (e *Exploration) replay(o *outcomes.Outcome) string {
 	if err := os.MkdirAll(e.witnesses, 0o777); err != nil {
 		return "no witness: " + err.Error()
 	}
-	if err := os.WriteFile(name, w.JSON(), 0o666); err != nil {
+	if err := (&files.Files{}).Write(context.Background(), name, w.JSON(), true); err != nil {
 		return "no witness: " + err.Error()
 	}
 	return "probesim replay " + simulate.Quote(filepath.ToSlash(name))

@@ -31,6 +31,11 @@ func parseTime(text string) (time.Duration, error) {
 	return limit, nil
 }
 
+// within returns a context that is done when the wall time is over. Its cause says so.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("--time %s is over", value.Format(limit)))
+}
+
 // budget returns the context of a search. It is done when the wall time is over, or when the process has more live memory than it may have; its
 // cause says which.
 func budget(ctx context.Context, limit time.Duration, memory pool.Memory) (context.Context, context.CancelFunc) {

@@ -49,6 +49,7 @@ type checkOptions struct {
 	baseline      string
 	annotationsOf string
 	witness       string
+	time          string   // of the search for witnesses, and of tune
 	rows          []string // for witness
 	parallel      int
 	force         bool
@@ -89,6 +90,7 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no finding.")
 	o.also.addTo(cmd)
 	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
+	addTime(cmd, &o.time)
 	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
@@ -285,6 +287,11 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 			return err
 		}
 	}
+	if o.witness == "" {
+		if err := ignored(cmd, "without --witness", "time"); err != nil {
+			return err
+		}
+	}
 	if len(o.also) == 0 && o.witness == "" {
 		if err := ignored(cmd, "without --also and --witness", "force"); err != nil {
 			return err
@@ -425,19 +432,19 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	return c, doTasks(cmd, c.Tasks(), what, parallel, func(ctx context.Context, i int) error {
+	return c, doTasks(cmd.Context(), cmd, c.Tasks(), what, parallel, func(ctx context.Context, i int) error {
 		c.Do(i)
 		return ctx.Err()
 	})
 }
 
 // doTasks does tasks in parallel and shows progress.
-func doTasks(cmd *cobra.Command, tasks int, what string, parallel int, do func(context.Context, int) error) error {
+func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, parallel int, do func(context.Context, int) error) error {
 	defer pool.CollectRarely()() // each task makes some short runs
 	progress := terminal.NewCounter(cmd.ErrOrStderr(), tasks, what)
 	defer progress.Stop()
 	p := pool.Options{Parallel: parallel, Ahead: max(1, tasks)}
-	err := pool.InOrder(cmd.Context(), tasks, p, func(a *pool.Account) error { return do(a.Context(), a.Number) }, func(_ int, err error) error {
+	err := pool.InOrder(ctx, tasks, p, func(a *pool.Account) error { return do(a.Context(), a.Number) }, func(_ int, err error) error {
 		if err == nil {
 			progress.Step()
 		}
@@ -446,6 +453,8 @@ func doTasks(cmd *cobra.Command, tasks int, what string, parallel int, do func(c
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s", progress)}
+	case ctx.Err() != nil:
+		return &exitError{exitBroken, fmt.Errorf("%w: %s", context.Cause(ctx), progress)}
 	case err != nil:
 		return &exitError{exitBroken, err}
 	}
@@ -454,20 +463,9 @@ func doTasks(cmd *cobra.Command, tasks int, what string, parallel int, do func(c
 
 // findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it to a directory, which it creates.
 func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness, error) {
-	var runs []*witness.Witness
-	for _, row := range o.rows {
-		target, err := c.Target(row)
-		if err != nil {
-			return nil, &exitError{exitUsage, fmt.Errorf("--row: %w", err)}
-		}
-		found, err := witness.Find(ctx, target)
-		switch {
-		case ctx.Err() != nil:
-			return nil, &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
-		case err != nil:
-			return nil, &exitError{exitUsage, err}
-		}
-		runs = append(runs, found)
+	runs, err := o.searchWitnesses(ctx, c, stderr)
+	if err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(o.witness, 0o777); err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
@@ -485,6 +483,37 @@ func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stder
 	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names), printable.Text(o.witness), simulate.Quote(o.witness))
 	if others := otherFiles(o.witness, names); len(others) > 0 {
 		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(o.witness), len(others), printable.Few(others))
+	}
+	return runs, nil
+}
+
+// searchWitnesses finds a run for each row that was asked for. When the time is over, it returns those of the rows before.
+func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, stderr io.Writer) ([]*witness.Witness, error) {
+	limit, err := parseTime(o.time)
+	if err != nil {
+		return nil, err
+	}
+	search, cancel := within(ctx, limit)
+	defer cancel()
+	var runs []*witness.Witness
+	for _, row := range o.rows {
+		target, err := c.Target(row)
+		if err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("--row: %w", err)}
+		}
+		found, err := witness.Find(search, target)
+		switch {
+		case ctx.Err() != nil:
+			return nil, &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
+		case search.Err() != nil && len(runs) == 0:
+			return nil, &exitError{exitBroken, fmt.Errorf("%w: no scenario was written", context.Cause(search))}
+		case search.Err() != nil:
+			warn(stderr, fmt.Sprintf("%v: there is no scenario of the row %s and those after it", context.Cause(search), printable.Text(row)))
+			return runs, nil
+		case err != nil:
+			return nil, &exitError{exitUsage, err}
+		}
+		runs = append(runs, found)
 	}
 	return runs, nil
 }

@@ -30,6 +30,7 @@ type incidentOptions struct {
 	pod       string
 	verbose   bool
 	scenario  string
+	time      string // of the search for the scenario
 	container string
 	force     bool
 	cluster   clusterOptions
@@ -47,6 +48,7 @@ func newIncident() *cobra.Command {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Write all verdicts, the lines that were not read, and how times and pods were found.")
 	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
+	addTime(cmd, &o.time)
 	flags.StringVar(&o.container, "container", "", "Write the scenario of the container with this `name`.")
 	addForce(cmd, &o.force)
 	o.cluster.addTo(flags)
@@ -108,8 +110,8 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 	if err := checkOutput(o.output, incidentOutputs); err != nil {
 		return err
 	}
-	if o.scenario == "" && (o.force || o.container != "") {
-		return errors.New("--force and --container require --scenario")
+	if o.scenario == "" && (o.force || o.container != "" || cmd.Flags().Changed("time")) {
+		return errors.New("--force, --container and --time require --scenario")
 	}
 	recordings, err := o.read(cmd, args)
 	if err != nil {

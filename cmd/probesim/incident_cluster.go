@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"probesim.dev/incident"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/scenarios/simulate"
@@ -101,7 +102,7 @@ func (o *clusterOptions) kubectl(cmd *cobra.Command, args ...string) ([]byte, er
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	run := exec.CommandContext(ctx, program, args...)
-	run.Stdout, run.Stderr = &stdout, &stderr
+	run.Stdout, run.Stderr = &capped{&stdout, incident.MaxFile + 1}, &capped{&stderr, 64 << 10}
 	run.WaitDelay = patience / 2 // a plugin for credentials may hold the pipes
 	err = run.Run()
 	said := printable.Lines(strings.TrimRight("\n"+strings.TrimSpace(stderr.String()), "\n"))
@@ -110,6 +111,8 @@ func (o *clusterOptions) kubectl(cmd *cobra.Command, args ...string) ([]byte, er
 		return nil, context.Canceled
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: no answer within %s%s", line, clusterTimeout, said)
+	case stdout.Len() > incident.MaxFile:
+		return nil, fmt.Errorf("%s: %w", line, input.TooLarge(incident.MaxFile))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w%s", line, err, said)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,6 +31,12 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 			command += " " + simulate.Quote(arg)
 		}
 	}
+	limit, err := parseTime(o.time)
+	if err != nil {
+		return err
+	}
+	search, cancel := within(cmd.Context(), limit)
+	defer cancel()
 	groups, _ := a.Groups()
 	for i := range groups {
 		g := &groups[i]
@@ -41,10 +48,13 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name; choose with --container", printable.Text(what)))
 			continue
 		}
-		result, err := scenario.Of(cmd.Context(), a.Recording, g.Verdict)
+		result, err := scenario.Of(search, a.Recording, g.Verdict)
 		switch {
 		case cmd.Context().Err() != nil:
 			return &exitError{exitInterrupted, errors.New("interrupted")}
+		case search.Err() != nil && err != nil:
+			why = append(why, fmt.Sprintf("no scenario of %s: %v", printable.Text(what), context.Cause(search)))
+			continue
 		case err != nil:
 			why = append(why, fmt.Sprintf("no scenario of %s: %v", printable.Text(what), err))
 			continue

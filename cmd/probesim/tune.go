@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ func newTune() *cobra.Command {
 	cmd.Flags().BoolVar(&o.details, "details", false, "Also show all margins, other settings, and the check before and after the changes.")
 	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%.")
 	addMeasured(cmd, &o.measured)
+	addTime(cmd, &o.time)
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
 	return cmd
 }
@@ -114,7 +116,11 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	options.RequireMeasured = options.Measured != nil
-	r, err := runTune(cmd, files, options, margin, o.parallel)
+	limit, err := parseTime(o.time)
+	if err != nil {
+		return err
+	}
+	r, err := runTune(cmd, files, options, margin, o.parallel, limit)
 	if err != nil {
 		return err
 	}
@@ -144,7 +150,7 @@ func parseShare(text string) (float64, error) {
 }
 
 // runTune finds settings and shows progress.
-func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int) (*tune.Report, error) {
+func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int, limit time.Duration) (*tune.Report, error) {
 	if err := o.UnknownContainers(files); err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -158,7 +164,9 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin flo
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require or --stop, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
-	if err := doTasks(cmd, t.Tasks(), "containers tuned", parallel, t.Do); err != nil {
+	ctx, cancel := within(cmd.Context(), limit)
+	defer cancel()
+	if err := doTasks(ctx, cmd, t.Tasks(), "containers tuned", parallel, t.Do); err != nil {
 		return nil, err
 	}
 	return t.Report(), nil

@@ -41,7 +41,7 @@ func TestUnknown(t *testing.T) {
 		"behaviour":                      `scenario has no field "behaviour"; try spec.pods.containers.behavior`,
 		"spec.duration.unit":             `scenario.spec.duration has no field "unit": it is a duration`,
 		"pod.metadata.labels.app":        `pod.metadata.labels has no field "app": it is a map[string]string`,
-		"spec.kubelet.x":                 `scenario.spec.kubelet has no field "x"; its fields are uptime, config`,
+		"spec.kubelet.x":                 `scenario.spec.kubelet has no field "x"; its fields are uptime, allocatable, config`,
 		"spec.steps.clock":               `scenario.spec.steps has no field "clock"; its fields are at, since, `,
 	} {
 		if _, err := Find(path); err == nil || !strings.HasPrefix(err.Error(), want) {
