@@ -19,7 +19,8 @@ type Behavior map[string][]RuleText
 // RuleText is a rule as text, field by field: which instances it applies to, when, and what the program does then.
 // It has the fields and the notation of behavior in a scenario file (docs/format.md); durations have units, such as
 // "40s" or "1m30s". If several rules apply, the last one wins. A request that no rule covers gets the answer ok. An
-// empty field is not set.
+// empty field is not set. There is no field for since and until, which wait for moments of a scenario: a Go test can wait for a moment
+// itself, and change what a Handler answers.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
 //	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s

@@ -49,6 +49,11 @@ func (g *generator) addMore(spec *yaml.Node) {
 	if more.percent(4) && !more.options.Short && len(more.crowd) == 0 {
 		get(spec, "duration").Value = value.Format(time.Duration(more.between(1201, 3600)) * time.Second)
 	}
+	for i, p := range more.pods {
+		if more.percent(5) {
+			more.exitWhile(p, get(spec, "pods").Content[i])
+		}
+	}
 }
 
 // putVolumes gives a pod up to three more volumes, each of which some of its containers mount.
@@ -127,6 +132,22 @@ func (g *generator) failSince(p *pod, entry *yaml.Node) {
 	} else {
 		put(r, "exit", number(pick(&g.rng, exitCodes)))
 	}
+	b.addRules(entry)
+}
+
+// exitWhile makes each instance of a container exit that runs within some time after a moment, or before a moment.
+func (g *generator) exitWhile(p *pod, entry *yaml.Node) {
+	b := &program{generator: g, pod: p, container: one(&g.rng, p.all()...)}
+	r, since := inline(), g.since(one(&g.rng, g.pods...))
+	if g.percent(50) {
+		r.Content = append(r.Content, since.Content...)
+		b.window(r)
+	} else {
+		put(r, "until", get(since, "since"))
+		put(r, "after", text(b.draw(b.time(500*time.Millisecond, 20*time.Second))))
+	}
+	put(r, "exit", number(pick(&g.rng, exitCodes)))
+	b.rules = append(b.rules, r)
 	b.addRules(entry)
 }
 
