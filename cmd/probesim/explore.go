@@ -228,6 +228,9 @@ func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, lis
 			}
 			return nil, &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
 		}
+		if r.Runs == 0 && ctx.Err() != nil { // not explored at all
+			break
+		}
 		switch {
 		case cmd.Context().Err() != nil:
 			r.Ended = "an interrupt"
