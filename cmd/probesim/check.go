@@ -51,6 +51,7 @@ type checkOptions struct {
 	witness       string
 	time          string   // of the search for witnesses, and of tune
 	rows          []string // for witness
+	defaults      []configValue
 	parallel      int
 	force         bool
 }
@@ -282,20 +283,8 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err = errors.Join(err, o.checkFailOn()); err != nil {
 		return err
 	}
-	if o.output != "table" && len(o.also) == 0 {
-		if err := ignored(cmd, "without -o table", "details"); err != nil {
-			return err
-		}
-	}
-	if o.witness == "" {
-		if err := ignored(cmd, "without --witness", "time"); err != nil {
-			return err
-		}
-	}
-	if len(o.also) == 0 && o.witness == "" {
-		if err := ignored(cmd, "without --also and --witness", "force"); err != nil {
-			return err
-		}
+	if err := o.checkIgnored(cmd); err != nil {
+		return err
 	}
 	options.Ignore = ignores
 	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
@@ -317,7 +306,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err := o.measure(cmd, files, &options); err != nil {
 		return err
 	}
-	if err := o.unknownContainers(cmd, options.UnknownContainers(files)); err != nil {
+	if err := o.unknownContainers(cmd, o.unknown(options, files)); err != nil {
 		return err
 	}
 	var r *check.Report
@@ -353,6 +342,20 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		return err
 	}
 	return o.verdict(r)
+}
+
+// checkIgnored rejects flags of check that have no effect beside others.
+func (o *checkOptions) checkIgnored(cmd *cobra.Command) (err error) {
+	if o.output != "table" && len(o.also) == 0 {
+		err = errors.Join(err, ignored(cmd, "without -o table", "details"))
+	}
+	if o.witness == "" {
+		err = errors.Join(err, ignored(cmd, "without --witness", "time"))
+	}
+	if len(o.also) == 0 && o.witness == "" {
+		err = errors.Join(err, ignored(cmd, "without --also and --witness", "force"))
+	}
+	return err
 }
 
 // verdict returns the error of the exit code: a workload that could not be checked, a requirement that is not met, or a finding as bad as --fail-on.

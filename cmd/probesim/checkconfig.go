@@ -83,6 +83,7 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 				value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
 			}
 			flag.Changed = true
+			o.defaults = append(o.defaults, configValue{name, text, value.Pos})
 		}
 	}
 	var ignores []check.Ignore
@@ -100,16 +101,44 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 	return ignores
 }
 
+// configValue is a value of a flag in a configuration.
+type configValue struct {
+	flag, text string
+	at         strict.Pos
+}
+
+// unknown returns the error about a container that no workload has, with its place if a configuration names the container.
+func (o *checkOptions) unknown(options check.Options, files []check.File) error {
+	err := options.UnknownContainers(files)
+	if err == nil {
+		return nil
+	}
+	for _, v := range o.defaults {
+		if alone, wrong := parseValue(v.flag, v.text); wrong == nil {
+			if err := alone.UnknownContainers(files); err != nil {
+				return fmt.Errorf("%s: %w", v.at, err)
+			}
+		}
+	}
+	return err
+}
+
 // checkValue returns the error of a value of a flag, without regard to the other flags.
 func checkValue(name, value string) error {
+	_, err := parseValue(name, value)
+	return err
+}
+
+// parseValue returns the options that have only a value of a flag.
+func parseValue(name, value string) (check.Options, error) {
 	o := checkOptions{output: "table"}
 	cmd := &cobra.Command{}
 	o.addCheckFlags(cmd)
 	if err := cmd.Flags().Set(name, value); err != nil {
-		return nil // known already
+		return check.Options{}, nil // known already
 	}
-	_, err := o.parse(checkOutputs...)
-	return errors.Join(err, o.checkFailOn())
+	options, err := o.parse(checkOutputs...)
+	return options, errors.Join(err, o.checkFailOn())
 }
 
 // maxReport is the maximum size of a report in bytes.

@@ -128,7 +128,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if err := options.UnknownContainers(slices.Concat(before, after)); err != nil {
+	if err := o.unknown(options, slices.Concat(before, after)); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	pairs, err := o.pairs(cmd, before, after)

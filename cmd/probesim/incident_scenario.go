@@ -24,7 +24,6 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 	var text bytes.Buffer
 	var why []string
 	written := map[string]bool{} // by the name of the pod
-	stderr := cmd.ErrOrStderr()
 	command := "probesim incident"
 	if !o.redact { // the arguments may be names
 		for _, arg := range args {
@@ -74,13 +73,19 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 	case len(why) == 0 && text.Len() == 0:
 		why = append(why, fmt.Sprintf("no scenario: no verdict that is shown is about a container %q", o.container))
 	}
-	if text.Len() == 0 {
+	return o.saveScenario(cmd, text.Bytes(), why)
+}
+
+// saveScenario writes the text of scenarios, and warns of why others are missing.
+func (o *incidentOptions) saveScenario(cmd *cobra.Command, text []byte, why []string) error {
+	stderr := cmd.ErrOrStderr()
+	if len(text) == 0 {
 		return &exitError{exitUsage, errors.New(strings.Join(why, "\n"))}
 	}
 	for _, reason := range why {
 		warn(stderr, reason)
 	}
-	if err := writeFile(cmd.Context(), o.scenario, text.Bytes(), o.force); err != nil {
+	if err := writeFile(cmd.Context(), o.scenario, text, o.force); err != nil {
 		return err
 	}
 	fmt.Fprintf(terminal.Safe(stderr), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))

@@ -120,6 +120,9 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := o.unknown(options, files); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	r, err := runTune(cmd, files, options, margin, o.parallel, limit)
 	if err != nil {
 		return err
@@ -151,9 +154,6 @@ func parseShare(text string) (float64, error) {
 
 // runTune finds settings and shows progress.
 func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int, limit time.Duration) (*tune.Report, error) {
-	if err := o.UnknownContainers(files); err != nil {
-		return nil, &exitError{exitUsage, err}
-	}
 	t, err := tune.New(files, o)
 	if err != nil {
 		return nil, invalidManifests("tune", files, err)
