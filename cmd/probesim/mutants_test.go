@@ -67,7 +67,7 @@ var mutantCommands = map[string][]string{
 // noPlace are the refusals of a file that are about no place in it.
 var noPlace = regexp.MustCompile(`there is no (Scenario|workload) in|there is no restart in|there are no facts about pods|no scenario(:| of)|needs --out|there are several scenarios|` +
 	`has several pods|choose (it|one) with|no workload in|--row: |a workload could not be checked|invalid argument|nothing was updated: there is no observed|` +
-	`takes a manifest without one|which 'probesim|does not fail|has changed since|parts are missing|has no scenario|no finding|is not a part|has no container|already has a Scenario|uses a workload in|it is empty|has no workload|the trace has the hash`)
+	`takes a manifest without one|which 'probesim|does not fail|has changed since|parts are missing|is there twice|has no scenario|no finding|is not a part|has no container|already has a Scenario|uses a workload in|it is empty|has no workload|the trace has the hash`)
 
 // hostile are texts that replace others.
 var hostile = []string{
