@@ -176,7 +176,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 		}
 	}
 	options.Each = func(n int, name string, do func(context.Context, int) error) error {
-		return doTasks(cmd, n, name, min(o.parallel, math.MaxInt16), do)
+		return doTasks(cmd.Context(), cmd, n, name, min(o.parallel, math.MaxInt16), do)
 	}
 	r, err := rollout.Run(files, from, options)
 	var coded *exitError

@@ -82,9 +82,6 @@ var inside = map[string]string{
 
 	"internal/long os": "tells tests the size of their samples; only they import it",
 
-	"internal/input os":    "reads the files that a command or a loader of scenarios names, within limits",
-	"internal/input io/fs": "the type of such a file",
-
 	"sim/internal/coroutine runtime": "ends coroutines that nothing refers to; no simulation uses them any more",
 
 	"explore/outcomes runtime/debug": "shows the place of a panic in the error of a run",
