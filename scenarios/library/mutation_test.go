@@ -59,6 +59,12 @@ var mutations = []mutation{
 	{name: "nothing is patched", withoutPatches: true},
 	{name: "no container is added", withoutDebug: true},
 	{name: "nothing is resized", withoutResizes: true},
+	{name: "no Deployment changes", withoutRollout: true},
+	{name: "containers request nothing", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.Resources = v1.ResourceRequirements{}
+		}
+	}},
 	{name: "no pod is in the network of the node", change: func(pod *v1.Pod) { pod.Spec.HostNetwork = false }},
 	{name: "nothing goes down", nothingDown: true},
 	{name: "static pods have no API server", alone: true},

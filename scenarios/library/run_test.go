@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -71,6 +72,7 @@ type mutation struct {
 	withoutSteps   bool              // deletions and changes of manifests do not happen
 	withoutDebug   bool              // no ephemeral containers are added
 	withoutResizes bool              // resizes do not happen
+	withoutRollout bool              // Deployments do not change
 	alone          bool              // the API server goes down before the first manifest
 	withoutPatches bool              // patches do not happen
 	nothingDown    bool              // no outages of the API server, the runtime or the node
@@ -101,6 +103,22 @@ func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralCo
 		return nil
 	}
 	return w.Node.AddEphemeralContainer(namespace, name, c, w.mutateProgram(program))
+}
+
+func (w *mutated) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error {
+	if d = d.DeepCopy(); w.mutation.change != nil {
+		pod := &v1.Pod{Spec: d.Spec.Template.Spec}
+		w.mutation.change(pod)
+		d.Spec.Template.Spec = pod.Spec
+	}
+	return w.Node.AddWorkload(d, func(pod *v1.Pod) fakeruntime.Pod { return w.mutate(pod.DeepCopy(), program(pod)) })
+}
+
+func (w *mutated) PatchWorkload(namespace, name string, patch []byte) error {
+	if w.mutation.withoutRollout {
+		return nil
+	}
+	return w.Node.PatchWorkload(namespace, name, patch)
 }
 
 func (w *mutated) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
