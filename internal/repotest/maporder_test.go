@@ -25,6 +25,7 @@ var orderless = map[string]string{
 	"measure.readPod":                             "sorts each list",
 	"prober.(*manager).CleanupPods":               "sorts the workers before it stops them",
 	"prober.(*manager).Keeps":                     "asks whether all satisfy a condition",
+	"scenarios/simulate.(*Result).applied":        "asks whether one satisfies a condition",
 	"scenarios/drive.(*Driver).Branch":            "copies each pod into a map",
 	"fakeruntime.clones":                          "copies each list, whichever comes first",
 	"scenarios/plan.(*Workload).ruleOf":           "asks whether one satisfies a condition",

@@ -27,8 +27,8 @@ func (r *Result) use(rec *trace.Record) {
 
 // applied reports whether a rule of a container decided something in a pod of a workload. The first rule has number 1.
 func (r *Result) applied(w *plan.Workload, container string, number int) bool {
-	for i := range w.Replicas {
-		if r.decided[decision{w.Key(i), container, strconv.Itoa(number)}] {
+	for d := range r.decided {
+		if d.container == container && d.number == strconv.Itoa(number) && r.of(w, d.pod) {
 			return true
 		}
 	}
@@ -75,9 +75,9 @@ func (r *Result) whyUnused(w *plan.Workload, container string, rule *format.Rule
 	return "nothing asked for its answer while it held, or a later rule answered"
 }
 
-// delaysStop reports whether a rule about the exit after a stop signal got one: its exit may be later than SIGKILL or the end of the run.
+// delaysStop reports whether a rule about the exit, or the listener, after a stop signal got one: its exit may be later than SIGKILL or the end of the run.
 func (r *Result) delaysStop(w *plan.Workload, container string, rule *format.Rule) bool {
-	return rule.AfterSigterm != nil && rule.Exit != nil && r.has(w, container, trace.ContainerStopping, rule.Instance)
+	return rule.AfterSigterm != nil && (rule.Exit != nil || rule.Refuse) && r.has(w, container, trace.ContainerStopping, rule.Instance)
 }
 
 // has reports whether the run has a record of a kind about a container of a workload, and about one of these instances unless nil.
@@ -94,5 +94,5 @@ func (r *Result) of(w *plan.Workload, pod string) bool {
 			return true
 		}
 	}
-	return false
+	return w.Owns(pod)
 }
