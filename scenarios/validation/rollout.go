@@ -90,17 +90,18 @@ func surgeOf(d *appsv1.Deployment) int {
 // admit returns a Deployment as the API server stores it, or nil after reporting what the server rejects. Errors of the template are
 // those of its pods, which are reported where the pods are.
 func (c *checker) admit(d *appsv1.Deployment, n *strict.Node) *appsv1.Deployment {
-	for _, p := range c.profiles() {
-		admitted, err := admission.AdmitDeployment(p, d)
-		if err == nil {
-			return admitted
-		}
-		for _, cause := range causesOf(err) {
-			if !strings.HasPrefix(cause.Field, "spec.template") {
-				n.Find(cause.Field).Errorf("%s", cause.Message)
-			}
-		}
+	profiles := c.profiles()
+	if len(profiles) == 0 {
 		return nil
+	}
+	admitted, err := admission.AdmitDeployment(profiles[0], d) // the rules are those of all releases
+	if err == nil {
+		return admitted
+	}
+	for _, cause := range causesOf(err) {
+		if !strings.HasPrefix(cause.Field, "spec.template") {
+			n.Find(cause.Field).Errorf("%s", cause.Message)
+		}
 	}
 	return nil
 }
@@ -242,30 +243,31 @@ func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
 	if !c.withinMergeLimit(w.Manifest, field) {
 		return
 	}
-	for _, p := range c.profiles() {
-		patched, err := admission.PatchDeployment(p, w.rolled, r.JSON(fmt.Sprint(n.Pos)))
-		if err != nil {
-			for _, cause := range causesOf(err) {
-				under := strings.TrimPrefix(strings.TrimPrefix(cause.Field, "spec."), field.Name()+".")
-				if strings.HasPrefix(cause.Field, "spec.selector") {
-					under = "selector"
-				}
-				field.Find(under).Errorf("%s", cause.Message)
-			}
-			return
-		}
-		same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
-		if same && !w.undone && (r.Template != nil || r.Spec != nil) {
-			field.Errorf("changes nothing: %s is already like that, so no rollout begins", w.Manifest.Name)
-			return
-		}
-		if !equality.Semantic.DeepEqual(patched.Spec.Template, w.rolled.Spec.Template) {
-			w.revisions++
-			c.checkPrograms(w, step, patched, n.Field("containers"))
-		}
-		w.rolled = patched
+	profiles := c.profiles()
+	if len(profiles) == 0 {
 		return
 	}
+	patched, err := admission.PatchDeployment(profiles[0], w.rolled, r.JSON(fmt.Sprint(n.Pos)))
+	if err != nil {
+		for _, cause := range causesOf(err) {
+			under := strings.TrimPrefix(strings.TrimPrefix(cause.Field, "spec."), field.Name()+".")
+			if strings.HasPrefix(cause.Field, "spec.selector") {
+				under = "selector"
+			}
+			field.Find(under).Errorf("%s", cause.Message)
+		}
+		return
+	}
+	same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
+	if same && !w.undone && (r.Template != nil || r.Spec != nil) {
+		field.Errorf("changes nothing: %s is already like that, so no rollout begins", w.Manifest.Name)
+		return
+	}
+	if !equality.Semantic.DeepEqual(patched.Spec.Template, w.rolled.Spec.Template) {
+		w.revisions++
+		c.checkPrograms(w, step, patched, n.Field("containers"))
+	}
+	w.rolled = patched
 }
 
 // checkPrograms makes the programs in the pods of a changed template: those of the containers of the step, and otherwise those that the
