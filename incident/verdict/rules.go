@@ -75,7 +75,8 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
 // evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
 var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
-	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod}
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod,
+	"Terminated": stoppedPod} // by a node that shuts down
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
