@@ -21,6 +21,7 @@ require (
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2
 	k8s.io/component-base v0.37.2
+	k8s.io/endpointslice v0.37.2
 	k8s.io/kubernetes v1.37.2
 	probesim.dev v0.0.0
 	probesim.dev/conformance v0.0.0
