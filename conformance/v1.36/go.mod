@@ -17,7 +17,6 @@ replace (
 require (
 	github.com/google/cadvisor v0.56.2
 	k8s.io/component-base v0.36.3
-	k8s.io/endpointslice v0.36.3
 	k8s.io/kubernetes v1.36.3
 	probesim.dev/conformance v0.0.0
 )
@@ -157,6 +156,7 @@ require (
 	k8s.io/cri-streaming v0.0.0 // indirect
 	k8s.io/csi-translation-lib v0.0.0 // indirect
 	k8s.io/dynamic-resource-allocation v0.36.3 // indirect
+	k8s.io/endpointslice v0.36.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kms v0.36.3 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
