@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/bounds"
 	"probesim.dev/internal/printable"
@@ -333,7 +332,7 @@ func asks(p *v1.Probe) string {
 
 // sameFamily reports whether two probes over the network ask one port in one way: of HTTP, both paths are about health, or neither is. To connect is less than to ask.
 func sameFamily(c *v1.Container, a, b *v1.Probe) bool {
-	if portOf(c, a) != portOf(c, b) {
+	if prober.ProbePort(c, a) != prober.ProbePort(c, b) {
 		return false
 	}
 	switch {
@@ -345,24 +344,6 @@ func sameFamily(c *v1.Container, a, b *v1.Probe) bool {
 		return b.HTTPGet == nil
 	}
 	return b.TCPSocket != nil
-}
-
-func portOf(c *v1.Container, p *v1.Probe) int32 {
-	port := intstr.FromInt32(0)
-	switch {
-	case p.HTTPGet != nil:
-		port = p.HTTPGet.Port
-	case p.TCPSocket != nil:
-		port = p.TCPSocket.Port
-	case p.GRPC != nil:
-		port = intstr.FromInt32(p.GRPC.Port)
-	}
-	for _, named := range c.Ports {
-		if port.Type == intstr.String && named.Name == port.StrVal {
-			return named.ContainerPort
-		}
-	}
-	return port.IntVal
 }
 
 // aboutHealth reports whether a path is one that programs have for probes, such as /healthz, /livez or /actuator/health.

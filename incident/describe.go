@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -292,25 +293,13 @@ func (t *textReader) probeLine(text string, at Place) {
 		InitialDelaySeconds: number(4), TimeoutSeconds: number(5), PeriodSeconds: number(6), SuccessThreshold: number(7), FailureThreshold: number(8)}
 	which := trace.Probe(strings.ToLower(m[1]))
 	if d := t.describe; d != nil && d.c != nil {
-		if ProbeOf(&d.c.spec, which) != nil { // of the next container, whose name is cut off
+		if prober.ProbeOf(&d.c.spec, which) != nil { // of the next container, whose name is cut off
 			d.begin("")
 		}
-		SetProbe(&d.c.spec, which, p)
+		prober.SetProbe(&d.c.spec, which, p)
 		return
 	}
 	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p})
-}
-
-// SetProbe sets the liveness, the readiness or the startup probe of a container.
-func SetProbe(c *v1.Container, which trace.Probe, p *v1.Probe) {
-	switch which {
-	case trace.Liveness:
-		c.LivenessProbe = p
-	case trace.Readiness:
-		c.ReadinessProbe = p
-	case trace.Startup:
-		c.StartupProbe = p
-	}
 }
 
 // describedHandler returns the handler of a probe in the form of kubectl describe. The arguments of a command lose their limits

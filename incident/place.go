@@ -1,16 +1,16 @@
 package incident
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/kube/podutil"
-	"probesim.dev/trace"
+	"probesim.dev/prober"
 )
 
 // place completes the facts after all files: names that only messages tell, the containers of events, and the times that count from an unknown moment.
@@ -140,7 +140,7 @@ func (r *reader) placeProbe(l lateProbe) {
 	if p.Object.Spec.Containers == nil {
 		p.Object.Spec.Containers = []v1.Container{{}}
 	}
-	SetProbe(&p.Object.Spec.Containers[0], l.which, l.probe)
+	prober.SetProbe(&p.Object.Spec.Containers[0], l.which, l.probe)
 }
 
 func (r *reader) useTemplate(p *Pod, t *template) {
@@ -221,52 +221,16 @@ func (p *Pod) onlyFor(f *Fact) string {
 	}
 	u, containers := ParseUnhealthy(f.Message), slices.Collect(podutil.Containers(&p.Object.Spec))
 	c := theOnly(containers, func(c *v1.Container) bool {
-		return ProbeOf(c, u.Probe) != nil || u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`)
+		return prober.ProbeOf(c, u.Probe) != nil || u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`)
 	})
 	if c == nil {
 		c = theOnly(containers, func(c *v1.Container) bool {
-			port := portOf(c, ProbeOf(c, u.Probe))
-			return port != "" && strings.Contains(u.Output, ":"+port)
+			port := prober.ProbePort(c, prober.ProbeOf(c, u.Probe))
+			return port > 0 && strings.Contains(u.Output, fmt.Sprint(":", port))
 		})
 	}
 	if c == nil {
 		return ""
 	}
 	return c.Name
-}
-
-// portOf returns the port of a probe, or nothing.
-func portOf(c *v1.Container, p *v1.Probe) string {
-	var port intstr.IntOrString
-	switch {
-	case p == nil:
-		return ""
-	case p.HTTPGet != nil:
-		port = p.HTTPGet.Port
-	case p.TCPSocket != nil:
-		port = p.TCPSocket.Port
-	case p.GRPC != nil:
-		port = intstr.FromInt32(p.GRPC.Port)
-	default:
-		return ""
-	}
-	for _, named := range c.Ports {
-		if port.StrVal != "" && named.Name == port.StrVal {
-			port = intstr.FromInt32(named.ContainerPort)
-		}
-	}
-	return port.String()
-}
-
-// ProbeOf returns a probe of a container, or nil.
-func ProbeOf(c *v1.Container, which trace.Probe) *v1.Probe {
-	switch which {
-	case trace.Liveness:
-		return c.LivenessProbe
-	case trace.Readiness:
-		return c.ReadinessProbe
-	case trace.Startup:
-		return c.StartupProbe
-	}
-	return nil
 }

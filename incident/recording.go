@@ -109,7 +109,9 @@ func (m Moment) Best() time.Time {
 }
 
 // overlaps reports whether two moments can be the same.
-func (m Moment) overlaps(o Moment) bool { return !m.At.After(o.End()) && !o.At.After(m.End()) }
+func (m Moment) overlaps(o Moment) bool {
+	return !m.At.After(o.End()) && !o.At.After(m.End())
+}
 
 // Source is the format of a fact.
 type Source string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/report"
 	"probesim.dev/report/history"
 	"probesim.dev/sim/virtual"
@@ -413,8 +414,8 @@ func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills 
 // periodOf returns the period of a probe, or 0 if it is unknown.
 func periodOf(p *Pod, name string, which trace.Probe) time.Duration {
 	if p.Object != nil {
-		if c := podutil.Find(p.Object, name); c != nil && ProbeOf(c, which) != nil {
-			return time.Duration(cmp.Or(ProbeOf(c, which).PeriodSeconds, 10)) * time.Second
+		if c := podutil.Find(p.Object, name); c != nil && prober.ProbeOf(c, which) != nil {
+			return time.Duration(cmp.Or(prober.ProbeOf(c, which).PeriodSeconds, 10)) * time.Second
 		}
 	}
 	return 0

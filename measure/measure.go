@@ -298,7 +298,7 @@ func halve(c *v1.Container, width time.Duration) string {
 	if probe == nil {
 		of, probe = trace.Readiness, c.ReadinessProbe
 	}
-	period := withDefaults(probe).PeriodSeconds
+	period := cmp.Or(probe.PeriodSeconds, 10)
 	less := max(period-int32((width/2+time.Second-1)/time.Second), 1)
 	if less == period {
 		return ""

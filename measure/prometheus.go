@@ -2,6 +2,7 @@ package measure
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"probesim.dev/incident"
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -258,8 +260,8 @@ func (c *Container) probe(of trace.Probe, pod *incident.Pod) *Probe {
 	p := &Probe{Type: of, buckets: map[float64]float64{}}
 	for i := range pod.Object.Spec.Containers {
 		spec := &pod.Object.Spec.Containers[i]
-		if probe := incident.ProbeOf(spec, of); spec.Name == c.Name && probe != nil {
-			p.Timeout = Seconds(time.Duration(withDefaults(probe).TimeoutSeconds) * time.Second)
+		if probe := prober.ProbeOf(spec, of); spec.Name == c.Name && probe != nil {
+			p.Timeout = Seconds(time.Duration(cmp.Or(probe.TimeoutSeconds, 1)) * time.Second)
 		}
 	}
 	c.Probes = append(c.Probes, p)

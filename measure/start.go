@@ -1,15 +1,18 @@
 package measure
 
 import (
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/apiserver/admission"
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -28,15 +31,18 @@ type clock struct {
 // clockOf returns the clock of a container, over all versions and nodes that the options leave open.
 func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
 	k := clock{limit: bounds.Never}
+	pod, err := plain(pod)
+	if err != nil {
+		return clock{}, err
+	}
 	c := podutil.Find(pod, container)
 	for _, of := range []*v1.Probe{c.StartupProbe, c.ReadinessProbe} {
 		if of != nil {
-			p := withDefaults(of)
-			k.look = max(k.look, time.Duration(p.PeriodSeconds+p.TimeoutSeconds+1)*time.Second)
+			k.look = max(k.look, time.Duration(of.PeriodSeconds+of.TimeoutSeconds+1)*time.Second)
 		}
 	}
 	for _, p := range o.profiles() {
-		b, err := bounds.Of(bounds.Settings{Pod: plain(pod), Container: container, Profile: p, Delays: o.Delays})
+		b, err := bounds.Of(bounds.Settings{Pod: pod, Container: container, Profile: p, Delays: o.Delays})
 		if err != nil {
 			return clock{}, err
 		}
@@ -56,45 +62,36 @@ func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
 	return k, nil
 }
 
-// plain returns a pod with what decides when its containers become ready: their probes. Live pods have fields that need a whole cluster.
-func plain(pod *v1.Pod) *v1.Pod {
+// plain returns a pod with what decides when its containers become ready: their probes, with the defaults of the API server. Live pods have
+// fields that need a whole cluster.
+func plain(pod *v1.Pod) (*v1.Pod, error) {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Spec: v1.PodSpec{
 		RestartPolicy: pod.Spec.RestartPolicy, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds}}
 	copied := func(list []v1.Container) (out []v1.Container) {
 		for i := range list {
-			c := v1.Container{Name: list[i].Name, Image: "image", RestartPolicy: list[i].RestartPolicy}
+			c := v1.Container{Name: list[i].Name, Image: "image", RestartPolicy: list[i].RestartPolicy, Ports: list[i].Ports}
 			for _, of := range trace.ProbeTypes {
-				if probe := incident.ProbeOf(&list[i], of); probe != nil {
-					incident.SetProbe(&c, of, withDefaults(probe))
-				}
+				prober.SetProbe(&c, of, prober.ProbeOf(&list[i], of).DeepCopy())
 			}
 			out = append(out, c)
 		}
 		return out
 	}
 	p.Spec.InitContainers, p.Spec.Containers = copied(pod.Spec.InitContainers), copied(pod.Spec.Containers)
-	return p
-}
-
-// withDefaults returns a probe with the defaults of the API server, which a manifest and a text can leave out (SetDefaults_Probe in
-// pkg/apis/core/v1/defaults.go at v1.37.0). Its port is a number.
-func withDefaults(probe *v1.Probe) *v1.Probe {
-	p := probe.DeepCopy()
-	for _, d := range []struct {
-		field *int32
-		value int32
-	}{{&p.TimeoutSeconds, 1}, {&p.PeriodSeconds, 10}, {&p.SuccessThreshold, 1}, {&p.FailureThreshold, 3}} {
-		if *d.field <= 0 {
-			*d.field = d.value
+	admission.Default(p)
+	for c := range podutil.Containers(&p.Spec) {
+		for _, of := range trace.ProbeTypes {
+			probe := prober.ProbeOf(c, of)
+			switch {
+			case probe == nil:
+			case min(probe.InitialDelaySeconds, probe.TimeoutSeconds, probe.PeriodSeconds, probe.SuccessThreshold, probe.FailureThreshold) < 0:
+				return nil, fmt.Errorf("a setting of the %s probe of %s is negative", of, c.Name)
+			case probe.HTTPGet != nil && probe.HTTPGet.Port.StrVal != "": // a text can lack its number
+				probe.HTTPGet.Port = intstr.FromInt32(8080)
+			}
 		}
 	}
-	if p.HTTPGet != nil {
-		p.HTTPGet.Port = intstr.FromInt32(8080)
-	}
-	if p.TCPSocket != nil {
-		p.TCPSocket.Port = intstr.FromInt32(8080)
-	}
-	return p
+	return p, nil
 }
 
 // took returns how long a start took that a pod shows as Ready, from both times in whole seconds. least is false if something else than the container can have

@@ -4,31 +4,16 @@ import (
 	"time"
 
 	"probesim.dev/apiserver/store"
+	"probesim.dev/controller"
 	"probesim.dev/fakeruntime"
 )
 
-// controlDelays draws the latencies of a control plane.
+// controlDelays draws the latencies of a control plane. Those that it does not have are the standard ones.
 type controlDelays struct {
-	of      ControlPlane
-	runtime *runtimeDriver
+	of       ControlPlane
+	runtime  *runtimeDriver
+	standard controller.StandardDelays
 }
-
-// The default latencies. They are distinct, because equal ones would make ties that no real cluster has.
-var (
-	watchDelays = map[store.Kind]time.Duration{
-		store.Pods: 10300 * time.Microsecond, store.ReplicaSets: 11900 * time.Microsecond, store.Deployments: 9700 * time.Microsecond,
-		store.EndpointSlices: 12700 * time.Microsecond, store.Services: 9100 * time.Microsecond,
-	}
-	callDelays = map[string]time.Duration{
-		"GET": 5300 * time.Microsecond, "POST": 7100 * time.Microsecond, "PUT": 7900 * time.Microsecond, "PUT status": 7900 * time.Microsecond,
-		"DELETE": 6100 * time.Microsecond,
-	}
-)
-
-const (
-	scheduleDelay = 4300 * time.Microsecond
-	syncDelay     = 100 * time.Millisecond
-)
 
 func (d controlDelays) draw(set *fakeruntime.Draw, standard time.Duration, key string) time.Duration {
 	if set == nil {
@@ -38,19 +23,19 @@ func (d controlDelays) draw(set *fakeruntime.Draw, standard time.Duration, key s
 }
 
 func (d controlDelays) Watch(watch string, c store.Change) time.Duration {
-	return d.draw(d.of.Watch, watchDelays[c.Kind], watch+" "+store.Key(c.New))
+	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New))
 }
 
 func (d controlDelays) Call(caller, method string, kind store.Kind, key string) time.Duration {
-	return d.draw(d.of.Call, callDelays[method], caller+" "+method+" "+string(kind)+" "+key)
+	return d.draw(d.of.Call, d.standard.Call(caller, method, kind, key), caller+" "+method+" "+string(kind)+" "+key)
 }
 
 func (d controlDelays) Schedule(pod string) time.Duration {
-	return d.draw(d.of.Schedule, scheduleDelay, "schedule "+pod)
+	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod)
 }
 
 func (d controlDelays) Sync(router string) time.Duration {
-	return d.draw(d.of.Sync, syncDelay, "sync "+router)
+	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router)
 }
 
 func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {

@@ -57,7 +57,7 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	env := &controller.Env{
 		Sim: n.sim, API: n.api, Trace: n.trace, Profile: n.options.Profile,
 		Now:    func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
-		Delays: controlDelays{*o, n.runtime},
+		Delays: controlDelays{of: *o, runtime: n.runtime},
 	}
 	n.control = &controlPlane{env: env, workloads: map[string]*workload{}}
 	manager := controller.NewInformers(env, "kube-controller-manager")

@@ -131,8 +131,22 @@ func ProbeOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
 		return c.StartupProbe
 	case trace.Readiness:
 		return c.ReadinessProbe
+	case trace.Liveness:
+		return c.LivenessProbe
 	}
-	return c.LivenessProbe
+	return nil
+}
+
+// SetProbe sets a probe of a container.
+func SetProbe(c *v1.Container, probeType trace.Probe, p *v1.Probe) {
+	switch probeType {
+	case trace.Startup:
+		c.StartupProbe = p
+	case trace.Readiness:
+		c.ReadinessProbe = p
+	case trace.Liveness:
+		c.LivenessProbe = p
+	}
 }
 
 // InitialValue returns the result of a container before its first probe: it is alive, not ready, and not known to be started.

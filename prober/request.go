@@ -62,6 +62,26 @@ func userAgent(purpose string, p profile.Profile) string {
 	return "kube-" + purpose + "/" + release
 }
 
+// ProbePort returns the port of the container that a probe asks, or 0: a command asks none, and a name may be that of no port.
+func ProbePort(c *v1.Container, p *v1.Probe) int32 {
+	var port intstr.IntOrString
+	switch {
+	case p == nil:
+	case p.HTTPGet != nil:
+		port = p.HTTPGet.Port
+	case p.TCPSocket != nil:
+		port = p.TCPSocket.Port
+	case p.GRPC != nil:
+		port = intstr.FromInt32(p.GRPC.Port)
+	}
+	for _, named := range c.Ports {
+		if port.Type == intstr.String && named.Name == port.StrVal {
+			return named.ContainerPort
+		}
+	}
+	return port.IntVal
+}
+
 // resolvePort returns a port's number. It looks up a port's name among the ports of the container
 // (pkg/probe/util.go at v1.37.0).
 func resolvePort(port intstr.IntOrString, c *v1.Container, p profile.Profile) (int, error) {

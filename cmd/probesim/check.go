@@ -278,37 +278,42 @@ func parseAll[T any](flag string, values []string, parse func(string) (T, error)
 	return all, err
 }
 
-func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
-	options, err := o.parse(checkOutputs...)
-	if err = errors.Join(err, o.checkFailOn()); err != nil {
-		return err
+// prepare reads what a check needs: the flags, the files that they name, and the manifests.
+func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []check.File, err error) {
+	options, err = o.parse(checkOutputs...)
+	if err = errors.Join(err, o.checkFailOn()); err == nil {
+		err = o.checkIgnored(cmd)
 	}
-	if err := o.checkIgnored(cmd); err != nil {
-		return err
+	if err != nil {
+		return options, nil, err
 	}
-	options.Ignore = ignores
 	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
-		return &exitError{exitUsage, err}
+		return options, nil, &exitError{exitUsage, err}
 	}
 	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
-		return &exitError{exitUsage, err}
+		return options, nil, &exitError{exitUsage, err}
 	}
-	files, err := newManifestReader(cmd, o.allowEmpty).read(paths)
-	if err != nil {
+	if files, err = newManifestReader(cmd, o.allowEmpty).read(paths); err != nil {
 		if o.output == "github" {
 			actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
 		}
-		return &exitError{exitUsage, err}
+		return options, nil, &exitError{exitUsage, err}
 	}
-	if err := o.checkTargets(cmd.Context()); err != nil {
-		return &exitError{exitUsage, err}
+	if err = o.checkTargets(cmd.Context()); err != nil {
+		return options, nil, &exitError{exitUsage, err}
 	}
-	if err := o.measure(cmd, files, &options); err != nil {
+	if err = o.measure(cmd, files, &options); err == nil {
+		err = o.unknownContainers(cmd, o.unknown(options, files))
+	}
+	return options, files, err
+}
+
+func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
+	options, files, err := o.prepare(cmd, paths)
+	if err != nil {
 		return err
 	}
-	if err := o.unknownContainers(cmd, o.unknown(options, files)); err != nil {
-		return err
-	}
+	options.Ignore = ignores
 	var r *check.Report
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
 	switch {

@@ -18,6 +18,7 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 )
 
@@ -217,8 +218,16 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return withInvalid(ended(outcome, err), invalid)
 	}
-	err = o.also.each(func(format, file string) error {
-		var b bytes.Buffer // the runs are the same each time
+	if err = o.writeAlso(cmd, s, all, options); err == nil {
+		err = ended(outcome, nil)
+	}
+	return withInvalid(err, invalid)
+}
+
+// writeAlso writes the files of --also. The runs are the same each time.
+func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*scenarios.Scenario, options runner.Options) error {
+	return o.also.each(func(format, file string) error {
+		var b bytes.Buffer
 		options.Format, options.Stdout = format, &b
 		if jobs, err := s.Jobs(all); err != nil {
 			return err
@@ -227,10 +236,6 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
 	})
-	if err == nil {
-		err = ended(outcome, nil)
-	}
-	return withInvalid(err, invalid)
 }
 
 // checkIgnored rejects flags that have no effect beside others.

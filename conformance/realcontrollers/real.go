@@ -131,7 +131,7 @@ func startProxy(ctx context.Context, api *server, client kubernetes.Interface) {
 			service := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 			wanted[service] = append(wanted[service], apiserver.EndpointsOf(s)...)
 		}
-		time.Sleep(syncDelay)
+		time.Sleep(delays.Sync("kube-proxy"))
 		api.mu.Lock()
 		defer api.mu.Unlock()
 		for service, endpoints := range wanted {

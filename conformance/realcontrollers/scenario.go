@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/apiserver/store"
+	"probesim.dev/controller"
 )
 
 // Scenario is a Deployment, its Service, and what users do.
@@ -25,22 +25,8 @@ type Step struct {
 	Patch string
 }
 
-// The latencies of both engines. They are distinct, so that few events coincide.
-var (
-	watchDelays = map[store.Kind]time.Duration{
-		store.Pods: 10300 * time.Microsecond, store.ReplicaSets: 11900 * time.Microsecond, store.Deployments: 9700 * time.Microsecond,
-		store.EndpointSlices: 12700 * time.Microsecond, store.Services: 9100 * time.Microsecond,
-	}
-	callDelays = map[string]time.Duration{
-		"GET": 5300 * time.Microsecond, "POST": 7100 * time.Microsecond, "PUT": 7900 * time.Microsecond, "DELETE": 6100 * time.Microsecond,
-		"PATCH": 6700 * time.Microsecond,
-	}
-)
-
-const (
-	scheduleDelay = 4300 * time.Microsecond
-	syncDelay     = 100 * time.Millisecond
-)
+// delays are the latencies of both engines.
+var delays controller.StandardDelays
 
 // program is how a pod of the stand-in behaves. Its image says so: in app:start-20s-stop-1s the pod is Ready 20 s after it is bound, and ends 1 s
 // after the request to delete it. A pod of app:start-never-stop-1s is never Ready.

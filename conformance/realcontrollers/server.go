@@ -57,7 +57,7 @@ func (s *server) changed(c store.Change, err error) (store.Object, error) {
 func (s *server) publish(c store.Change) {
 	for _, w := range s.watchers {
 		if w.kind == c.Kind {
-			w.send(string(c.Type), c.New, watchDelays[c.Kind])
+			w.send(string(c.Type), c.New, delays.Watch("", c))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (s *server) create(kind store.Kind, o store.Object) (store.Object, error) {
 	}
 	s.record(r)
 	s.publish(c)
-	time.AfterFunc(watchDelays[store.Pods]+scheduleDelay, func() { s.locked(func() { s.bind(key) }) })
+	time.AfterFunc(delays.Watch("", c)+delays.Schedule(key), func() { s.locked(func() { s.bind(key) }) })
 	return admitted, nil
 }
 

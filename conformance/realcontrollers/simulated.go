@@ -1,7 +1,6 @@
 package realcontrollers
 
 import (
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -91,7 +90,7 @@ func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
 	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: trace.SyncFailed}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
-	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: delays{}}
+	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: delays}
 	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
 	manager := controller.NewInformers(env, "kube-controller-manager")
 	deployment.Start(env, manager)
@@ -127,19 +126,3 @@ type noDelays struct{}
 func (noDelays) APIGet(*v1.Pod) time.Duration    { return 0 }
 func (noDelays) APIPatch(*v1.Pod) time.Duration  { return 0 }
 func (noDelays) APIDelete(*v1.Pod) time.Duration { return 0 }
-
-// delays are the latencies of the simulator's controllers.
-type delays struct{}
-
-func (delays) Watch(_ string, c store.Change) time.Duration { return watchDelays[c.Kind] }
-
-func (delays) Call(_, method string, _ store.Kind, _ string) time.Duration {
-	var verb string
-	fmt.Sscan(method, &verb)
-	return callDelays[verb]
-}
-
-func (delays) Schedule(string) time.Duration { return scheduleDelay }
-func (delays) Sync(string) time.Duration     { return syncDelay }
-
-func (delays) Draw(_ string, least, _ time.Duration) time.Duration { return least }

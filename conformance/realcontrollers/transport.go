@@ -69,7 +69,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
 		return s.watch(r, p.kind), nil
 	}
-	time.Sleep(callDelays[r.Method])
+	time.Sleep(delays.Call("", r.Method, p.kind, ""))
 	if p.kind == events {
 		return reply(http.StatusCreated, body), nil
 	}

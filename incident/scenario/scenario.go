@@ -18,6 +18,7 @@ import (
 
 	"probesim.dev/incident"
 	"probesim.dev/incident/verdict"
+	"probesim.dev/prober"
 	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
@@ -109,7 +110,7 @@ func newSubject(rec *incident.Recording, v *verdict.Verdict) (*subject, error) {
 		return nil, fmt.Errorf("the settings of container %q are missing", v.Container)
 	}
 	c := &subject{rec: rec, v: v, pod: pod.Name, manifest: manifest, container: &all[i], kills: probe, period: retried, shown: max(v.Restarts, v.Kills) + 1}
-	if c.probe = incident.ProbeOf(c.container, probe); c.probe != nil {
+	if c.probe = prober.ProbeOf(c.container, probe); c.probe != nil {
 		c.period = time.Duration(cmp.Or(c.probe.PeriodSeconds, 10)) * time.Second
 	}
 	c.collect(len(all) == 1)

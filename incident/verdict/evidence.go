@@ -13,6 +13,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/incident"
 	"probesim.dev/kube/podutil"
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -144,7 +145,7 @@ func (e *evidence) setSpec() {
 }
 
 // probe returns a probe of the container, or nil if it has none or the facts do not show it.
-func (e *evidence) probe(of trace.Probe) *v1.Probe { return incident.ProbeOf(e.spec, of) }
+func (e *evidence) probe(of trace.Probe) *v1.Probe { return prober.ProbeOf(e.spec, of) }
 
 func (e *evidence) add(f *incident.Fact) {
 	switch f.Kind {

@@ -13,8 +13,8 @@ import (
 	"probesim.dev/bounds"
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/incident"
 	"probesim.dev/kube/profile"
+	"probesim.dev/prober"
 	"probesim.dev/scenarios/manifests"
 	"probesim.dev/trace"
 )
@@ -72,7 +72,7 @@ func (e *evidence) podWith(probes ...trace.Probe) *v1.Pod {
 		if p != nil && p.HTTPGet != nil && p.HTTPGet.Port.StrVal != "" { // a text can lack its number
 			p.HTTPGet.Port = intstr.FromInt32(8080)
 		}
-		incident.SetProbe(&c, of, p)
+		prober.SetProbe(&c, of, p)
 	}
 	return &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: v1.PodSpec{
 		RestartPolicy: v1.RestartPolicyAlways, Containers: []v1.Container{c}, TerminationGracePeriodSeconds: e.object.Spec.TerminationGracePeriodSeconds}}

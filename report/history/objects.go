@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strings"
 
 	"probesim.dev/sim/virtual"
@@ -136,41 +135,33 @@ func (h *History) endLosses() {
 	}
 }
 
-func (h *History) workload(name string) *Workload {
-	i := slices.IndexFunc(h.Workloads, func(w *Workload) bool { return w.Name == name })
-	if i < 0 {
-		i = len(h.Workloads)
-		h.Workloads = append(h.Workloads, &Workload{Name: name})
+// named returns the element of a list with a name. If there is none, it appends a new one.
+func named[T any](list *[]*T, name string, of func(*T) *string) *T {
+	for _, x := range *list {
+		if *of(x) == name {
+			return x
+		}
 	}
-	return h.Workloads[i]
+	x := new(T)
+	*of(x) = name
+	*list = append(*list, x)
+	return x
+}
+
+func (h *History) workload(name string) *Workload {
+	return named(&h.Workloads, name, func(w *Workload) *string { return &w.Name })
 }
 
 // replicaSet returns a ReplicaSet. Its name is that of its Deployment and a number.
 func (h *History) replicaSet(name string) *ReplicaSet {
-	end := max(strings.LastIndexByte(name, '-'), 0)
-	w := h.workload(name[:end])
-	i := slices.IndexFunc(w.ReplicaSets, func(s *ReplicaSet) bool { return s.Name == name })
-	if i < 0 {
-		i = len(w.ReplicaSets)
-		w.ReplicaSets = append(w.ReplicaSets, &ReplicaSet{Name: name})
-	}
-	return w.ReplicaSets[i]
+	w := h.workload(name[:max(strings.LastIndexByte(name, '-'), 0)])
+	return named(&w.ReplicaSets, name, func(s *ReplicaSet) *string { return &s.Name })
 }
 
 func (h *History) service(name string) *Service {
-	i := slices.IndexFunc(h.Services, func(s *Service) bool { return s.Name == name })
-	if i < 0 {
-		i = len(h.Services)
-		h.Services = append(h.Services, &Service{Name: name})
-	}
-	return h.Services[i]
+	return named(&h.Services, name, func(s *Service) *string { return &s.Name })
 }
 
 func (s *Service) router(name string) *Router {
-	i := slices.IndexFunc(s.Routers, func(r *Router) bool { return r.Name == name })
-	if i < 0 {
-		i = len(s.Routers)
-		s.Routers = append(s.Routers, &Router{Name: name})
-	}
-	return s.Routers[i]
+	return named(&s.Routers, name, func(r *Router) *string { return &r.Name })
 }

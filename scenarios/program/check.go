@@ -86,16 +86,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 		}
 	}
 	if refuse := n.Field("refuse"); refuse.Written() {
-		switch {
-		case !r.Refuse:
-			refuse.Errorf("must be true, or left out")
-		case r.AfterSigterm == nil:
-			refuse.Errorf("needs afterSigterm: a program closes its listener after the stop signal")
-		case answers > 0 || r.Exit != nil || r.Handler != nil:
-			refuse.Errorf("cannot be used with answers or exit: write a rule for each")
-		case r.For != nil || r.Every != nil || r.Until != nil || r.Chance != nil:
-			refuse.Errorf("cannot be used with for, every, until or chance: the listener stays closed")
-		}
+		checkRefuse(r, refuse, answers)
 		return
 	}
 	exit := n.Field("exit")
@@ -124,6 +115,20 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 		exit.Errorf("cannot be used with for or every, except with at or since: each instance exits once, when the window opens")
 	case r.Exit.Never && r.AfterSigterm == nil:
 		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
+	}
+}
+
+// checkRefuse reports a rule about the listener that says something else, too.
+func checkRefuse(r *format.Rule, refuse *strict.Node, answers int) {
+	switch {
+	case !r.Refuse:
+		refuse.Errorf("must be true, or left out")
+	case r.AfterSigterm == nil:
+		refuse.Errorf("needs afterSigterm: a program closes its listener after the stop signal")
+	case answers > 0 || r.Exit != nil || r.Handler != nil:
+		refuse.Errorf("cannot be used with answers or exit: write a rule for each")
+	case r.For != nil || r.Every != nil || r.Until != nil || r.Chance != nil:
+		refuse.Errorf("cannot be used with for, every, until or chance: the listener stays closed")
 	}
 }
 
