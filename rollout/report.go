@@ -5,13 +5,13 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
 	"probesim.dev/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/router"
 )
@@ -191,11 +191,7 @@ func Count(v float64) string {
 	if v > 1e-6 && v < 1 {
 		return "<1"
 	}
-	text := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return printable.Thousands(int(math.Round(v)))
 }
 
 func newReport(o *Options, others []string) *Report {

@@ -4,19 +4,16 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/controller/deployment"
+	"probesim.dev/controller/endpointslice"
 	"probesim.dev/router"
 )
-
-// staleBackOff is how long the EndpointSlice controller waits after it has seen that its cache does not have its own last write (the first
-// back-off of a Service in pkg/controller/endpointslice/endpointslice_controller.go at v1.37.0).
-const staleBackOff = time.Second
 
 // alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no sleep is enough. The time from the deletion of
 // a pod until its router drops it has an upper end:
 //
-//	a watch shows the deletion to the EndpointSlice controller, which may make another call, or wait for its back-off; its write of the
+//	a watch shows the deletion to the EndpointSlice controller, which may make another call, or wait for its back-off if its cache does not have its own last write; its write of the
 //	slice is a call; a watch shows the slice to the router. kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A
 //	load balancer takes its own delay.
 //
@@ -39,12 +36,11 @@ func (w *workload) alwaysEnough(o *Options) (time.Duration, bool) {
 // longestDrop returns the longest time from the deletion of a pod until its router sends it no requests.
 func longestDrop(o *Options) time.Duration {
 	watch, call, sync := most(controlPlane(o.Delays))
-	drop := 2*watch + 2*call + staleBackOff
+	drop := 2*watch + 2*call + endpointslice.BackOff
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		return drop + lb.RemoveMost
 	}
-	const minSyncPeriod = time.Second
-	return drop + 2*sync + minSyncPeriod
+	return drop + 2*sync + router.MinSyncPeriod
 }
 
 // keepsReady reports whether the router always has another pod: one that stays available in the whole rollout, and that a load balancer has
@@ -76,18 +72,10 @@ func (w *workload) acceptsWhenReady(o *Options) bool {
 	return start == nil || start.Max == 0 || w.container().ReadinessProbe != nil || w.container().StartupProbe != nil
 }
 
-// fenceposts returns maxSurge and maxUnavailable as numbers of pods (ResolveFenceposts in pkg/controller/deployment/util/deployment_util.go at
-// v1.37.0).
+// fenceposts returns maxSurge and maxUnavailable as numbers of pods. Recreate stops all pods.
 func (w *workload) fenceposts() (surge, unavailable int32) {
-	update := w.spec.Spec.Strategy.RollingUpdate
-	if update == nil {
+	if w.spec.Spec.Strategy.RollingUpdate == nil {
 		return 0, *w.spec.Spec.Replicas
 	}
-	replicas := int(*w.spec.Spec.Replicas)
-	up, _ := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, replicas, true)
-	down, _ := intstr.GetScaledValueFromIntOrPercent(update.MaxUnavailable, replicas, false)
-	if up == 0 && down == 0 {
-		down = 1
-	}
-	return int32(up), int32(down)
+	return deployment.ResolveFenceposts(w.spec.Spec.Strategy.RollingUpdate, *w.spec.Spec.Replicas)
 }

@@ -15,10 +15,12 @@ import (
 // KubeProxy is the name of the router that follows the rules of kube-proxy in iptables mode.
 const KubeProxy = "kube-proxy"
 
+// MinSyncPeriod is the least time between two syncs of kube-proxy (the default of iptables.minSyncPeriod,
+// pkg/proxy/apis/config/v1alpha1/defaults.go at v1.37.0).
+const MinSyncPeriod = time.Second
+
 const (
-	// minSyncPeriod is the least time between two syncs (the default of iptables.minSyncPeriod, pkg/proxy/apis/config/v1alpha1/defaults.go at
-	// v1.37.0), and fullSyncPeriod the longest (FullSyncPeriod in pkg/proxy/util/utils.go).
-	minSyncPeriod  = time.Second
+	// fullSyncPeriod is the longest time between two syncs (FullSyncPeriod in pkg/proxy/util/utils.go).
 	fullSyncPeriod = time.Hour
 	// burst is how many syncs kube-proxy makes without a wait before v1.34 (burstSyncs in pkg/proxy/iptables/proxier.go at v1.33.13).
 	burst = 2
@@ -54,7 +56,7 @@ func (k *kubeProxy) loop(p *sim.Proc) {
 		k.ticker.Stop()
 		k.sync(p)
 		k.ticker.Reset(fullSyncPeriod)
-		p.Sleep(minSyncPeriod)
+		p.Sleep(MinSyncPeriod)
 	}
 }
 
@@ -70,7 +72,7 @@ func (k *kubeProxy) loopWithBurst(p *sim.Proc) {
 			last = p.Now()
 			scheduled = last.Add(fullSyncPeriod)
 		} else {
-			scheduled = min(scheduled, last.Add(minSyncPeriod))
+			scheduled = min(scheduled, last.Add(MinSyncPeriod))
 		}
 		k.ticker.Reset(max(1, scheduled.Sub(p.Now())))
 	}
@@ -82,7 +84,7 @@ func (k *kubeProxy) loopWithBurst(p *sim.Proc) {
 
 // accept takes a token if there is one: one comes each minSyncPeriod, and there are at most burst of them.
 func (k *kubeProxy) accept(now virtual.Time) bool {
-	k.tokens = min(burst, k.tokens+float64(now.Sub(k.filled))/float64(minSyncPeriod))
+	k.tokens = min(burst, k.tokens+float64(now.Sub(k.filled))/float64(MinSyncPeriod))
 	k.filled = now
 	if k.tokens < 1 {
 		return false

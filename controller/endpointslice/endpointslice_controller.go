@@ -17,10 +17,13 @@ import (
 	"probesim.dev/sim"
 )
 
+// BackOff is how long a Service that fails waits the first time, for example because the cache does not have the last write of the controller. It doubles with
+// each failure (defaultSyncBackOff in pkg/controller/endpointslice/endpointslice_controller.go at v1.37.0).
+const BackOff = time.Second
+
 const (
-	// retries is how often a Service that fails is tried again, after 1 s, 2 s, 4 s and so on (maxRetries, defaultSyncBackOff).
+	// retries is how often a Service that fails is tried again (maxRetries).
 	retries = 15
-	backOff = time.Second
 	// changeDelay is how long the controller waits after somebody else has changed a slice (endpointSliceChangeMinSyncDelay).
 	changeDelay = time.Second
 	// maxEndpoints is the size of a slice (MaxEndpointsPerSlice in config/v1alpha1/defaults.go).
@@ -48,7 +51,7 @@ func Start(env *controller.Env, f *controller.Informers) {
 		client: controller.NewClient(env), services: f.Of(store.Services), pods: f.Of(store.Pods), slices: f.Of(store.EndpointSlices), written: tracker{},
 	}
 	c.queue = controller.NewQueue(env, "endpointslice", c.syncService)
-	c.queue.Base, c.queue.Retries = backOff, retries
+	c.queue.Base, c.queue.Retries = BackOff, retries
 	c.services.Handle(c.serviceChanged)
 	c.pods.Handle(c.podChanged)
 	c.slices.Handle(c.sliceChanged)

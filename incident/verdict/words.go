@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"probesim.dev/bounds"
 	"probesim.dev/incident"
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -175,16 +175,7 @@ func times(n int) string {
 	case n == 2:
 		return " twice"
 	}
-	return fmt.Sprintf(" %s times", thousands(n))
-}
-
-// thousands formats a number with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return fmt.Sprintf(" %s times", printable.Thousands(n))
 }
 
 // round formats a duration as kubectl does, with fewer digits if it is long.
@@ -196,9 +187,9 @@ func often(n int, in Span) string {
 	case n <= 1:
 		return ""
 	case in.middle() < time.Second:
-		return fmt.Sprintf(" (%s times)", thousands(n))
+		return fmt.Sprintf(" (%s times)", printable.Thousands(n))
 	}
-	return fmt.Sprintf(" (%s times in %s)", thousands(n), round(in.middle()))
+	return fmt.Sprintf(" (%s times in %s)", printable.Thousands(n), round(in.middle()))
 }
 
 // howOften says how many failures there are, and in which time.

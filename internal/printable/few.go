@@ -2,6 +2,7 @@ package printable
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -20,4 +21,13 @@ func Plural(n int, word string) string {
 		return word
 	}
 	return word + "s"
+}
+
+// Thousands formats a number with commas: 1,234,567.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/measure"
@@ -42,14 +43,7 @@ func each(r *measure.Report, visit func(*measure.Workload, *measure.Container)) 
 	}
 }
 
-// Title names a workload: Deployment shop/web.
-func title(w *measure.Workload) string {
-	name := w.Name
-	if w.Namespace != "" && w.Namespace != "default" {
-		name = w.Namespace + "/" + name
-	}
-	return w.Kind + " " + name
-}
+func title(w *measure.Workload) string { return check.Title(w.Kind, w.Namespace, w.Name) }
 
 // lead says how many containers are measured, and which start was closest to a kill.
 func (t *writer) lead() {
