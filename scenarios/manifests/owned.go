@@ -51,7 +51,7 @@ func (f *Objects) unowned() (list []*Object, owners map[*Object]*Owner) {
 		m := &all[i]
 		for range all { // a circle of owners ends too
 			parent := parents[m.by]
-			if i := strings.LastIndex(m.by.Name, "-"); parent == nil && i > 0 && m.by.Kind == "Job" { // getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37
+			if i := strings.LastIndex(m.by.Name, "-"); parent == nil && i > 0 && m.by.Kind == "Job" { // getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37.0
 				if by := (Owner{"CronJob", m.by.Namespace, m.by.Name[:i]}); parents[by] != nil {
 					m.by, parent = by, parents[by]
 				}
