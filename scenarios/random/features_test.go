@@ -237,6 +237,7 @@ var lateFeatures = map[string]feature{
 	"a deleted crowd":                    matches(`delete: \{pod: crowd\}`),
 	"a job with replicas":                matches(`kind: Job\n`),
 	"a rule with since":                  matches(`- \{since: \{.*\}, (for|exit|after: \S+, (for|exit))`),
+	"an answer of another container":     matches(`answeredBy: `),
 	"a rule with an endpoint":            matches(`endpoints: \{`),
 	"the network of the node":            matches(`hostNetwork: true`),
 	"three volumes":                      matches(`volumes:\n( *- \{name: \w+, emptyDir: \{\}\}\n){3}`),

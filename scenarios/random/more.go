@@ -54,6 +54,11 @@ func (g *generator) addMore(spec *yaml.Node) {
 			more.exitWhile(p, get(spec, "pods").Content[i])
 		}
 	}
+	for i, p := range more.pods {
+		if more.percent(12) {
+			more.answerForAnother(p, get(spec, "pods").Content[i])
+		}
+	}
 }
 
 // putVolumes gives a pod up to three more volumes, each of which some of its containers mount.
@@ -89,6 +94,28 @@ func (g *generator) answerAtEndpoint(p *pod, entry *yaml.Node) {
 	answers.Content = append(answers.Content, text(endpoint), b.answer(b.bad(asking.key, true)))
 	put(r, "endpoints", answers)
 	b.addRules(entry)
+}
+
+// answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as a mesh agent does.
+func (g *generator) answerForAnother(p *pod, entry *yaml.Node) {
+	for _, c := range p.containers {
+		agents := slices.DeleteFunc(p.all(), func(other *container) bool {
+			return other == c || slices.Contains(p.init, other) && !(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
+		})
+		for _, asking := range c.probes {
+			endpoint := endpointOf(asking.handler, get(get(c.spec, asking.key+"Probe"), asking.handler))
+			if len(agents) == 0 || !strings.HasPrefix(endpoint, "http:") {
+				continue
+			}
+			by, answers, r := inline(), inline(), inline()
+			put(by, "answeredBy", text(one(&g.rng, agents...).name))
+			answers.Content = append(answers.Content, text(endpoint), by)
+			put(r, "endpoints", answers)
+			b := &program{generator: g, pod: p, container: c, rules: []*yaml.Node{r}}
+			b.addRules(entry)
+			return
+		}
+	}
 }
 
 // endpointOf returns the endpoint of a handler in the notation of rules.
