@@ -83,7 +83,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	if _, err := repeated(path, w, s, changed); err != nil {
+	if _, err := repeated(w, s, changed); err != nil {
 		return err
 	}
 	for _, line := range w.Change.Lines() {
@@ -101,20 +101,23 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 }
 
 // repeated repeats the run of a witness, and returns an error if the trace is another one.
-func repeated(path string, w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcomes.Run, error) {
+func repeated(w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcomes.Run, error) {
 	run := s.Run(w.Change, false)
 	hash := trace.Hash(run.Records)
+	failed := func(path, format string, args ...any) (*outcomes.Run, error) {
+		return nil, &exitError{exitFailed, fmt.Errorf("%w%s", w.Errorf(path, format, args...), changed)}
+	}
 	if hash != w.TraceHash && run.Err != nil {
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: the run ends with an error: %w%s", printable.Text(path), run.Err, changed)}
+		return failed("change", "the run ends with an error: %v", run.Err)
 	}
 	if hash != w.TraceHash {
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the hash %s, and that of the witness is %s%s", printable.Text(path), short(hash), short(w.TraceHash), changed)}
+		return failed("traceHash", "the trace has the hash %s, and that of the witness is %s", short(hash), short(w.TraceHash))
 	}
 	if id := run.History.ID(); id != w.Outcome {
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: the trace has the outcome %s, and the witness says %s%s", printable.Text(path), id, printable.Text(w.Outcome), changed)}
+		return failed("outcome", "the trace has the outcome %s, and the witness says %s", id, printable.Text(w.Outcome))
 	}
 	if findings := run.History.Findings(); !slices.Equal(findings, w.Findings) {
-		return nil, &exitError{exitFailed, fmt.Errorf("%s: the findings of the run are %q, and the witness says %q%s", printable.Text(path), findings, w.Findings, changed)}
+		return failed("findings", "the findings of the run are %q, and the witness says %q", findings, w.Findings)
 	}
 	return run, nil
 }
@@ -128,7 +131,7 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		run, err := repeated(path, w, s, changed)
+		run, err := repeated(w, s, changed)
 		if err != nil {
 			return err
 		}
@@ -161,8 +164,8 @@ func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *outcomes.Wit
 	file := cmp.Or(o.file, w.File)
 	text, err := readManifest(cmd, file)
 	if err != nil {
-		if _, statErr := os.Stat(file); statErr != nil {
-			err = fmt.Errorf("%w: name the scenario file of the witness with --file", err)
+		if _, statErr := os.Stat(file); statErr != nil && o.file == "" {
+			err = w.Errorf("file", "%v: name the scenario file of the witness with --file", err)
 		}
 		return nil, nil, "", err
 	}

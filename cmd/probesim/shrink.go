@@ -86,7 +86,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 			return &exitError{exitUsage, err}
 		}
 	}
-	if _, err := repeated(witness, w, s, changed); err != nil {
+	if _, err := repeated(w, s, changed); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	readFile := func(name string) ([]byte, error) {

@@ -182,7 +182,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		return r.Patch(terminal.Safe(w))
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return editManifests(w, cmd.ErrOrStderr(), files, r)
+		return editManifests(terminal.Copy(w), cmd.ErrOrStderr(), files, r)
 	}
 	if o.output == "html" {
 		var comparison strings.Builder

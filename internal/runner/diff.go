@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -38,6 +38,7 @@ func (s *Selection) Comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 	}
 	var list []Comparison
 	var skipped, excluded []string
+	skippedAt := ""
 	for _, scenario := range all {
 		if !s.Matches(scenario) {
 			continue
@@ -46,6 +47,7 @@ func (s *Selection) Comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 		one.Versions = s.comparable(scenario)
 		if len(one.Versions) < 2 {
 			skipped = append(skipped, scenario.Metadata.Name)
+			skippedAt = cmp.Or(skippedAt, fmt.Sprintf("%s:%d:1", printable.Text(scenario.File), scenario.Line))
 			continue
 		}
 		if excludes(scenario, one.Versions) {
@@ -60,7 +62,7 @@ func (s *Selection) Comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 		fmt.Fprintf(stderr, "probesim: scenarios run with versions that their kubernetesVersions exclude: %s\n", printable.Few(excluded))
 	}
 	if len(list) == 0 {
-		return nil, errors.New("there is nothing to compare")
+		return nil, fmt.Errorf("%s: there is nothing to compare", skippedAt)
 	}
 	return list, nil
 }

@@ -35,6 +35,14 @@ func Options(w io.Writer) report.Options {
 // Safe returns a writer for text to w that may contain text from files. It lets colors pass only if w shows them.
 func Safe(w io.Writer) io.Writer { return &printable.Writer{To: w, Color: Options(w).Color} }
 
+// Copy returns a writer for text that a person keeps as a file, with all its characters. Only a terminal gets Safe.
+func Copy(w io.Writer) io.Writer {
+	if isTerminal(w) {
+		return Safe(w)
+	}
+	return w
+}
+
 // supportsUnicode reports whether the locale uses UTF-8. It assumes so if no locale is set.
 func supportsUnicode(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
