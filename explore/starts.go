@@ -47,7 +47,8 @@ func (c *chooser) kubelet() int {
 }
 
 // startFraction picks one of the start delays of a kubelet for a worker: the known one; otherwise the one that the
-// replayed choice names, counted from 1, or the next in turn.
+// replayed choice names, counted from 1, or the next in turn if no first run is known. A worker whose first run is not among the known ones
+// did not run, so it gets the longest.
 func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) float64 {
 	if f, ok := c.starts[kubelet].known(worker, c.now()); ok {
 		return f
@@ -58,8 +59,11 @@ func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) fl
 	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
 	turn := c.started[kubelet]
 	c.started[kubelet]++
-	if picked > 0 {
+	switch {
+	case picked > 0:
 		return fractions[picked-1]
+	case len(c.starts[kubelet].Runs) > 0:
+		return slices.Max(fractions)
 	}
 	return fractions[turn%n]
 }
