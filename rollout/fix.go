@@ -87,7 +87,11 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	if before != "" { // few runs do not show how long the load balancer can take
 		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
 	}
-	for seconds := least; seconds <= least+2; seconds++ {
+	tries := []int64{least, least + 1, least + 2}
+	if always, ruled := w.alwaysEnough(o); ruled {
+		tries = append(tries, max(least, roundUp(always)))
+	}
+	for _, seconds := range tries {
 		text, change := w.withSleep(o, seconds)
 		fix, err := w.try(o, len(s), before+text, w.path("lifecycle.preStop"), change)
 		if err != nil || fix != nil && fix.LosesNone {

@@ -70,6 +70,16 @@ func (s sample) all(holds func(*outcome) bool) bool {
 
 func (s sample) complete() bool { return s.all(func(o *outcome) bool { return o.took > 0 }) }
 
+// firstDeadline returns how soon the progress deadline of a run was over, or 0 if all runs kept it.
+func (s sample) firstDeadline() (first time.Duration) {
+	for i := range s {
+		if d := s[i].deadline; d > 0 && (first == 0 || d < first) {
+			first = d
+		}
+	}
+	return first
+}
+
 // lossless reports whether no run loses a thousandth of a request.
 func (s sample) lossless() bool { return s.mostLost() < 0.0005 }
 
@@ -98,7 +108,9 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		if !s.all(func(o *outcome) bool { return o.steady }) {
 			result.neverReady(s)
 		} else if !s.complete() {
-			result.neverCompletes(w, s)
+			if result.neverCompletes(w, s); o.App.neverStarts() {
+				result.Fix = ""
+			}
 		} else {
 			continue
 		}
@@ -113,8 +125,12 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		}
 	}
 	result.verdict(s)
+	if stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest; stay > 10 {
+		most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
+		result.say("Old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
+	}
 	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
-		result.Reason = fmt.Sprintf("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
+		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
 	}
 	result.require(o)
 	return result, nil

@@ -25,13 +25,15 @@ const MaxReplicas = 100
 
 // workload is a Deployment to roll out.
 type workload struct {
-	file    string
-	node    *strict.Node
-	spec    *appsv1.Deployment // as the API server stores it
-	old     *appsv1.Deployment // before the change
-	service *v1.Service        // nil: no Service selects its pods
-	serves  string             // the container that serves the requests
-	notes   []string           // what is not simulated
+	file     string
+	node     *strict.Node
+	spec     *appsv1.Deployment // as the API server stores it
+	old      *appsv1.Deployment // before the change
+	service  *v1.Service        // nil: no Service selects its pods
+	serves   string             // the container that serves the requests
+	notes    []string           // what is not simulated
+	waits    []string           // what a new pod may not get before an old one is gone, if the Deployment stops none before
+	warnings []string           // sentences about what the manifest says
 }
 
 // service is a Service of the manifests.
@@ -48,6 +50,8 @@ type reader struct {
 	workloads []*workload
 	services  []*service
 	others    []*manifests.Object // workloads that are not rolled out
+	around    around
+	rejected  []*manifests.Object // by the API server
 }
 
 // read reads the files. It reports each object that the API server rejects.
@@ -56,14 +60,16 @@ func (r *reader) read(files []check.File) {
 		objects := manifests.Parse(f.Name, f.Data, r.errs)
 		for _, m := range objects.Manifests {
 			if m.Load(); m.Node.Bad() {
-				continue
-			}
-			if m.Kind.Kind != "Deployment" {
+				r.rejected = append(r.rejected, m)
+			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
 				r.workloads = append(r.workloads, &workload{file: f.Name, node: m.Node, spec: d})
+			} else {
+				r.rejected = append(r.rejected, m)
 			}
 		}
+		r.around.read(objects)
 		for _, n := range objects.OfKind("v1", "Service") {
 			s := &v1.Service{}
 			if strict.Decode(n, s); n.Bad() {
@@ -84,6 +90,7 @@ func (r *reader) admit(m *manifests.Object) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	strict.Decode(m.Node, d)
 	d.Status = appsv1.DeploymentStatus{}
+	d.Spec.Template.Spec.ReadinessGates = nil
 	if r.o.Replicas != nil {
 		d.Spec.Replicas = r.o.Replicas
 	}
@@ -126,9 +133,13 @@ func (r *reader) check(from []*workload) {
 		r.findService(w)
 		r.findOld(w, from)
 		w.notes = notSimulated(w)
+		r.warn(w)
+	}
+	if len(r.rejected) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return w.service == nil }) {
+		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
+		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(slices.Concat(r.others, r.rejected), func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
 		s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))
@@ -201,6 +212,9 @@ func containerOf(containers []v1.Container, port intstr.IntOrString, otherwise s
 // notSimulated names what can decide about the rollout and is not simulated.
 func notSimulated(w *workload) []string {
 	notes := w.notes
+	if w.node.Find("spec.template.spec.readinessGates").Written() {
+		notes = append(notes, "readinessGates: a pod counts as Ready without them")
+	}
 	if s := w.service; s != nil {
 		if s.Spec.ClusterIP == v1.ClusterIPNone {
 			notes = append(notes, "a headless Service: its clients look its pods up by DNS")
@@ -226,6 +240,11 @@ func (w *workload) container() *v1.Container { return serving(w.spec, w.serves) 
 // serving returns a container of a Deployment.
 func serving(d *appsv1.Deployment, name string) *v1.Container {
 	return podutil.Find(&v1.Pod{Spec: d.Spec.Template.Spec}, name)
+}
+
+// graceOf returns the time from the deletion of a pod until SIGKILL.
+func graceOf(d *appsv1.Deployment) time.Duration {
+	return time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
 // sleepOf returns how long the preStop hook of a container sleeps, and false if the hook may do something else that takes time.

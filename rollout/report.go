@@ -54,6 +54,7 @@ type Verdict string
 const (
 	LosesNone      Verdict = "losesNone"      // in no run; or nobody sends requests
 	Loses          Verdict = "loses"          // in some run
+	MissesDeadline Verdict = "missesDeadline" // of progressDeadlineSeconds in some run, and completes later
 	NeverCompletes Verdict = "neverCompletes" // in some run
 	NeverReady     Verdict = "neverReady"     // the pods before the change
 )
@@ -74,7 +75,7 @@ type Workload struct {
 	File            string         `json:"file"`
 	Line            int            `json:"line"`
 	Verdict         Verdict        `json:"verdict"`
-	Reason          string         `json:"reason,omitempty"` // why it never completes, or why new pods restart
+	Reason          string         `json:"reason,omitempty"` // why it never completes or misses its deadline, why new pods restart, or what a manifest says that needs attention
 	Fix             string         `json:"fix,omitempty"`    // so that it completes
 	Replicas        int32          `json:"replicas"`
 	Strategy        string         `json:"strategy"`
@@ -90,6 +91,8 @@ type Workload struct {
 	Fixes           []Fix          `json:"fixes,omitempty"`
 	Requirements    []Verification `json:"requirements,omitempty"`
 	NotSimulated    []string       `json:"notSimulated,omitempty"`
+	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it, and the Deployment stops no old pod before.
+	Waits []string `json:"waits,omitempty"`
 }
 
 // Row is a figure. Always is a value that a rule decides, for all runs; the others are those of the runs.
@@ -156,7 +159,7 @@ func (w *Workload) row(id string) *Row {
 
 // Bad reports whether a workload does not complete, misses a requirement, or loses requests although no requirement says how many it may lose.
 func (w *Workload) Bad() bool {
-	bad := w.Verdict == NeverCompletes || w.Verdict == NeverReady || w.Verdict == Loses
+	bad := w.Verdict == NeverCompletes || w.Verdict == MissesDeadline || w.Verdict == NeverReady || w.Verdict == Loses
 	for _, v := range w.Requirements {
 		if !v.Met {
 			return true
@@ -210,6 +213,9 @@ func (a *App) String() string {
 	if text := words(a.Start); text != "" {
 		start = "is up after " + text
 	}
+	if a.neverStarts() {
+		start = "is never up in new pods"
+	}
 	if text := words(a.Stop); text != "" {
 		stop = text + " after it"
 	}
@@ -241,7 +247,7 @@ func words(d check.Durations) string {
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Replicas: *spec.Replicas,
-		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes}
+		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes, Waits: w.waits, Reason: strings.Join(w.warnings, " ")}
 	if w.service != nil {
 		r.Service = w.service.Name
 	}
@@ -265,13 +271,24 @@ func (r *Workload) verdict(s sample) {
 	if r.Verdict = LosesNone; !s.lossless() {
 		r.Verdict = Loses
 	}
+	if first := s.firstDeadline(); first > 0 {
+		r.Verdict = MissesDeadline
+		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.", Format(RowTakes, first.Seconds()))
+		wait := s.row("", "", func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
+		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress", 60*(1+int(wait/60)), Format(RowTakes, wait))
+	}
+}
+
+// say adds a sentence to the reason.
+func (r *Workload) say(format string, args ...any) {
+	r.Reason = strings.TrimSpace(r.Reason + " " + fmt.Sprintf(format, args...))
 }
 
 func (r *Workload) neverReady(s sample) {
 	r.Verdict = NeverReady
-	r.Reason = fmt.Sprintf("The pods before the change are not all available within %s.", value.Format(settling))
+	r.say("The pods before the change are not all available within %s.", value.Format(settling))
 	if s[0].unready != "" {
-		r.Reason += " The last probe that failed: " + s[0].unready + "."
+		r.say("The last probe that failed: %s.", s[0].unready)
 	}
 	r.Fix = "probesim check says what is wrong with the probes"
 }
@@ -287,19 +304,21 @@ func (r *Workload) neverCompletes(w *workload, s sample) {
 	}
 	switch {
 	case o.restarts > 0:
-		r.Reason = fmt.Sprintf("Containers of the new pods restart %d times. The last probe that failed: %s.", o.restarts, o.unready)
+		r.say("Containers of the new pods restart %d times. The last probe that failed: %s.", o.restarts, o.unready)
 		r.Fix = "give the program the time that it needs to start: probesim check shows the limits"
 	case o.unready != "":
-		r.Reason = "The new pods do not become Ready. The last probe that failed: " + o.unready + "."
+		r.say("The new pods do not become Ready. The last probe that failed: %s.", o.unready)
 	default:
-		r.Reason = "The new pods do not become available."
+		r.say("The new pods do not become available.")
 	}
 	if r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType) {
-		r.Reason += " The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve."
+		r.say("The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve.")
+	} else {
+		r.say("At least %d of %d pods are Ready all the time.", o.ready, r.Replicas)
 	}
 	if o.deadline > 0 {
-		r.Reason += fmt.Sprintf(" progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds, Format(RowTakes, o.deadline.Seconds()))
+		r.say("progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds, Format(RowTakes, o.deadline.Seconds()))
 	} else {
-		r.Reason += fmt.Sprintf(" The run ends %s after the change.", value.Format(limit))
+		r.say("The run ends %s after the change.", value.Format(limit))
 	}
 }

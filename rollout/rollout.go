@@ -55,7 +55,13 @@ type App struct {
 // DefaultStop is how long the program that serves takes from SIGTERM to its exit, if nobody knows.
 const DefaultStop = 100 * time.Millisecond
 
-// ParseApp adds words such as "refuse 0s, stop 3s" or "start 8s..15s" to an App.
+// never is a start that no run sees the end of.
+const never = 1000 * time.Hour
+
+// neverStarts reports whether the new pods never come up.
+func (a *App) neverStarts() bool { return a.Start.Ordinary != nil && a.Start.Ordinary.Min >= never }
+
+// ParseApp adds words such as "refuse 0s, stop 3s", "start 8s..15s" or "start never" to an App.
 func ParseApp(text string, to *App) error {
 	for _, part := range strings.Split(text, ",") {
 		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
@@ -63,6 +69,10 @@ func ParseApp(text string, to *App) error {
 		var draw value.Draw
 		if word == "refuse" && d == "never" {
 			to.Accepts = true
+			continue
+		}
+		if word == "start" && d == "never" && to.Start.Ordinary == nil {
+			to.Start.Ordinary = &check.Interval{Min: never, Max: never}
 			continue
 		}
 		if word != "refuse" && word != "stop" && word != "start" {

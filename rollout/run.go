@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,10 @@ import (
 type outcome struct {
 	steady   bool          // all pods were available before the change
 	took     time.Duration // until the rollout is complete; 0: it is not
+	gone     time.Duration // until the last old pod is gone
+	pods     int           // the most at once
 	deadline time.Duration // when its progress deadline was over; 0: it was not
+	standing time.Duration // the longest time without progress, until it is complete
 	ready    int32         // the fewest Ready replicas in the status
 	requests float64       // sent from the change until the last pod is gone, and the last loss
 	parts    map[part]loss
@@ -36,7 +40,7 @@ type outcome struct {
 	needed   bool          // a pod was deleted, so there are needs
 	helpless bool          // requests are lost for another reason than that a pod stops too early
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
-	restarts int           // of containers in new pods
+	restarts int           // of containers in new pods, until the progress deadline
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
 }
 
@@ -73,8 +77,16 @@ type run struct {
 
 	before      map[string]bool // pods before the change
 	instance    map[string]int  // of the container that serves, by pod
+	alive       int             // pods
+	progress    progress
 	terminating map[string]bool
 	stops       map[string]*stop
+}
+
+// progress is the last status of the Deployment, and when it showed progress, as upstream's DeploymentProgressing finds it.
+type progress struct {
+	trace.Workload
+	at virtual.Time
 }
 
 // stop is the end of a pod.
@@ -83,7 +95,7 @@ type stop struct {
 	target                   bool
 }
 
-// limit is how long a rollout may take in a run without a progress deadline, and settling how long the pods before it may.
+// limit is how long a rollout may take in a run, and settling how long the pods before it may.
 const (
 	limit    = 2 * time.Hour
 	settling = 30 * time.Minute
@@ -95,6 +107,7 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	r.outcome.parts = map[part]loss{}
 	r.outcome.ready = math.MaxInt32
 	r.sleep, _ = sleepOf(w.container())
+	r.sleep = min(r.sleep, graceOf(w.spec)) // SIGKILL comes then
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := controlPlane(o.Delays)
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
@@ -154,6 +167,8 @@ func (r *run) observe(record *trace.Record) {
 		}
 	case trace.PodAdded:
 		r.before[record.Pod] = r.before[record.Pod] || !r.asked
+		r.alive++
+		r.outcome.pods = max(r.outcome.pods, r.alive)
 	case trace.PodDeleteRequested:
 		r.terminating[record.Pod] = true
 		if r.asked {
@@ -161,6 +176,7 @@ func (r *run) observe(record *trace.Record) {
 		}
 	case trace.PodRemoved:
 		delete(r.terminating, record.Pod)
+		r.alive--
 		r.finish(record.T)
 	case trace.ContainerStarted:
 		r.started(record)
@@ -189,7 +205,7 @@ func (r *run) started(record *trace.Record) {
 	if r.before[record.Pod] {
 		return
 	}
-	if record.Instance > 0 {
+	if record.Instance > 0 && r.outcome.deadline == 0 {
 		r.outcome.restarts++
 	}
 	if record.Container != r.serves {
@@ -247,10 +263,16 @@ func (r *run) status(record *trace.Record) {
 		return
 	}
 	r.outcome.ready = min(r.outcome.ready, w.Ready)
+	if p := r.progress; p.at == 0 || w.Updated > p.Updated || w.Replicas-w.Updated < p.Replicas-p.Updated || w.Ready > p.Ready || w.Available > p.Available {
+		if p.at > 0 && r.outcome.took == 0 {
+			r.outcome.standing = max(r.outcome.standing, record.T.Sub(p.at))
+		}
+		r.progress.at = record.T
+	}
+	r.progress.Workload = *w
 	for _, c := range w.Conditions {
 		if c.Type == string(appsv1.DeploymentProgressing) && c.Reason == "ProgressDeadlineExceeded" && r.outcome.deadline == 0 {
 			r.outcome.deadline = record.T.Sub(r.changed)
-			r.n.At(record.T.Add(time.Second), r.end)
 		}
 	}
 	if complete && r.outcome.took == 0 {
@@ -259,9 +281,10 @@ func (r *run) status(record *trace.Record) {
 	}
 }
 
-// ask schedules the change, some seconds after all pods are available.
+// ask schedules the change, some seconds after all pods are available and targets of the router.
 func (r *run) ask(now virtual.Time) {
-	at := now.Add(5*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
+	lb, _ := router.NamedLoadBalancer(r.o.Router)
+	at := now.Add(lb.AddMost + 5*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
 	if r.o.Change.Kind == Undo && !r.undone {
 		r.undone = true
 		r.n.At(at, func() { r.fail(r.patch()) })
@@ -312,12 +335,13 @@ func (r *run) finish(now virtual.Time) {
 		return
 	}
 	r.finished = max(r.finished, now)
+	r.outcome.gone = cmp.Or(r.outcome.gone, now.Sub(r.changed))
 	last := 3 * time.Second
 	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
 		last += lb.RemoveMost
 	}
 	if start := r.o.App.Start.In(r.serves, true); start != nil && !r.acceptsWhenReady(r.o) {
-		last += start.Max
+		last += min(start.Max, settling)
 	}
 	r.n.At(now.Add(last), r.end)
 }

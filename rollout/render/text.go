@@ -31,13 +31,16 @@ func Text(w io.Writer, r *rollout.Report, o report.Options) error {
 	return err
 }
 
-var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
+var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.MissesDeadline: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
 
 func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+nodes(r)+", "+r.Router.Name)
 	t.Line(2, Settings(r, w), report.Dim)
-	if w.Reason != "" {
-		t.Line(2, w.Reason, styles[w.Verdict])
+	if style := styles[w.Verdict]; w.Reason != "" {
+		if style == report.Good {
+			style = report.Warn
+		}
+		t.Line(2, w.Reason, style)
 	}
 	if w.Fix != "" {
 		t.Line(2, "Fix: "+w.Fix, report.Plain)
@@ -124,8 +127,12 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 		return "its pods are never available"
 	case w.Verdict == rollout.NeverCompletes:
 		return "the rollout never completes"
+	case w.Verdict == rollout.MissesDeadline:
+		return "the rollout completes, but misses progressDeadlineSeconds"
 	case w.Verdict == rollout.Loses:
 		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
+	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
+		return what + " completes, unless new pods wait for old ones"
 	case w.Lost == nil:
 		return what + " completes"
 	}

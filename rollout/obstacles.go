@@ -1,0 +1,207 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/manifests"
+)
+
+// around are the objects beside the Deployments that can hold a rollout up. None of them is simulated.
+type around struct {
+	claims  []v1.PersistentVolumeClaim
+	quotas  []v1.ResourceQuota
+	scalers []autoscalingv2.HorizontalPodAutoscaler
+}
+
+// read adds the objects of a file. It leaves out what it cannot read: the API server says more about it.
+func (a *around) read(f *manifests.Objects) {
+	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
+	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
+	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
+		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
+	}
+}
+
+func readAll[T any](nodes []*strict.Node) (list []T) {
+	for _, n := range nodes {
+		var object T
+		if json.Unmarshal(n.JSON(), &object) == nil {
+			list = append(list, object)
+		}
+	}
+	return list
+}
+
+// in reports whether an object is in the namespace of a Deployment.
+func (w *workload) in(namespace string) bool {
+	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
+}
+
+// warn adds what can hold the rollout up, and what else the manifest says that the figures do not.
+func (r *reader) warn(w *workload) {
+	spec := &w.spec.Spec
+	surge, unavailable := w.fenceposts()
+	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && r.o.Change.Kind != Scale {
+		waits := r.around.obstacles(w, surge)
+		if needs := requests(&spec.Template.Spec); needs != "" && surge > 0 {
+			w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
+		}
+		if unavailable > 0 {
+			w.notes = append(w.notes, waits...)
+		} else if w.waits = waits; len(waits) > 0 {
+			w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
+				"strategy Recreate stops them first.", strings.Join(waits, "; ")))
+		}
+	}
+	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
+	c := w.container()
+	slept, _ := sleepOf(c)
+	stop := w.stopOf(r.o, w.serves, true).Max
+	if w.service != nil && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(w.serves, true) == nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", w.serves))
+	}
+	if grace := graceOf(w.spec); slept+stop > grace {
+		what := "the stop takes"
+		if slept > 0 {
+			what = "the preStop hook and the stop take"
+		}
+		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(grace), what, value.Format(slept+stop)))
+	}
+}
+
+// obstacles names what the pods of a Deployment may not all have while the rollout creates some more.
+func (a *around) obstacles(w *workload, more int32) (list []string) {
+	pod := &w.spec.Spec.Template.Spec
+	list = append(ports(pod), a.volumes(w)...)
+	most := *w.spec.Spec.Replicas + min(more, 1)
+	if pod.Affinity != nil && pod.Affinity.PodAntiAffinity != nil {
+		for _, term := range pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			if selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector); err == nil && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) && len(term.MatchLabelKeys) == 0 {
+				list = append(list, fmt.Sprintf("a %s without a pod of its own kind, so %d of them (podAntiAffinity)", term.TopologyKey, most))
+			}
+		}
+	}
+	for _, q := range a.quotas {
+		if !w.in(q.Namespace) {
+			continue
+		}
+		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory} {
+			hard, limited := q.Spec.Hard[name]
+			if needs := usage(pod, name, most); limited && needs.Cmp(hard) > 0 {
+				list = append(list, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), most))
+			}
+		}
+	}
+	for _, c := range pod.Containers {
+		for _, word := range slices.Concat(c.Command, c.Args) {
+			if name := strings.ReplaceAll(word, "leaderelect", "leader-elect"); strings.Contains(name, "leader-elect") && !strings.HasSuffix(word, "=false") {
+				list = append(list, fmt.Sprintf("the lease of the leader election (%s of container %s), if a pod is Ready only as the leader", word, c.Name))
+			}
+		}
+	}
+	return list
+}
+
+// ports names the ports of the node that a pod has for itself.
+func ports(pod *v1.PodSpec) (list []string) {
+	for _, c := range pod.Containers {
+		for _, p := range c.Ports {
+			switch {
+			case pod.HostNetwork:
+				list = append(list, fmt.Sprintf("port %d of a node (hostNetwork of container %s)", p.ContainerPort, c.Name))
+			case p.HostPort > 0:
+				list = append(list, fmt.Sprintf("port %d of a node (hostPort of container %s)", p.HostPort, c.Name))
+			}
+		}
+	}
+	return list
+}
+
+// volumes names the volumes that pods on several nodes cannot have at once.
+func (a *around) volumes(w *workload) (list []string) {
+	for _, v := range w.spec.Spec.Template.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim := v.PersistentVolumeClaim.ClaimName
+		i := slices.IndexFunc(a.claims, func(c v1.PersistentVolumeClaim) bool { return c.Name == claim && w.in(c.Namespace) })
+		modes := []v1.PersistentVolumeAccessMode{}
+		if i >= 0 {
+			modes = a.claims[i].Spec.AccessModes
+		}
+		switch {
+		case i < 0:
+			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have if it is ReadWriteOnce", claim))
+		case slices.Contains(modes, v1.ReadWriteMany) || slices.Contains(modes, v1.ReadOnlyMany):
+		case slices.Contains(modes, v1.ReadWriteOncePod):
+			list = append(list, fmt.Sprintf("claim %s, which only one pod can have (ReadWriteOncePod)", claim))
+		default:
+			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have (ReadWriteOnce)", claim))
+		}
+	}
+	return list
+}
+
+// usage returns what some pods use of a quota.
+func usage(pod *v1.PodSpec, of v1.ResourceName, pods int32) resource.Quantity {
+	name, isLimit := strings.CutPrefix(string(of), "limits.")
+	name = strings.TrimPrefix(name, "requests.")
+	if strings.HasSuffix(name, "pods") {
+		return *resource.NewQuantity(int64(pods), resource.DecimalSI)
+	}
+	var sum resource.Quantity
+	for range pods {
+		for _, c := range pod.Containers {
+			list := c.Resources.Requests
+			if isLimit {
+				list = c.Resources.Limits
+			}
+			sum.Add(list[v1.ResourceName(name)])
+		}
+	}
+	return sum
+}
+
+// requests returns what a pod requests of a node.
+func requests(pod *v1.PodSpec) string {
+	var list []string
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		if sum := usage(pod, name, 1); !sum.IsZero() {
+			list = append(list, fmt.Sprintf("%s %s", name, sum.String()))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// autoscaled says how many replicas an autoscaler makes of those in the manifest.
+func (a *around) autoscaled(w *workload, replicas *int32) (list []string) {
+	for _, s := range a.scalers {
+		if t := s.Spec.ScaleTargetRef; t.Kind != "Deployment" || t.Name != w.spec.Name || !w.in(s.Namespace) {
+			continue
+		}
+		least := int32(1)
+		if s.Spec.MinReplicas != nil {
+			least = *s.Spec.MinReplicas
+		}
+		if w.node.Find("spec.replicas").Written() {
+			list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply of this manifest makes %s at once: it stops the others together. Leave spec.replicas out.",
+				s.Name, least, s.Spec.MaxReplicas, w.node.Find("spec.replicas").Value))
+		}
+		if replicas == nil && *w.spec.Spec.Replicas < least {
+			list = append(list, fmt.Sprintf("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.", *w.spec.Spec.Replicas, least, s.Name))
+		}
+	}
+	return list
+}
