@@ -69,7 +69,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	before := ""
 	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o) && o.Change.Kind != Scale {
 		seconds := int32(roundUp(longestAdd(o))) + 1
-		before = fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod) and ", seconds, lb.Name, value.Format(lb.AddMost))
+		before = fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod) and ", seconds, router.Short(lb.Name), value.Format(lb.AddMost))
 		w = w.changed(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
 		var err error
 		if s, err = w.runs(o, 0, max(few, len(s)/4), "rollouts with a change"); err != nil {

@@ -201,8 +201,8 @@ func newReport(o *Options, others []string) *Report {
 	r := &Report{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router}, Change: o.Change.String(), NotRolledOut: others,
 		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers}, Program: o.App.String()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
-		span := func(least, most time.Duration) string { return value.Format(least) + ".." + value.Format(most) }
-		r.Router = Router{o.Router, lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
+		span := func(least, most time.Duration) string { return value.Draw{Min: least, Max: most}.String() }
+		r.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
 	}
 	return r
 }

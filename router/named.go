@@ -2,7 +2,10 @@ package router
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"probesim.dev/internal/value"
 )
 
 // Named is a load balancer with the source of its delays.
@@ -30,9 +33,34 @@ var named = []Named{
 func NamedLoadBalancer(name string) (Named, bool) {
 	i := slices.IndexFunc(named, func(n Named) bool { return n.Name == name })
 	if i < 0 {
-		return Named{}, false
+		return parse(name)
 	}
 	return named[i], true
+}
+
+// parse returns a load balancer with its delays, such as "gateway: add 30s..40s, remove 40s". The whole text is its name.
+func parse(text string) (Named, bool) {
+	_, delays, _ := strings.Cut(text, ": ")
+	add, remove, found := strings.Cut(delays, ", ")
+	add, adds := strings.CutPrefix(add, "add ")
+	remove, removes := strings.CutPrefix(remove, "remove ")
+	var a, r value.Draw
+	if !found || !adds || !removes || a.UnmarshalText([]byte(add)) != nil || r.UnmarshalText([]byte(remove)) != nil {
+		return Named{}, false
+	}
+	return Named{LoadBalancer{text, a.Min, a.Max, r.Min, r.Max}, "as you say"}, true
+}
+
+// Short returns the name of a router without delays.
+func Short(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+// Known reports whether a router has a name of Names, or is a load balancer with its delays.
+func Known(name string) bool {
+	_, balanced := NamedLoadBalancer(name)
+	return balanced || name == KubeProxy
 }
 
 // Names returns the names of all routers: kube-proxy, and then the load balancers.

@@ -41,7 +41,7 @@ func newRollout() *cobra.Command {
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
-	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+".")
+	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
 	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
 	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
@@ -116,8 +116,8 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 		return r, errors.New("--parallel must be at least 1")
 	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
 		return r, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
-	case !slices.Contains(known, o.router):
-		return r, fmt.Errorf("--router: must be one of %s", strings.Join(known, ", "))
+	case !router.Known(o.router):
+		return r, fmt.Errorf("--router: must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'", strings.Join(known, ", "))
 	case o.runs < 0 || o.runs > 300 || o.runs == 0 && cmd.Flags().Changed("runs"):
 		return r, errors.New("--runs: must be from 1 to 300")
 	case !(o.rate > 0 && o.rate <= 1e9):

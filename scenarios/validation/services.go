@@ -142,11 +142,11 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 	case r.Kind == "" && r.Name == "":
 		n.Errorf("needs a name")
 	case r.Kind != "":
-		known, ok := router.NamedLoadBalancer(r.Kind)
-		if !ok {
+		if !slices.Contains(router.Names(), r.Kind) {
 			kind.Errorf("there is no kind of router %s%s", strict.Quote(r.Kind), strict.OrList(r.Kind, router.Names()))
 			return
 		}
+		known, _ := router.NamedLoadBalancer(r.Kind)
 		setDraw(&r.Add, known.AddLeast, known.AddMost)
 		setDraw(&r.Remove, known.RemoveLeast, known.RemoveMost)
 	}

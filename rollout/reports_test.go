@@ -1,0 +1,103 @@
+package rollout_test
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/check"
+	"probesim.dev/report"
+	"probesim.dev/rollout"
+	"probesim.dev/rollout/render"
+)
+
+// Rollouts that people report in public: the manifests are those of testdata/reports, which say where, what was seen and why. The options are
+// what the reports say. A few runs must say the cause. The order is: lost requests first, then rollouts that stop or take long.
+func TestReports(t *testing.T) {
+	seconds := func(least, most int) check.Durations {
+		return check.Durations{Ordinary: interval(time.Duration(least)*time.Second, time.Duration(most)*time.Second)}
+	}
+	start := func(least, most int) rollout.Options {
+		return rollout.Options{App: rollout.App{Start: seconds(least, most)}}
+	}
+	behind := func(router string) rollout.Options { return rollout.Options{Router: router} }
+	app := func(words string) (o rollout.Options) {
+		if err := rollout.ParseApp(words, &o.App); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	never, none := rollout.NeverCompletes, rollout.LosesNone
+	waits := "completes, unless new pods wait for old ones"
+	for _, c := range []struct {
+		file string
+		rollout.Options
+		verdict rollout.Verdict // empty: an error
+		says    []string
+	}{
+		{"sigterm-stops-the-server", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 2}}: none lost"}},
+		{"no-readiness-probe", rollout.Options{}, rollout.Loses, []string{"has no readinessProbe: its pods get requests as soon as it runs"}},
+		{"no-readiness-probe", start(5, 5), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet", "a readinessProbe that succeeds when the program is up"}},
+		{"behind-ingress-nginx", behind("ingress-nginx"), rollout.Loses, []string{"still a target of ingress-nginx", "preStop: {sleep: {seconds: 5}}: none lost"}},
+		{"scale-down-behind-ingress-nginx", rollout.Options{Router: "ingress-nginx", Change: rollout.Change{Kind: rollout.Scale, Scale: 5}}, rollout.Loses, []string{"the program has exited, still a target of ingress-nginx", "preStop: {sleep: {seconds: 4}}: none lost"}},
+		{"alb-ip-sleep-of-5s", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "25s to 70s is enough"}},
+		{"alb-instance-which-sleep", rollout.Options{Router: "alb-instance", Runs: 12}, rollout.Loses, []string{"still a target of alb-instance", "preStop: {sleep: {seconds: 4"}},
+		{"alb-health-check-of-30s", behind("alb-instance"), rollout.Loses, []string{"still a target of alb-instance", "30s is too short, 45s is enough", "Not simulated: how long the preStop hook takes"}},
+		{"alb-single-pod", behind("alb-ip"), rollout.Loses, []string{"no pod is a target of alb-ip", "alb-ip takes up to 30s to add a pod"}},
+		{"readiness-gate", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "Not simulated: readinessGates"}},
+		{"neg-without-prestop", behind("neg"), rollout.Loses, []string{"the program has exited, still a target of neg", "fix preStop: {sleep:"}},
+		{"app-gateway-takes-40s", behind("app-gateway: add 40s, remove 40s"), rollout.Loses, []string{"still a target of app-gateway for up to 39.9s", "preStop: {sleep: {seconds: 4", "and terminationGracePeriodSeconds: 4", "app-gateway adds a pod after 40s and"}},
+		{"sleep-beyond-the-grace-period", rollout.Options{Router: "alb-ip", App: rollout.App{Start: seconds(20, 20)}}, rollout.Loses, []string{"SIGKILL comes 30s after the deletion (terminationGracePeriodSeconds), and the preStop hook and the stop take 40.1s"}},
+		{"sleep-of-35s-is-killed", rollout.Options{}, none, []string{"SIGKILL comes 30s after the deletion", "no loss if preStop sleeps 1"}},
+		{"strategy-in-the-pod", rollout.Options{}, "", []string{"strategy-in-the-pod.yaml:13:7: spec.template.spec.strategy: unknown field"}},
+		{"one-replica-may-be-unavailable", start(4, 8), rollout.Loses, []string{"no pod is a target of kube-proxy", "helps maxSurge: 1 and maxUnavailable: 0"}},
+		{"recreate-and-ignored-sigterm", app("refuse never, stop 10m, start 10s"), rollout.Loses, []string{"SIGKILL comes 30s after the deletion (terminationGracePeriodSeconds), and the stop takes 10m", "no pod is a target", "maxSurge: 1 and maxUnavailable: 0:"}},
+		{"keep-alive-connections", start(30, 30), none, []string{"requests over connections that clients keep open are not counted"}},
+		{"autoscaler-above-replicas", rollout.Options{}, rollout.Loses, []string{"kubectl apply of this manifest makes 1 at once: it stops the others together", "say --replicas 10"}},
+		{"leader-election", start(2, 2), none, []string{waits, "may never complete: a new pod needs the lease of the leader election (--leader-elect of container app), if a pod is Ready only as the leader"}},
+		{"leader-election-of-three", rollout.Options{}, rollout.Loses, []string{"may never complete: a new pod needs the lease of the leader election"}},
+		{"volume-of-one-node", rollout.Options{}, none, []string{waits, "claim data, which only pods of one node can have (ReadWriteOnce)", "strategy Recreate"}},
+		{"host-port", rollout.Options{}, none, []string{waits, "port 8080 of a node (hostPort of container app)", "strategy Recreate"}},
+		{"anti-affinity", rollout.Options{}, none, []string{waits, "a kubernetes.io/hostname without a pod of its own kind, so 4 of them"}},
+		{"quota", rollout.Options{}, none, []string{waits, "room in ResourceQuota quota, whose pods 1 is less than the 2 of 2 pods"}},
+		{"full-cluster", rollout.Options{}, rollout.Loses, []string{"Not simulated: room for 1 more (cpu 100m, memory 448Mi a pod)"}},
+		{"ready-after-the-deadline", start(651, 651), rollout.MissesDeadline, []string{"completes, but misses progressDeadlineSeconds", "kubectl rollout status fails 10m", "Fix: progressDeadlineSeconds: 720, as the runs wait up to 1"}},
+		{"a-wait-of-300s", rollout.Options{App: rollout.App{Start: seconds(60, 290)}, Require: rollout.Requirements{{Row: rollout.RowTakes, Value: 300}}}, rollout.Loses, []string{"FAIL takes<=5m"}},
+		{"min-ready-of-550s", rollout.Options{}, none, []string{"the rollout takes 27m"}},
+		{"new-version-never-ready", app("start never"), never, []string{"The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve. progressDeadlineSeconds (600s) is over 10m"}},
+		{"image-cannot-be-pulled", app("start never"), never, []string{"The new pods do not become Ready", "so the old ones go on to serve"}},
+		{"long-prestop-of-five", rollout.Options{}, none, []string{"Old pods are there for up to 2m", "up to 10 pods at once"}},
+		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			c.Runs, c.Rate, c.Delays, c.Latency = cmp.Or(c.Runs, 3), 100, "typical", *interval(10*time.Millisecond, 50*time.Millisecond)
+			data, err := os.ReadFile(filepath.Join("testdata/reports", c.file+".yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, verdict := "", rollout.Verdict("")
+			if r, err := rollout.Run([]check.File{{Name: c.file + ".yaml", Data: data}}, nil, c.Options); err != nil {
+				text = err.Error()
+			} else {
+				var b bytes.Buffer
+				render.Text(&b, r, report.Options{})
+				text, verdict = strings.Join(strings.Fields(b.String()), " "), r.Workloads[0].Verdict
+			}
+			if verdict != c.verdict {
+				t.Errorf("verdict %q, want %q", verdict, c.verdict)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(text, s) {
+					t.Errorf("does not say %q", s)
+				}
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+}
