@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,15 @@ func (r *reader) warn(w *workload) {
 	if w.service != nil && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(w.serves, true) == nil {
 		w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", w.serves))
 	}
+	for _, other := range spec.Template.Spec.Containers {
+		if sleeps, _ := sleepOf(&other); sleeps < slept {
+			w.warnings = append(w.warnings, fmt.Sprintf("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
+				other.Name, value.Format(slept-sleeps), c.Name))
+		}
+	}
+	if s := w.service; s != nil && s.Spec.ClusterIP == v1.ClusterIPNone {
+		w.warnings = append(w.warnings, fmt.Sprintf("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", s.Name))
+	}
 	if grace := graceOf(w.spec); slept+stop > grace {
 		what := "the stop takes"
 		if slept > 0 {
@@ -84,13 +94,12 @@ func (r *reader) warn(w *workload) {
 // obstacles names what the pods of a Deployment may not all have while the rollout creates some more.
 func (a *around) obstacles(w *workload, more int32) (list []string) {
 	pod := &w.spec.Spec.Template.Spec
-	list = append(ports(pod), a.volumes(w)...)
 	most := *w.spec.Spec.Replicas + min(more, 1)
-	if pod.Affinity != nil && pod.Affinity.PodAntiAffinity != nil {
-		for _, term := range pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			if selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector); err == nil && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) && len(term.MatchLabelKeys) == 0 {
-				list = append(list, fmt.Sprintf("a %s without a pod of its own kind, so %d of them (podAntiAffinity)", term.TopologyKey, most))
-			}
+	list = slices.Concat(ports(pod), a.volumes(w), w.places(most))
+	for _, name := range slices.Sorted(maps.Keys(resources(pod))) {
+		if strings.Contains(string(name), "/") { // such as nvidia.com/gpu
+			needs := usage(pod, name, 1)
+			list = append(list, fmt.Sprintf("%s %s beside what the old pods have", needs.String(), name))
 		}
 	}
 	for _, q := range a.quotas {
@@ -112,6 +121,37 @@ func (a *around) obstacles(w *workload, more int32) (list []string) {
 		}
 	}
 	return list
+}
+
+// places names the domains that a new pod needs for itself, because pods with its labels repel each other.
+func (w *workload) places(most int32) (list []string) {
+	pod := &w.spec.Spec.Template.Spec
+	matches := func(s *metav1.LabelSelector, keys []string) bool {
+		selector, err := metav1.LabelSelectorAsSelector(s)
+		return err == nil && len(keys) == 0 && selector.Matches(labels.Set(w.spec.Spec.Template.Labels))
+	}
+	if pod.Affinity != nil && pod.Affinity.PodAntiAffinity != nil {
+		for _, t := range pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			if matches(t.LabelSelector, t.MatchLabelKeys) {
+				list = append(list, fmt.Sprintf("a %s without a pod of its own kind, so %d of them (podAntiAffinity)", t.TopologyKey, most))
+			}
+		}
+	}
+	for _, t := range pod.TopologySpreadConstraints {
+		if t.WhenUnsatisfiable == v1.DoNotSchedule && matches(t.LabelSelector, t.MatchLabelKeys) {
+			list = append(list, fmt.Sprintf("a %s with few enough pods, old ones included (topologySpreadConstraints)", t.TopologyKey))
+		}
+	}
+	return list
+}
+
+// resources returns what the containers of a pod request.
+func resources(pod *v1.PodSpec) v1.ResourceList {
+	all := v1.ResourceList{}
+	for _, c := range pod.Containers {
+		maps.Copy(all, c.Resources.Requests)
+	}
+	return all
 }
 
 // ports names the ports of the node that a pod has for itself.

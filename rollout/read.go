@@ -217,7 +217,7 @@ func notSimulated(w *workload) []string {
 	}
 	if s := w.service; s != nil {
 		if s.Spec.ClusterIP == v1.ClusterIPNone {
-			notes = append(notes, "a headless Service: its clients look its pods up by DNS")
+			notes = append(notes, "a headless Service")
 		}
 		if s.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
 			notes = append(notes, "sessionAffinity")
