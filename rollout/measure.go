@@ -97,6 +97,11 @@ func (s sample) row(id, text string, of func(*outcome) float64) Row {
 func measure(w *workload, o *Options) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	result := newWorkload(w, o)
+	if w.never {
+		result.Verdict = NeverCompletes
+		result.require(o)
+		return result, nil
+	}
 	var s sample
 	for _, n := range []int{min(few, n), n - min(few, n)} {
 		more, err := w.runs(o, len(s), n, "rollouts")

@@ -55,12 +55,16 @@ func (r *reader) warn(w *workload) {
 	spec := &w.spec.Spec
 	surge, unavailable := w.fenceposts()
 	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && r.o.Change.Kind != Scale {
-		waits := r.around.obstacles(w, surge)
+		most := *spec.Replicas + min(surge, 1)
+		waits, quotas := r.around.obstacles(w, most), r.around.exceeded(w, most)
 		if needs := requests(&spec.Template.Spec); needs != "" && surge > 0 {
 			w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
 		}
 		if unavailable > 0 {
-			w.notes = append(w.notes, waits...)
+			w.notes = slices.Concat(w.notes, waits, quotas)
+		} else if w.never = len(quotas) > 0; w.never {
+			w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
+				"strategy Recreate stops them first.", strings.Join(quotas, "; ")))
 		} else if w.waits = waits; len(waits) > 0 {
 			w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
 				"strategy Recreate stops them first.", strings.Join(waits, "; ")))
@@ -88,29 +92,36 @@ func (r *reader) warn(w *workload) {
 			what = "the preStop hook and the stop take"
 		}
 		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(grace), what, value.Format(slept+stop)))
+		if stop > grace && r.o.App.Refuse == nil && !r.o.App.Accepts {
+			w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
+		}
 	}
 }
 
-// obstacles names what the pods of a Deployment may not all have while the rollout creates some more.
-func (a *around) obstacles(w *workload, more int32) (list []string) {
+// exceeded names the quotas that do not suffice for some pods of a Deployment.
+func (a *around) exceeded(w *workload, pods int32) (list []string) {
+	for _, q := range a.quotas {
+		if !w.in(q.Namespace) || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+			continue
+		}
+		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory} {
+			hard, limited := q.Spec.Hard[name]
+			if needs := usage(&w.spec.Spec.Template.Spec, name, pods); limited && needs.Cmp(hard) > 0 {
+				list = append(list, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), pods))
+			}
+		}
+	}
+	return list
+}
+
+// obstacles names what some pods of a Deployment may not all have at once.
+func (a *around) obstacles(w *workload, most int32) (list []string) {
 	pod := &w.spec.Spec.Template.Spec
-	most := *w.spec.Spec.Replicas + min(more, 1)
 	list = slices.Concat(ports(pod), a.volumes(w), w.places(most))
 	for _, name := range slices.Sorted(maps.Keys(resources(pod))) {
 		if strings.Contains(string(name), "/") { // such as nvidia.com/gpu
 			needs := usage(pod, name, 1)
 			list = append(list, fmt.Sprintf("%s %s beside what the old pods have", needs.String(), name))
-		}
-	}
-	for _, q := range a.quotas {
-		if !w.in(q.Namespace) {
-			continue
-		}
-		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory} {
-			hard, limited := q.Spec.Hard[name]
-			if needs := usage(pod, name, most); limited && needs.Cmp(hard) > 0 {
-				list = append(list, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), most))
-			}
 		}
 	}
 	for _, c := range pod.Containers {

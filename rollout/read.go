@@ -33,6 +33,7 @@ type workload struct {
 	serves   string             // the container that serves the requests
 	notes    []string           // what is not simulated
 	waits    []string           // what a new pod may not get before an old one is gone, if the Deployment stops none before
+	never    bool               // it never completes, because of what is around
 	warnings []string           // sentences about what the manifest says
 }
 

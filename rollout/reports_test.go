@@ -70,7 +70,7 @@ func TestReports(t *testing.T) {
 		{"spread-over-nodes", rollout.Options{}, rollout.Loses, []string{"may never complete: a new pod needs a kubernetes.io/hostname with few enough pods"}},
 		{"one-gpu", rollout.Options{}, none, []string{waits, "1 nvidia.com/gpu beside what the old pods have"}},
 		{"operator-on-the-host-network", rollout.Options{}, none, []string{waits, "port 8181 of a node (hostNetwork of container app)"}},
-		{"quota", rollout.Options{}, none, []string{waits, "room in ResourceQuota quota, whose pods 1 is less than the 2 of 2 pods"}},
+		{"quota", rollout.Options{}, never, []string{"the rollout never completes", "A new pod needs room in ResourceQuota quota, whose pods 1 is less than the 2 of 2 pods"}},
 		{"full-cluster", rollout.Options{}, rollout.Loses, []string{"Not simulated: room for 1 more (cpu 100m, memory 448Mi a pod)"}},
 		{"ready-after-the-deadline", start(651, 651), rollout.MissesDeadline, []string{"completes, but misses progressDeadlineSeconds", "kubectl rollout status fails 10m", "Fix: progressDeadlineSeconds: 720, as the runs wait up to 1"}},
 		{"a-wait-of-300s", rollout.Options{App: rollout.App{Start: seconds(60, 290)}, Require: rollout.Requirements{{Row: rollout.RowTakes, Value: 300}}}, rollout.Loses, []string{"FAIL takes<=5m"}},
@@ -106,5 +106,33 @@ func TestReports(t *testing.T) {
 				t.Log(text)
 			}
 		})
+	}
+}
+
+// A quota decides only if the pods of the Deployment alone need more than it has, and no old pod may be stopped first.
+func TestQuotas(t *testing.T) {
+	m := manifest{replicas: 3, container: "resources: {requests: {cpu: 500m}, limits: {cpu: '1', memory: 1Gi}}"}
+	for _, c := range []struct {
+		spec, quota string
+		verdict     rollout.Verdict
+		reason      string
+	}{
+		{"", "hard: {requests.cpu: '2', limits.cpu: '4', limits.memory: 4Gi, pods: '4'}", rollout.LosesNone, ""},
+		{"", "hard: {requests.cpu: 1999m}", rollout.NeverCompletes, "whose requests.cpu 1999m is less than the 2 of 4 pods"},
+		{"", "hard: {limits.memory: 4000Mi}", rollout.NeverCompletes, "whose limits.memory 4000Mi is less than the 4Gi of 4 pods"},
+		{"", "hard: {pods: '3'}\n  scopes: [BestEffort]", rollout.LosesNone, ""},
+		{"strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}", "hard: {pods: '3'}", rollout.LosesNone, ""},
+		{"strategy: {type: Recreate}", "hard: {pods: '3'}", rollout.LosesNone, ""},
+	} {
+		m.spec = c.spec
+		deployment, _, _ := strings.Cut(string(m.file().Data), "---\n")
+		data := deployment + "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec:\n  " + c.quota + "\n"
+		r, err := rollout.Run([]check.File{{Name: "web.yaml", Data: []byte(data)}}, nil, rollout.Options{Runs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := r.Workloads[0]; w.Verdict != c.verdict || !strings.Contains(w.Reason, c.reason) {
+			t.Errorf("%s, %s: %s: %s", c.spec, c.quota, w.Verdict, w.Reason)
+		}
 	}
 }
