@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -17,8 +18,16 @@ import (
 func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakeruntime.Pod {
 	program := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
 	for i := range pod.Spec.InitContainers {
-		name := pod.Spec.InitContainers[i].Name
-		program.Containers[name] = healthy.Containers[name]
+		c := &pod.Spec.InitContainers[i]
+		config := healthy.Containers[c.Name]
+		if takes, known := r.o.App.Start.Of[c.Name]; known && isNew {
+			rule := starting(c, r.draw("start "+pod.Name+" "+c.Name, takes))
+			if !podutil.IsRestartableInitContainer(c) {
+				rule = fakeruntime.Rule{Clock: fakeruntime.AfterStart, From: *rule.For, Exit: &fakeruntime.Exit{}}
+			}
+			config.Program.Rules = append([]fakeruntime.Rule{rule}, config.Program.Rules...)
+		}
+		program.Containers[c.Name] = config
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -39,7 +48,12 @@ func (r *run) start(pod, container string) time.Duration {
 	if known == nil {
 		return 0
 	}
-	return known.Min + time.Duration(r.fraction("start "+pod+" "+container)*float64(known.Max-known.Min))
+	return r.draw("start "+pod+" "+container, *known)
+}
+
+// draw returns a time in a range that the seed of the run and a name decide.
+func (r *run) draw(name string, i check.Interval) time.Duration {
+	return i.Min + time.Duration(r.fraction(name)*float64(i.Max-i.Min))
 }
 
 // fraction returns a number from 0 to 1 that the seed of the run and a name decide.

@@ -136,3 +136,18 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 }
+
+// The start of an init container is how long it runs, and that of a sidecar how long its probes fail.
+func TestStartsOfInitContainers(t *testing.T) {
+	minute := check.Durations{Of: map[string]check.Interval{"first": {Min: time.Minute, Max: time.Minute}}}
+	for _, first := range []string{"{name: first, image: first}", "{name: first, image: first, restartPolicy: Always, startupProbe: {tcpSocket: {port: 9}, failureThreshold: 90}}"} {
+		data := strings.Replace(string(manifest{}.file().Data), "      containers:", "      initContainers: ["+first+"]\n      containers:", 1)
+		r, err := rollout.Run([]check.File{{Name: "web.yaml", Data: []byte(data)}}, nil, rollout.Options{Runs: 3, App: rollout.App{Start: minute}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if takes := r.Workloads[0].Rows[0]; takes.Least < 60 || takes.Greatest > 75 {
+			t.Errorf("%s: a rollout takes %+v", first, takes)
+		}
+	}
+}

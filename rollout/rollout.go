@@ -145,6 +145,9 @@ func ParseChange(text string) (Change, error) {
 // scenarios.Errors if the manifests are invalid; it is ErrNoDeployment if they have none.
 func Run(files, from []check.File, o Options) (*Report, error) {
 	o.complete()
+	if err := (&check.Options{Start: o.App.Start, Stop: o.App.Stop}).UnknownContainers(files); err != nil {
+		return nil, err
+	}
 	workloads, others, err := load(files, from, &o)
 	if err != nil {
 		return nil, err
