@@ -130,10 +130,6 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		}
 	}
 	result.verdict(s)
-	if stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest; stay > 10 {
-		most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
-		result.say("Old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
-	}
 	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
 		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
 	}

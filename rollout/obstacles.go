@@ -19,8 +19,16 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
+// findings are what the manifests say about a rollout without a simulation.
+type findings struct {
+	waits    []string // what a new pod may not get before an old one is gone, if the Deployment stops none before
+	never    bool     // it never completes, because of what is around
+	warnings []string // sentences
+}
+
 // around are the objects beside the Deployments that can hold a rollout up. None of them is simulated.
 type around struct {
+	refused []*manifests.Object // workloads that the API server does not accept
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
 	scalers []autoscalingv2.HorizontalPodAutoscaler
@@ -33,6 +41,11 @@ func (a *around) read(f *manifests.Objects) {
 	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
 		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
 	}
+}
+
+// refuses reports whether a Service selects pods of a workload that is not accepted.
+func (a *around) refuses(s *v1.Service) bool {
+	return slices.ContainsFunc(a.refused, func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
 }
 
 func readAll[T any](nodes []*strict.Node) (list []T) {

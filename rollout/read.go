@@ -25,16 +25,14 @@ const MaxReplicas = 100
 
 // workload is a Deployment to roll out.
 type workload struct {
-	file     string
-	node     *strict.Node
-	spec     *appsv1.Deployment // as the API server stores it
-	old      *appsv1.Deployment // before the change
-	service  *v1.Service        // nil: no Service selects its pods
-	serves   string             // the container that serves the requests
-	notes    []string           // what is not simulated
-	waits    []string           // what a new pod may not get before an old one is gone, if the Deployment stops none before
-	never    bool               // it never completes, because of what is around
-	warnings []string           // sentences about what the manifest says
+	findings
+	file    string
+	node    *strict.Node
+	spec    *appsv1.Deployment // as the API server stores it
+	old     *appsv1.Deployment // before the change
+	service *v1.Service        // nil: no Service selects its pods
+	serves  string             // the container that serves the requests
+	notes   []string           // what is not simulated
 }
 
 // service is a Service of the manifests.
@@ -46,13 +44,12 @@ type service struct {
 
 // reader reads manifests.
 type reader struct {
+	around
 	o         *Options
 	errs      *strict.Collector
 	workloads []*workload
 	services  []*service
 	others    []*manifests.Object // workloads that are not rolled out
-	around    around
-	rejected  []*manifests.Object // by the API server
 }
 
 // read reads the files. It reports each object that the API server rejects.
@@ -61,13 +58,13 @@ func (r *reader) read(files []check.File) {
 		objects := manifests.Parse(f.Name, f.Data, r.errs)
 		for _, m := range objects.Manifests {
 			if m.Load(); m.Node.Bad() {
-				r.rejected = append(r.rejected, m)
+				r.refused = append(r.refused, m)
 			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
 				r.workloads = append(r.workloads, &workload{file: f.Name, node: m.Node, spec: d})
 			} else {
-				r.rejected = append(r.rejected, m)
+				r.refused = append(r.refused, m)
 			}
 		}
 		r.around.read(objects)
@@ -136,11 +133,14 @@ func (r *reader) check(from []*workload) {
 		w.notes = notSimulated(w)
 		r.warn(w)
 	}
-	if len(r.rejected) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return w.service == nil }) {
+	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return w.service == nil }) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(slices.Concat(r.others, r.rejected), func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
+		if r.refuses(s.Service) {
+			continue
+		}
+		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
 		s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))

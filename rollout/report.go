@@ -271,6 +271,10 @@ func (r *Workload) verdict(s sample) {
 	if r.Verdict = LosesNone; !s.lossless() {
 		r.Verdict = Loses
 	}
+	if stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest; stay > 10 {
+		most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
+		r.say("Old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
+	}
 	if first := s.firstDeadline(); first > 0 {
 		r.Verdict = MissesDeadline
 		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.", Format(RowTakes, first.Seconds()))

@@ -40,7 +40,7 @@ type outcome struct {
 	needed   bool          // a pod was deleted, so there are needs
 	helpless bool          // requests are lost for another reason than that a pod stops too early
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
-	restarts int           // of containers in new pods, until the progress deadline
+	restarts int           // of containers in new pods
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
 }
 
