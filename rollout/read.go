@@ -133,13 +133,13 @@ func (r *reader) check(from []*workload) {
 		w.notes = notSimulated(w)
 		r.warn(w)
 	}
+	for _, s := range r.services {
+		s.used = s.used || r.refuses(s.Service)
+	}
 	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return w.service == nil }) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if r.refuses(s.Service) {
-			continue
-		}
 		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
