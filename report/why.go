@@ -81,9 +81,17 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 }
 
 func explanationJSON(e why.Explanation) jsonExplanation {
-	je := jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: []jsonLink{}}
-	for _, l := range e.Chain {
-		je.Chain = append(je.Chain, jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root})
+	return jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: linksJSON(e.Chain)}
+}
+
+func linksJSON(chain []why.Link) []jsonLink {
+	list := []jsonLink{}
+	for _, l := range chain {
+		list = append(list, linkJSON(l))
 	}
-	return je
+	return list
+}
+
+func linkJSON(l why.Link) jsonLink {
+	return jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root}
 }

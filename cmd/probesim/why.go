@@ -29,13 +29,14 @@ type whyOptions struct {
 	at        string
 	restart   string
 	ready     bool
+	lost      int
 	pod       string
 	container string
 }
 
 func newWhy() *cobra.Command {
 	var o whyOptions
-	cmd := newCommand("why FILE", "Explain why a container restarted or a pod is not Ready", whyHelp, whyExamples, paths(1, 1, "why requires exactly one scenario file"), func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) })
+	cmd := newCommand("why FILE", "Explain why a container restarted, a pod is not Ready or requests are lost", whyHelp, whyExamples, paths(1, 1, "why requires exactly one scenario file"), func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) })
 	o.addFlags(cmd)
 	return cmd
 }
@@ -45,6 +46,7 @@ func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
 	flags.StringVar(&o.restart, "restart", "", "Explain the restart with this `number`: 1 is the first restart, 0 the first start. With any, explain a first restart in the first of the seeds that has one.")
 	flags.BoolVar(&o.ready, "ready", false, "Explain each change of Ready, up to the time of --at.")
+	flags.IntVar(&o.lost, "lost", 0, "Explain the loss of requests with this `number`: 1 is the first of the run.")
 	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
 	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
@@ -56,6 +58,9 @@ func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	addOutput(cmd, &o.run.output, "text", whyOutputs)
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
+	for _, other := range []string{"restart", "ready", "at", "pod", "container"} {
+		cmd.MarkFlagsMutuallyExclusive("lost", other)
+	}
 	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
 	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
 }
@@ -68,6 +73,8 @@ What to explain:
   --restart N   a restart of a container
   --restart any a first restart in the first seed that has one
   --ready       each time the pod became Ready or stopped being Ready
+  --lost N      a loss of requests: what raced with what, with the delay of each
+                step, in a scenario with traffic
   --at TIME     the state of the pod and its containers at a virtual time
   (none)        the state at the end of the run
 
@@ -80,7 +87,7 @@ versions or seeds, the newest release and the first seed are used.
 
 Exit codes:
   0    explained
-  2    invalid usage, an invalid file, or no such restart` + usualExits
+  2    invalid usage, an invalid file, or no such restart or loss` + usualExits
 
 const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --restart 1
@@ -90,6 +97,9 @@ const whyExamples = `  # Explain the first restart of the container
 
   # Explain each change of Ready
   probesim why web.yaml --ready
+
+  # Explain the first loss of requests during a rollout
+  probesim why rollout.yaml --lost 1
 
   # Explain the state of the pod 85 seconds into the run
   probesim why web.yaml --at 85s
@@ -108,6 +118,9 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	jobs, err := o.jobs(cmd, file)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("lost") {
+		return o.race(cmd, jobs[0])
 	}
 	run, all, err := o.explain(cmd, jobs)
 	if err != nil {
@@ -134,13 +147,9 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 	progress := runner.NewProgress(cmd.ErrOrStderr(), jobs)
 	defer progress.Stop()
 	for i, j := range jobs {
-		run := j.Simulate(pool.Alone(cmd.Context(), o.run.memory), true, nil, progress.Virtual())
-		progress.Done(i + 1)
-		switch {
-		case errors.Is(run.Err, simulate.ErrInterrupted):
-			return nil, nil, &exitError{exitInterrupted, run.Err}
-		case run.Err != nil:
-			return nil, nil, &exitError{exitBroken, run.Err}
+		run, err := o.simulate(cmd, j, progress)
+		if progress.Done(i + 1); err != nil {
+			return nil, nil, err
 		}
 		if err := o.choose(question, j.Plan, run.Records); err != nil {
 			return nil, nil, err
@@ -163,6 +172,53 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		return run, all, nil
 	}
 	return nil, nil, &exitError{exitUsage, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))}
+}
+
+// simulate makes a run with internal records.
+func (o *whyOptions) simulate(cmd *cobra.Command, j *runner.Job, progress *runner.Progress) (*runner.Run, error) {
+	run := j.Simulate(pool.Alone(cmd.Context(), o.run.memory), true, nil, progress.Virtual())
+	switch {
+	case errors.Is(run.Err, simulate.ErrInterrupted):
+		return nil, &exitError{exitInterrupted, run.Err}
+	case run.Err != nil:
+		return nil, &exitError{exitBroken, run.Err}
+	}
+	return run, nil
+}
+
+// race explains a loss of requests.
+func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
+	if o.lost < 1 {
+		return errors.New("--lost: must be at least 1, the first loss of the run")
+	}
+	if len(j.Plan.Scenario.Spec.Traffic) == 0 {
+		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: see 'probesim explain spec.traffic'")}
+	}
+	progress := runner.NewProgress(cmd.ErrOrStderr(), []*runner.Job{j})
+	defer progress.Stop()
+	run, err := o.simulate(cmd, j, progress)
+	if progress.Stop(); err != nil {
+		return err
+	}
+	explained := run.Why()
+	race, found := explained.Lost(o.lost)
+	if !found {
+		return &exitError{exitUsage, fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost, losses(explained.Losses()))}
+	}
+	if o.run.output == "json" {
+		return report.RaceJSON(cmd.OutOrStdout(), run.Report(), &race)
+	}
+	return report.Race(terminal.Safe(cmd.OutOrStdout()), &race, terminal.Options(cmd.OutOrStdout()))
+}
+
+func losses(n int) string {
+	switch n {
+	case 0:
+		return "no losses of requests"
+	case 1:
+		return "1 loss of requests"
+	}
+	return fmt.Sprintf("%d losses of requests", n)
 }
 
 func runs(n int) string {

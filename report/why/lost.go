@@ -1,0 +1,453 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Race explains a loss of requests: a pod stopped accepting them, or became a target too early, before a router knew better. Both have causes,
+// which mostly come from one record.
+type Race struct {
+	Number, Of int    // among the losses of the run, in the order in which they begin
+	Service    string // namespace/name
+	Router     string
+	Pod        string // namespace/name; empty: the router had no target
+	From, To   virtual.Time
+	Lost       float64 // requests
+
+	Text string // what was lost, in a sentence without a period
+	// Fork is the record from which the causes of the begin and the end come, followed by its own causes up to the root. It is empty if they
+	// have nothing in common.
+	Fork       []Link
+	Begin, End Arm
+	Longest    string // which step took longest, and why; a sentence
+
+	end virtual.Time // of the run
+}
+
+// At formats a time of the run.
+func (r *Race) At(t virtual.Time) string { return trace.FormatTimeOf(r.end, t) }
+
+// Arm is one of the two chains of causes of a loss, from the fork on, the oldest step first.
+type Arm struct {
+	Text  string // what it leads to
+	Steps []Hop
+}
+
+// Hop is a step of an arm.
+type Hop struct {
+	Link
+	Took    time.Duration // since the step before
+	Longest bool          // of the steps of both arms
+}
+
+// loss is a time in which requests are lost that one pod gets, or all requests. Its share changes with the number of targets, and
+// its reason when the program exits: the trace then has the end of a loss and the start of the next.
+type loss struct {
+	first, last *trace.Record // last is nil, or has no cause, if the loss goes on at the end of the run
+	to          virtual.Time
+	open        bool
+	lost        float64
+}
+
+// inFlight is the reason of requests that a program had when it ended (package traffic).
+const inFlight = "inFlight"
+
+// lossKey identifies where the requests of a record are lost.
+func lossKey(rec *trace.Record) string {
+	return strings.Join([]string{rec.Object.Name, rec.Object.Loss.Router, rec.Pod}, "\n")
+}
+
+// losses returns the losses of the run.
+func (r *Run) losses() []*loss {
+	var list []*loss
+	latest := map[string]*loss{}
+	for _, rec := range r.records {
+		if rec.Kind != trace.LossStarted && rec.Kind != trace.LossEnded {
+			continue
+		}
+		key := lossKey(rec)
+		l := latest[key]
+		if l == nil || !l.open && l.to != rec.T {
+			l = &loss{first: rec}
+			latest[key], list = l, append(list, l)
+		}
+		switch {
+		case rec.Kind == trace.LossStarted:
+			l.open = true
+		case rec.Reason == inFlight: // a loss in progress goes on
+			l.lost += rec.Object.Loss.Lost
+			l.to = rec.T
+		default:
+			l.open, l.last, l.to = false, rec, rec.T
+			l.lost += rec.Object.Loss.Lost
+		}
+	}
+	for _, l := range list {
+		if l.open {
+			of := l.first.Object.Loss
+			l.lost += of.Rate * float64(of.One) / float64(of.Of) * r.end.Sub(l.first.T).Seconds()
+			l.to, l.last = r.end, nil
+		}
+	}
+	return slices.DeleteFunc(list, func(l *loss) bool { return l.lost == 0 })
+}
+
+// Losses returns the number of losses of the run.
+func (r *Run) Losses() int { return len(r.losses()) }
+
+// GreatestLoss returns the number of the loss of most requests, or 0 if there is none.
+func (r *Run) GreatestLoss() int {
+	greatest, most := 0, 0.0
+	for i, l := range r.losses() {
+		if l.lost > most {
+			greatest, most = i+1, l.lost
+		}
+	}
+	return greatest
+}
+
+// Lost explains the loss with a number, from 1 on. It reports false if there is no such loss.
+func (r *Run) Lost(number int) (Race, bool) {
+	list := r.losses()
+	if number < 1 || number > len(list) {
+		return Race{}, false
+	}
+	l := list[number-1]
+	race := Race{
+		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "), Router: l.first.Object.Loss.Router,
+		Pod: l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, end: r.end,
+	}
+	race.Text = r.lostText(&race, l)
+	begin, end := r.ancestors(l.first), []*trace.Record(nil)
+	if l.last != nil {
+		end = r.ancestors(l.last)
+	}
+	i, j := fork(begin, end)
+	if i < len(begin) && j < len(end) {
+		race.Fork = r.upwards(begin[i:], race.Pod)
+	}
+	race.Begin = Arm{r.beginText(l, begin), r.hops(begin, i, race.Pod)}
+	race.End = Arm{r.endText(l, end), r.hops(end, j, race.Pod)}
+	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
+	return race, true
+}
+
+// ancestors returns the observable causes of a record up to the root, the nearest first.
+func (r *Run) ancestors(rec *trace.Record) (list []*trace.Record) {
+	for c := r.cause(rec); c != nil; c = r.cause(c) {
+		list = append(list, c)
+	}
+	return list
+}
+
+// fork returns the places in two chains of their first common record, or their lengths.
+func fork(a, b []*trace.Record) (int, int) {
+	for i, rec := range a {
+		if j := slices.Index(b, rec); j >= 0 {
+			return i, j
+		}
+	}
+	return len(a), len(b)
+}
+
+// upwards returns a record and its causes as links.
+func (r *Run) upwards(chain []*trace.Record, pod string) (links []Link) {
+	for i, rec := range chain {
+		if rec.Kind == trace.WorkloadChanged && rec.Reason == "spec" && i > 0 && i < len(chain)-1 {
+			continue // what changed it says more
+		}
+		root := Root("")
+		if i == len(chain)-1 {
+			root = map[trace.Kind]Root{trace.Step: Step, trace.PodDeleteRequested: Deletion, trace.PodAdded: PodAdded, trace.KubeletStopped: Kubelet}[rec.Kind]
+			if root == "" {
+				root = Program
+			}
+		}
+		links = append(links, Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: r.stepText(rec, pod), Root: root})
+	}
+	return links
+}
+
+// hops returns the first n records of a chain of causes, the oldest first. Records of one instant that say the same share a hop.
+func (r *Run) hops(chain []*trace.Record, n int, pod string) (hops []Hop) {
+	for i := n - 1; i >= 0; i-- {
+		rec := chain[i]
+		h := Hop{Link: Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: r.stepText(rec, pod)}}
+		if i+1 < len(chain) {
+			h.Took = rec.T.Sub(chain[i+1].T)
+		}
+		hops = append(hops, h)
+	}
+	return hops
+}
+
+// lostText says what was lost.
+func (r *Run) lostText(race *Race, l *loss) string {
+	requests := "request"
+	if race.Lost >= 1.5 {
+		requests += "s"
+	}
+	who := "Service " + printable.Text(trace.PodName(race.Service)) + " has no pod to send them to"
+	if race.Pod != "" {
+		who = printable.Text(trace.PodName(race.Pod)) + " " + map[string]string{
+			"refused": "refuses them", "exited": "has exited", "notListening": "does not run yet", inFlight: "exits while it has them",
+		}[l.first.Reason]
+	}
+	text := fmt.Sprintf("loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests, who)
+	if race.To == race.From {
+		return text + "at " + r.at(race.From)
+	}
+	return text + fmt.Sprintf("from %s to %s (%s)", r.at(race.From), r.at(race.To), r.span(race.To.Sub(race.From)))
+}
+
+func requestsLost(n float64) string {
+	if n < 10 {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
+// beginText says what the first arm leads to.
+func (r *Run) beginText(l *loss, chain []*trace.Record) string {
+	router, pod := printable.Text(l.first.Object.Loss.Router), printable.Text(trace.PodName(l.first.Pod))
+	switch {
+	case l.first.Pod == "":
+		return router + " has no target any more"
+	case len(chain) > 0 && chain[0].Kind == trace.RoutesChanged:
+		return router + " sends requests to " + pod
+	}
+	return pod + " stops accepting requests"
+}
+
+// endText says what the second arm leads to.
+func (r *Run) endText(l *loss, chain []*trace.Record) string {
+	router, pod := printable.Text(l.first.Object.Loss.Router), printable.Text(trace.PodName(l.first.Pod))
+	switch {
+	case l.last == nil || len(chain) == 0:
+		if l.first.Reason == inFlight && l.last == nil && !l.open {
+			return ""
+		}
+		return "the loss goes on until the end of the run"
+	case l.first.Pod == "":
+		return router + " has a target again"
+	case chain[0].Kind == trace.RoutesChanged:
+		return router + " drops " + pod
+	}
+	return pod + " accepts requests"
+}
+
+// stepText describes a record of a chain without its time. The pod is what the chain is about.
+func (r *Run) stepText(rec *trace.Record, pod string) string {
+	name, container := printable.Text(trace.PodName(rec.Pod)), printable.Text(rec.Container)
+	switch rec.Kind {
+	case trace.Step, trace.PodDeleteRequested, trace.KubeletStopped, trace.PodAdded:
+		return r.actionText(rec, name)
+	case trace.StatusPatched:
+		switch {
+		case !slices.Contains(r.flips(rec.Pod, rec.T), rec):
+			return "the kubelet wrote the status of " + name
+		case rec.Status.Ready:
+			return name + " became Ready"
+		}
+		return name + " stopped being Ready"
+	case trace.ContainerStarted:
+		return container + " of " + name + " started"
+	case trace.ContainerStopping:
+		return container + " got SIGTERM" + r.afterHook(rec)
+	case trace.ContainerExited:
+		return fmt.Sprintf("%s exited with code %d", container, rec.ExitCode)
+	case trace.ListenerChanged:
+		return container + " " + rec.Reason + " its listener"
+	case trace.ProbeExecuted:
+		verb := "failed"
+		if succeeded(rec) {
+			verb = "succeeded"
+		}
+		return fmt.Sprintf("the %s probe of %s %s", rec.Probe, name, verb)
+	}
+	return r.objectText(rec, pod)
+}
+
+// actionText describes what somebody did.
+func (r *Run) actionText(rec *trace.Record, pod string) string {
+	text := ""
+	switch rec.Kind {
+	case trace.PodAdded:
+		return pod + " was created"
+	case trace.KubeletStopped:
+		text = "the kubelet stopped"
+	case trace.PodDeleteRequested:
+		text = pod + " was deleted"
+	default:
+		object, change, _ := strings.Cut(rec.Message, ": ")
+		text = fmt.Sprintf("Deployment %s was changed", printable.Text(trace.PodName(object)))
+		if change == "" {
+			text = "the step " + rec.Reason + " ran"
+		} else if change = printable.Text(change); len(change) <= 60 {
+			text += ": " + change
+		}
+	}
+	if says := r.step(rec).Says; says != "" && r.cause(rec) == nil {
+		text += " (" + says + ")"
+	}
+	return text
+}
+
+// afterHook says that a container ran its preStop hook before it got SIGTERM.
+func (r *Run) afterHook(stopping *trace.Record) string {
+	killing := r.killing(subject{stopping.Pod, stopping.Container}, stopping.Instance)
+	if killing == nil || r.preStopHook(killing) == nil {
+		return ""
+	}
+	return " after its preStop hook"
+}
+
+// objectText describes a record about an object other than a pod.
+func (r *Run) objectText(rec *trace.Record, pod string) string {
+	if rec.Object == nil {
+		return "there was the record " + string(rec.Kind)
+	}
+	kind, key, _ := strings.Cut(rec.Object.Name, " ")
+	object, name := kind+" "+printable.Text(trace.PodName(key)), printable.Text(trace.PodName(rec.Pod))
+	switch w := rec.Object.Workload; {
+	case rec.Kind == trace.Scaled:
+		return fmt.Sprintf("%s was scaled from %d to %d", object, rec.Object.From, rec.Object.To)
+	case rec.Kind == trace.PodScheduled:
+		return name + " was bound to the node"
+	case w != nil && rec.Reason == "spec":
+		return object + " was stored"
+	case w != nil:
+		return fmt.Sprintf("the status of %s said %d of %d available", object, w.Available, w.Desired)
+	case rec.Kind == trace.EndpointsWritten:
+		return fmt.Sprintf("the EndpointSlice of %s %s", printable.Text(trace.PodName(key)), shows(rec.Object.Endpoints, pod))
+	case rec.Kind == trace.RoutesChanged:
+		return r.routesText(rec, pod)
+	}
+	return "there was the record " + string(rec.Kind)
+}
+
+// shows says what an EndpointSlice says about a pod.
+func shows(list []trace.Endpoint, pod string) string {
+	if pod == "" {
+		return fmt.Sprintf("had %d ready pods", len(slices.DeleteFunc(slices.Clone(list), func(e trace.Endpoint) bool { return !e.Ready })))
+	}
+	name := printable.Text(trace.PodName(pod))
+	i := slices.IndexFunc(list, func(e trace.Endpoint) bool { return e.Pod == pod })
+	switch {
+	case i < 0:
+		return "no longer had " + name
+	case list[i].Ready:
+		return "had " + name + " as ready"
+	case list[i].Terminating:
+		return "had " + name + " as terminating"
+	}
+	return "had " + name + " as not ready"
+}
+
+// routesText says what a router changed for a pod.
+func (r *Run) routesText(rec *trace.Record, pod string) string {
+	router := printable.Text(rec.Reason)
+	if pod == "" {
+		return fmt.Sprintf("%s had %s", router, plural(len(rec.Object.Endpoints), "target"))
+	}
+	verb := "dropped"
+	if slices.ContainsFunc(rec.Object.Endpoints, func(e trace.Endpoint) bool { return e.Pod == pod }) {
+		verb = "sent requests to"
+	}
+	text := fmt.Sprintf("%s %s %s", router, verb, printable.Text(trace.PodName(pod)))
+	if rec.Message != "" {
+		text += "; it " + printable.Text(rec.Message)
+	}
+	return text
+}
+
+// markLongest finds the step of both arms that took longest. Records are those of the arms.
+func (r *Run) markLongest(race *Race, records []*trace.Record) {
+	var longest *Hop
+	for _, arm := range []*Arm{&race.Begin, &race.End} {
+		for i := range arm.Steps {
+			if h := &arm.Steps[i]; h.Took > 0 && (longest == nil || h.Took > longest.Took) {
+				longest = h
+			}
+		}
+	}
+	if longest == nil {
+		return
+	}
+	longest.Longest = true
+	race.Longest = "The longest step takes " + r.span(longest.Took)
+	for _, rec := range records {
+		if rec.Step == longest.Step {
+			race.Longest += r.whyLong(rec)
+		}
+	}
+	race.Longest += "."
+}
+
+// whyLong says why a step took so long, if it is known.
+func (r *Run) whyLong(rec *trace.Record) string {
+	switch {
+	case rec.Kind == trace.RoutesChanged && rec.Message != "":
+		text := ": kube-proxy waits for minSyncPeriod (1s) after a sync"
+		if last := r.syncBefore(rec); last != nil {
+			text += ", and the one before ended at " + r.at(last.T) + r.changedTargets(last)
+		}
+		return text
+	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
+		return ", that of the load balancer " + printable.Text(rec.Reason)
+	case rec.Kind == trace.ContainerStopping && r.afterHook(rec) != "":
+		return ", that of the preStop hook"
+	case rec.Kind == trace.RoutesChanged:
+		return ", a sync of kube-proxy"
+	}
+	return ""
+}
+
+// kubeProxy is the name of the router that has syncs (package router).
+const kubeProxy = "kube-proxy"
+
+// syncBefore returns the last change of routes by a router before the time of a record, or nil.
+func (r *Run) syncBefore(rec *trace.Record) *trace.Record {
+	for _, other := range slices.Backward(r.records) {
+		if other.Kind == trace.RoutesChanged && other.Reason == rec.Reason && other.T < rec.T {
+			return other
+		}
+	}
+	return nil
+}
+
+// changedTargets says which pods a router added and dropped.
+func (r *Run) changedTargets(rec *trace.Record) string {
+	var before []trace.Endpoint
+	for _, other := range r.records {
+		if other.Step == rec.Step {
+			break
+		}
+		if other.Kind == trace.RoutesChanged && other.Reason == rec.Reason && other.Object.Name == rec.Object.Name {
+			before = other.Object.Endpoints
+		}
+	}
+	missing := func(of, in []trace.Endpoint) (names []string) {
+		for _, e := range of {
+			if !slices.ContainsFunc(in, func(x trace.Endpoint) bool { return x.Pod == e.Pod }) {
+				names = append(names, printable.Text(trace.PodName(e.Pod)))
+			}
+		}
+		return names
+	}
+	text := ""
+	if added := missing(rec.Object.Endpoints, before); len(added) > 0 {
+		text = " and added " + printable.Few(added)
+	}
+	if dropped := missing(before, rec.Object.Endpoints); len(dropped) > 0 {
+		text += " and dropped " + printable.Few(dropped)
+	}
+	return text
+}
