@@ -146,8 +146,13 @@ func (n *Node) Usable() error {
 	return err
 }
 
-// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node.
+// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node. An observer that adds
+// a record to the trace observes it at once.
 func (n *Node) call(u *use, f func()) {
+	if n.use.Load() == u {
+		f()
+		return
+	}
 	u.within(n.use.Load())
 	began, returned := n.use.CompareAndSwap(u.outer, u), false
 	defer func() {

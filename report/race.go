@@ -22,7 +22,7 @@ func Race(w io.Writer, race *why.Race, o Options) error {
 		}
 		for i := range arm.Steps {
 			h := &arm.Steps[i]
-			head, end := fmt.Sprintf("%11s %9s  ", race.At(h.T), "+"+raceDelay(h)), ""
+			head, end := fmt.Sprintf("%11s %9s  ", race.At(h.T), "+"+RaceDelay(h)), ""
 			style := Plain
 			if h.Longest {
 				end, style = "<- longest", Bad
@@ -62,8 +62,8 @@ func (w *Writer) causes(race *why.Race) {
 	}
 }
 
-// raceDelay formats the delay of a step.
-func raceDelay(h *why.Hop) string {
+// RaceDelay formats the delay of a step of a race.
+func RaceDelay(h *why.Hop) string {
 	if ms := h.Took.Milliseconds(); ms < 1000 {
 		return fmt.Sprintf("%dms", ms)
 	}

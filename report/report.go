@@ -60,6 +60,7 @@ type Run struct {
 	Kubernetes  string       // version, for example v1.37
 	Seed        *int64       // nil for a run without a seed
 	Until       virtual.Time // virtual time at which the run ended
+	From        virtual.Time // a page shows the run from here on at first, with its pods folded; 0: all of it
 	Replay      string       // command that repeats the run
 	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 

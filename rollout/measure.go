@@ -9,10 +9,7 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	"probesim.dev/check"
-	"probesim.dev/fakeruntime"
 	"probesim.dev/trace/traffic"
 )
 
@@ -32,14 +29,9 @@ type sample []outcome
 
 // runs makes runs of a workload, with the seeds from first on.
 func (w *workload) runs(o *Options, first, n int, name string) (sample, error) {
-	healthy := map[bool]fakeruntime.Pod{}
-	for _, isNew := range []bool{false, true} {
-		d := map[bool]*appsv1.Deployment{false: w.old, true: w.spec}[isNew]
-		admitted, err := check.Admit(d, o.Profile)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", check.Title("Deployment", d.Namespace, d.Name), err)
-		}
-		healthy[isNew] = admitted.Programs
+	healthy, err := w.healthy(o)
+	if err != nil {
+		return nil, err
 	}
 	list := make(sample, n)
 	return list, o.Each(n, name, func(ctx context.Context, i int) (err error) {
@@ -109,7 +101,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 			return nil, err
 		}
 		s = append(s, more...)
-		result.Runs = len(s)
+		result.Runs, result.Worst = len(s), Worst{Seed: s.worst()}
 		if !s.all(func(o *outcome) bool { return o.steady }) {
 			result.neverReady(s)
 		} else if !s.complete() {

@@ -33,6 +33,7 @@ type workload struct {
 	service *v1.Service        // nil: no Service selects its pods
 	serves  string             // the container that serves the requests
 	notes   []string           // what is not simulated
+	shown   *Shown             // unless nil, gets the trace of the run
 }
 
 // service is a Service of the manifests.

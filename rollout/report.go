@@ -86,6 +86,7 @@ type Workload struct {
 	Service         string         `json:"service,omitempty"`
 	Container       string         `json:"container"` // that serves the requests
 	Runs            int            `json:"runs"`
+	Worst           Worst          `json:"worst"`
 	Rows            []Row          `json:"rows,omitempty"`
 	Lost            *Lost          `json:"lost,omitempty"`
 	Fixes           []Fix          `json:"fixes,omitempty"`
@@ -135,6 +136,14 @@ type Fix struct {
 	Lost      float64 `json:"greatest"`
 	Takes     float64 `json:"takes"` // the rollout, in the median
 	LosesNone bool    `json:"losesNone"`
+}
+
+// Worst is the run that shows the verdict best: one that does not complete, or else the one that loses most, or else the longest.
+type Worst struct {
+	Seed int64 `json:"seed"`
+	// Command shows the run.
+	Command string `json:"command,omitempty"`
+	Run     *Shown `json:"-"` // with Options.Keep
 }
 
 // Verification is the result for a requirement.

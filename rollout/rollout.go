@@ -36,6 +36,12 @@ type Options struct {
 	// Latency is how long a request takes.
 	Latency check.Interval
 	Require Requirements
+	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.
+	Workload string
+	// Keep keeps the worst run of each Deployment.
+	Keep bool
+	// Command is the command line without what chooses a run. Empty: the report has no commands.
+	Command string
 	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more than 3 replicas.
 	Runs int
 	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after the other.
@@ -158,6 +164,12 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		if o.Keep {
+			if result.Worst.Run, err = w.show(context.Background(), &o, result.Worst.Seed); err != nil {
+				return nil, err
+			}
+		}
+		result.Worst.Command = o.command(w, len(workloads) > 1, result.Worst.Seed)
 		r.Workloads = append(r.Workloads, *result)
 	}
 	return r, nil
@@ -218,7 +230,8 @@ func load(files, from []check.File, o *Options) (list []*workload, others []stri
 	if err := errs.Err(); err != nil {
 		return nil, nil, err
 	}
-	return r.workloads, others, nil
+	list, err = o.only(r.workloads)
+	return list, others, err
 }
 
 // sameTemplate reports whether two templates create the same pods.

@@ -41,6 +41,8 @@ type outcome struct {
 	helpless bool          // requests are lost for another reason than that a pod stops too early
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
 	restarts int           // of containers in new pods
+	changed  virtual.Time  // when the change was made
+	end      virtual.Time  // of the run
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
 }
 
@@ -113,9 +115,13 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		control.LoadBalancers = []router.LoadBalancer{lb.LoadBalancer}
 	}
+	recorder := &trace.Recorder{Sink: func(*trace.Record) {}}
+	if w.shown != nil {
+		recorder = &w.shown.recorder
+	}
 	r.n = node.New(node.Options{
 		Profile: o.Profile, Uptime: &uptime, Seed: &seed, Delays: o.nodes(), ControlPlane: &control,
-		Trace: &trace.Recorder{Sink: func(*trace.Record) {}}, Interrupt: ctx.Err,
+		Trace: recorder, Interrupt: ctx.Err,
 	})
 	defer r.n.Close()
 	if w.service != nil && o.Rate > 0 {
@@ -139,11 +145,17 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 		}
 		r.end()
 	}
+	if !r.asked {
+		r.outcome.end = r.n.Now()
+	}
 	return r.outcome, nil
 }
 
 // program returns the program of a new pod.
 func (r *run) program(pod *v1.Pod) fakeruntime.Pod {
+	if r.shown != nil {
+		r.shown.Pods = append(r.shown.Pods, pod.DeepCopy())
+	}
 	return r.programs(pod, r.healthy[r.isNew(pod.Name)], r.asked)
 }
 
@@ -216,16 +228,25 @@ func (r *run) started(record *trace.Record) {
 	if r.fold == nil || start == 0 {
 		return
 	}
-	listener := trace.Record{T: record.T, Kind: trace.ListenerChanged, Pod: record.Pod, Container: record.Container, Reason: "closed"}
-	r.count(r.fold.Observe(&listener))
+	listener := trace.Record{T: record.T, Kind: trace.ListenerChanged, Cause: record.Step, Pod: record.Pod, Container: record.Container, Instance: record.Instance, Reason: "closed"}
+	r.add(listener)
 	instance := record.Instance
 	r.n.At(record.T.Add(start), func() {
 		if r.instance[listener.Pod] == instance && r.stops[listener.Pod] == nil && !r.ended {
 			opened := listener
 			opened.T, opened.Reason = r.n.Now(), "opened"
-			r.count(r.fold.Observe(&opened))
+			r.add(opened)
 		}
 	})
+}
+
+// add adds a change of a listener, which the program of the run does not make itself.
+func (r *run) add(listener trace.Record) {
+	if r.shown != nil {
+		r.shown.recorder.Add(listener) // the run observes it
+		return
+	}
+	r.count(r.fold.Observe(&listener))
 }
 
 // routed notes when a router drops the pods that terminate.
@@ -357,6 +378,7 @@ func (r *run) end() {
 	if r.outcome.took == 0 {
 		r.finished = r.n.Now()
 	}
+	r.outcome.changed, r.outcome.end = r.changed, r.n.Now()
 	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
 	r.ended = true
 	r.measureNeeds()
@@ -367,6 +389,9 @@ func (r *run) end() {
 func (r *run) count(records []trace.Record) {
 	for i := range records {
 		l := &records[i]
+		if r.shown != nil {
+			r.shown.recorder.Add(*l)
+		}
 		if l.Kind != trace.LossEnded || !r.asked || l.T < r.changed || l.Object.Loss.Lost == 0 {
 			continue
 		}

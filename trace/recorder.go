@@ -92,12 +92,13 @@ func (r *Recorder) Add(rec Record) int64 {
 		return 0
 	}
 	r.steps++
-	rec.Step = r.steps
+	step := r.steps // an observer can add records
+	rec.Step = step
 	kept := r.keep(rec)
 	for _, observe := range r.observers {
 		observe(kept)
 	}
-	return r.steps
+	return step
 }
 
 func (r *Recorder) keep(rec Record) *Record {

@@ -1,25 +1,31 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/report"
 	"probesim.dev/rollout"
+	"probesim.dev/rollout/html"
 	"probesim.dev/rollout/render"
 	"probesim.dev/router"
+	"probesim.dev/scenarios/simulate"
 )
 
 // rolloutFlags are the flags of rollout.
@@ -27,11 +33,16 @@ type rolloutFlags struct {
 	output, kubernetes, delays, router, change, latency string
 	from, start, stop, app, require                     []string
 	rate                                                float64
+	workload                                            string
+	seed                                                int64
+	lost                                                int
 	replicas                                            int32
 	parallel, runs                                      int
+	also                                                alsoFiles
+	force                                               bool
 }
 
-var rolloutOutputs = []string{"table", "json", "markdown"}
+var rolloutOutputs = []string{"table", "json", "markdown", "html", "github"}
 
 func newRollout() *cobra.Command {
 	var o rolloutFlags
@@ -52,6 +63,11 @@ func newRollout() *cobra.Command {
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
+	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
+	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
+	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
+	o.also.addTo(cmd)
+	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
 	for name, values := range map[string][]string{
 		"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default"), "router": router.Names(), "change": {"restart", "undo", "scale="},
@@ -73,6 +89,9 @@ in all runs. A load balancer is a range of delays, and its source is printed.
 The figures cover new connections: requests over connections that clients keep
 open are not counted.
 
+The report names the seed of its worst run. --seed draws this run, and explains
+its greatest loss: what raced with what, and which step took longest.
+
 Rows for --require:
   lost<=N     requests that are lost, in the worst of the runs
   ready>=N    the fewest Ready replicas
@@ -83,6 +102,8 @@ Output formats:
   table      the verdict and tables for a terminal (default)
   json       stable JSON, described in docs/rollout.md
   markdown   tables for a pull request
+  html       a page with the verdict and the picture of the worst run
+  github     annotations for GitHub Actions, and tables in the job summary
 
 Exit codes:
   0    the rollout completes and loses nothing, or what --require lets it lose
@@ -102,13 +123,60 @@ const rolloutExamples = `  # Does a restart lose requests?
   # From the templates of another file
   probesim rollout new.yaml --from old.yaml
 
+  # Draw the worst run, with the seed that the report names
+  probesim rollout web.yaml --rps 200 --seed 17
+
+  # A page to share
+  probesim rollout web.yaml --rps 200 -o html > rollout.html
+
   # Fail in CI if a request is lost
   probesim rollout web.yaml --require 'lost<=0, ready>=3, takes<=5m'`
 
+// checkFlags rejects formats that do not exist, and flags without an effect.
+func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
+	if err := errors.Join(checkOutput(o.output, rolloutOutputs), o.also.parse(rolloutOutputs)); err != nil {
+		return err
+	}
+	if len(o.also) == 0 {
+		if err := ignored(cmd, "without --also", "force"); err != nil {
+			return err
+		}
+	}
+	if !cmd.Flags().Changed("seed") {
+		return ignored(cmd, "without --seed", "lost")
+	}
+	if o.seed < 0 || o.lost < 0 || o.lost == 0 && cmd.Flags().Changed("lost") {
+		return errors.New("--seed must not be negative, and --lost must be at least 1")
+	}
+	return ignored(cmd, "with --seed", "output", "also", "require", "runs", "parallel")
+}
+
+// command returns the command line without the flags that choose a run or a format.
+func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
+	words := []string{"probesim", "rollout"}
+	for _, path := range paths {
+		words = append(words, simulate.Quote(path))
+	}
+	without := []string{"output", "also", "force", "require", "runs", "parallel", "color"}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || slices.Contains(without, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name, simulate.Quote(v))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs}
-	if err := checkOutput(o.output, rolloutOutputs); err != nil {
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload}
+	if err := o.checkFlags(cmd); err != nil {
 		return r, err
 	}
 	switch known := router.Names(); {
@@ -167,38 +235,96 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	}
 	files, err := newManifestReader(cmd, false).read(paths)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return o.invalid(cmd, nil, &exitError{exitUsage, err})
 	}
 	var from []check.File
 	if len(o.from) > 0 {
 		if from, err = newManifestReader(cmd, false).read(o.from); err != nil {
-			return &exitError{exitUsage, fmt.Errorf("--from: %w", err)}
+			return o.invalid(cmd, nil, &exitError{exitUsage, fmt.Errorf("--from: %w", err)})
 		}
 	}
+	if cmd.Flags().Changed("seed") {
+		return o.show(cmd, files, from, options)
+	}
+	if err := o.also.check(cmd.Context(), o.force); err != nil {
+		return err
+	}
+	options.Command = o.command(cmd, paths)
+	options.Keep = o.output == "html" || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, "html=") })
 	options.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(cmd.Context(), cmd, n, name, min(o.parallel, math.MaxInt16), do)
 	}
 	r, err := rollout.Run(files, from, options)
+	if err != nil {
+		return o.invalid(cmd, slices.Concat(files, from), err)
+	}
+	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
+		return err
+	}
+	if err := o.also.each(func(format, file string) error {
+		var b bytes.Buffer
+		if err := writeRollout(&b, r, format); err != nil {
+			return err
+		}
+		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
+	}); err != nil {
+		return err
+	}
+	if r.Bad() {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// invalid returns the error of a rollout that was not simulated, with its exit code.
+func (o *rolloutFlags) invalid(cmd *cobra.Command, files []check.File, err error) error {
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):
-		return err
+	case errors.Is(err, rollout.ErrNoDeployment) && o.workload == "":
+		err = &exitError{exitUsage, fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))}
 	case errors.Is(err, rollout.ErrNoDeployment):
-		return &exitError{exitUsage, fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))}
-	case err != nil:
-		return invalidManifests("rollout", slices.Concat(files, from), err)
-	}
-	w := cmd.OutOrStdout()
-	switch o.output {
-	case "json":
-		err = report.WriteJSON(w, r)
-	case "markdown":
-		err = render.Markdown(terminal.Safe(w), r)
+		err = &exitError{exitUsage, fmt.Errorf("--workload: %w", err)}
 	default:
-		err = render.Text(w, r, terminal.Options(w))
+		err = invalidManifests("rollout", files, err)
 	}
-	if err == nil && r.Bad() {
-		err = &exitError{code: exitFailed}
+	if o.output == "github" {
+		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was rolled out", err)
 	}
 	return err
+}
+
+// show draws a run of each Deployment, and explains one of its losses.
+func (o *rolloutFlags) show(cmd *cobra.Command, files, from []check.File, options rollout.Options) error {
+	list, err := rollout.Show(cmd.Context(), files, from, options, o.seed)
+	if err != nil {
+		return o.invalid(cmd, slices.Concat(files, from), err)
+	}
+	w := cmd.OutOrStdout()
+	for i, s := range list {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := render.Shown(w, s, options.Profile.Version, o.lost, terminal.Options(w)); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("--lost: %w", err)}
+		}
+	}
+	return nil
+}
+
+func writeRollout(w io.Writer, r *rollout.Report, format string) error {
+	switch format {
+	case "json":
+		return report.WriteJSON(w, r)
+	case "markdown":
+		return render.Markdown(terminal.Safe(w), r)
+	case "html":
+		return html.Write(w, r)
+	case "github":
+		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
+			return err
+		}
+		return render.GitHub(w, r, actions.Path)
+	}
+	return render.Text(w, r, terminal.Options(w))
 }

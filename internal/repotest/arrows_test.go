@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"check"},
 	{"check/render", "check/witness", "measure/render", "rollout"},
 	{"rollout/render"},
-	{"check/html", "check/compare", "check/tune"},
+	{"check/html", "check/compare", "check/tune", "rollout/html"},
 	{"check/compare/html", "check/tune/html", "incident/verdict"},
 	{"incident/scenario", "incident/verdict/render"},
 	{"probetest"},

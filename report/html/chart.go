@@ -17,8 +17,9 @@ import (
 type chart struct {
 	From    virtual.Time `json:"from"`
 	To      virtual.Time `json:"to"`
-	Open    bool         `json:"open"`  // whether pods start unfolded
-	Texts   []string     `json:"texts"` // texts of records, by number
+	Show    virtual.Time `json:"show,omitempty"` // the visible part begins here at first
+	Open    bool         `json:"open"`           // whether pods start unfolded
+	Texts   []string     `json:"texts"`          // texts of records, by number
 	Records []point      `json:"records"`
 	Lanes   []*lane      `json:"lanes"`
 	Down    []span       `json:"down"`  // outages of the kubelet
@@ -84,7 +85,7 @@ const maxUnfolded = 8
 // newChart returns the chart of a run, and notes about omitted records.
 func newChart(run *report.Run) (*chart, []string) {
 	h := run.Drawn()
-	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Open: len(h.Pods) <= maxUnfolded,
+	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Open: len(h.Pods) <= maxUnfolded && run.From == 0,
 		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // the script expects lists instead of null
 	if len(run.Records) > 0 {
 		c.From = min(c.From, run.Records[0].T)

@@ -22,7 +22,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the script of the page, in order.
-var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js"}
+var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js", "copy.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,

@@ -78,21 +78,40 @@ func stacked(w *history.Workload, name string, end virtual.Time) *lane {
 		if i+1 < len(times) {
 			to = times[i+1]
 		}
-		below, text := 0, strconv.Itoa(readyAt(w, t))
+		if i > 0 && !changesReady(w, times[i-1], t) {
+			l.Bars = lengthened(l.Bars, t, to)
+			continue
+		}
+		below, last := 0, len(l.Bars)
 		for n, s := range w.ReplicaSets {
 			v := valueAt(s.Ready, t)
 			if v.Value == 0 || to <= t {
 				continue
 			}
 			b := bar{span: span{t, to}, State: fmt.Sprintf("set%d", n%4), Part: float64(v.Value) / float64(most), Below: float64(below) / float64(most), record: v.Record}
-			if below == 0 {
-				b.Text = text
-			}
 			l.Bars = append(l.Bars, b)
 			below += v.Value
 		}
+		if n := len(l.Bars); n > last {
+			l.Bars[n-1].Text = strconv.Itoa(below)
+		}
 	}
 	return l
+}
+
+// changesReady reports whether a ReplicaSet has another number of Ready pods at a time than at one before.
+func changesReady(w *history.Workload, before, now virtual.Time) bool {
+	return slices.ContainsFunc(w.ReplicaSets, func(s *history.ReplicaSet) bool { return valueAt(s.Ready, before).Value != valueAt(s.Ready, now).Value })
+}
+
+// lengthened moves the end of the bars that end at a time.
+func lengthened(bars []bar, from, to virtual.Time) []bar {
+	for i := range bars {
+		if bars[i].To == from {
+			bars[i].To = to
+		}
+	}
+	return bars
 }
 
 func readyAt(w *history.Workload, t virtual.Time) int {

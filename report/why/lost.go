@@ -21,7 +21,7 @@ type Race struct {
 	From, To   virtual.Time
 	Lost       float64 // requests
 
-	Text string // what was lost, in a sentence without a period
+	Text string // what was lost, a sentence without a period
 	// Fork is the record from which the causes of the begin and the end come, followed by its own causes up to the root. It is empty if they
 	// have nothing in common.
 	Fork       []Link
@@ -200,7 +200,7 @@ func (r *Run) lostText(race *Race, l *loss) string {
 			"refused": "refuses them", "exited": "has exited", "notListening": "does not run yet", inFlight: "exits while it has them",
 		}[l.first.Reason]
 	}
-	text := fmt.Sprintf("loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests, who)
+	text := fmt.Sprintf("Loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests, who)
 	if race.To == race.From {
 		return text + "at " + r.at(race.From)
 	}

@@ -42,7 +42,10 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 			}
 		}
 		for _, f := range of.Fixes {
-			line("- **%s** (%s:%d): %s", map[bool]string{true: "fix", false: "helps"}[f.LosesNone], md(of.File), f.Line, md(Fix(&f)))
+			line("- **%s** (%s:%d): %s", FixWord(&f), md(of.File), f.Line, md(Fix(&f)))
+		}
+		if of.Worst.Command != "" && of.Verdict != rollout.LosesNone {
+			line("- show: `%s`", strings.ReplaceAll(printable.Text(of.Worst.Command), "`", "'"))
 		}
 		for _, v := range of.Requirements {
 			line("- **%s** %s", map[bool]string{true: "ok", false: "FAIL"}[v.Met], md(Requirement(&v)))

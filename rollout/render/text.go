@@ -2,6 +2,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -68,11 +69,10 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		if i == 0 {
 			t.Gap()
 		}
-		head := "fix   "
-		if !f.LosesNone {
-			head = "helps "
-		}
-		t.Item(report.Cell{Text: head, Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f), fmt.Sprintf("%s:%d", w.File, f.Line))
+		t.Item(report.Cell{Text: fmt.Sprintf("%-6s", FixWord(&f)), Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f), fmt.Sprintf("%s:%d", w.File, f.Line))
+	}
+	if w.Verdict != rollout.LosesNone && w.Worst.Command != "" {
+		show(t, w.Worst.Command)
 	}
 	for i, v := range w.Requirements {
 		if i == 0 {
@@ -88,6 +88,24 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		t.Gap()
 		t.Line(0, "Not simulated: "+strings.Join(w.NotSimulated, ", "), report.Warn)
 	}
+}
+
+// show writes the command that shows the worst run. A shell reads the lines of a long one as one.
+func show(t *report.Writer, command string) {
+	width := cmp.Or(t.Width, 80)
+	line := "show  "
+	for i, part := range strings.Split(printable.Text(command), " --") {
+		switch {
+		case i == 0:
+			line += part
+		case len(line)+len(" --")+len(part)+len(" \\") > width && strings.Count(line, "'")%2 == 0:
+			t.WriteString(line + " \\\n")
+			line = "      --" + part
+		default:
+			line += " --" + part
+		}
+	}
+	t.WriteString(line + "\n")
 }
 
 // RowText returns the text of a row.
@@ -177,6 +195,14 @@ func Part(r *rollout.Report, p *rollout.Part) string {
 		return fmt.Sprintf("no pod is a target of %s, for up to %s", r.Router.Name, window)
 	}
 	return p.Pods + " pods: the program exits with requests in progress"
+}
+
+// FixWord names a change: a fix loses nothing in its runs.
+func FixWord(f *rollout.Fix) string {
+	if f.LosesNone {
+		return "fix"
+	}
+	return "helps"
 }
 
 // Fix describes a change, and what it brings.

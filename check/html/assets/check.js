@@ -1,18 +1,3 @@
-// Buttons that copy commands. Without a clipboard, they select the command.
-for (const button of document.querySelectorAll('.command button')) {
-  const code = button.parentElement.querySelector('code');
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    getSelection().selectAllChildren(code);
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = 'Copied';
-    } catch {
-      button.textContent = document.execCommand('copy') ? 'Copied' : 'Selected';
-    }
-  });
-}
-
 // A number opens its formula, and the timeline of its run if there is one.
 for (const shown of document.querySelectorAll('details.shown')) {
   shown.addEventListener('toggle', () => { if (shown.open && shown.querySelector('figure.chart')) open(shown); });

@@ -4,6 +4,7 @@ class Chart {
     this.figure = figure;
     this.data = data;
     this.scale = new Scale(data.from, data.to);
+    if (data.show) this.scale.show(data.show, data.to);
     this.closed = new Set();
     this.selected = 0;
     this.read();
@@ -223,9 +224,10 @@ class Chart {
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
+    const partial = new Set(['set0', 'set1', 'set2', 'set3', 'level', 'lost']);
+    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['set0', 'Ready pods of the first ReplicaSet'], ['set1', 'of the second'], ['set2', 'of the third'], ['set3', 'of the fourth'], ['level', 'number of pods'], ['lost', 'requests lost'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
     for (const [state, text] of bars) {
-      if (states.has(state)) list.push(entry(drawBar({}, {state}, 0, -9, 18, 0), text));
+      if (states.has(state)) list.push(entry(drawBar({kind: 'ready'}, {state, part: partial.has(state) ? 1 : 0}, 0, -9, 18, 0), text));
     }
     this.legend.replaceChildren(...list);
   }

@@ -1,0 +1,74 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"probesim.dev/report"
+	"probesim.dev/report/why"
+	"probesim.dev/rollout"
+)
+
+// before is how much of a run is drawn before the change.
+const before = 5 * time.Second
+
+// Drawn returns a run for a timeline. It begins shortly before the change.
+func Drawn(s *rollout.Shown, kubernetes string) *report.Run {
+	return &report.Run{
+		Scenario: s.Title, Kubernetes: kubernetes, Seed: &s.Seed, Until: s.End, From: s.From(before), Records: s.Records,
+		Restarts: report.CountRestarts(s.Records), Why: why.New(s.Records, s.Pods, s.End),
+	}
+}
+
+// Race explains a loss of a run: that with a number, or the greatest if it is 0. It reports false if there is none.
+func Race(run *report.Run, number int) (why.Race, bool) {
+	if number == 0 {
+		number = run.Why.GreatestLoss()
+	}
+	return run.Why.Lost(number)
+}
+
+// Shown draws a run for a terminal, and explains one of its losses, as Race does.
+func Shown(w io.Writer, s *rollout.Shown, kubernetes string, number int, o report.Options) error {
+	run := Drawn(s, kubernetes)
+	t := &report.Writer{Options: o}
+	t.Item(report.Cell{Text: s.Title + ": " + Outcome(s), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed))
+	t.Gap()
+	o.From = run.From
+	if err := report.Timeline(t, run, o); err != nil {
+		return err
+	}
+	race, found := Race(run, number)
+	if found {
+		t.Gap()
+		if err := report.Race(t, &race, o); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(t.Bytes()); err != nil {
+		return err
+	}
+	if !found && number != 0 {
+		return fmt.Errorf("there is no loss %d: the run of %s has %d", number, s.Title, run.Why.Losses())
+	}
+	return nil
+}
+
+// Outcome says what happens in a run.
+func Outcome(s *rollout.Shown) string {
+	switch {
+	case s.Change == 0:
+		return "not all pods become available before the change"
+	case s.Took == 0:
+		return "the rollout does not complete"
+	case s.Lost < 0.0005:
+		return "the rollout loses no new connection, and takes " + rollout.Format(rollout.RowTakes, s.Took.Seconds())
+	}
+	count := rollout.Count(s.Lost)
+	requests := "requests"
+	if count == "1" || count == "<1" {
+		requests = "request"
+	}
+	return fmt.Sprintf("the rollout loses %s %s, and takes %s", count, requests, rollout.Format(rollout.RowTakes, s.Took.Seconds()))
+}
