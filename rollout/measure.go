@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -114,14 +113,12 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		result.require(o)
 		return result, nil
 	}
-	result.Rows = []Row{s.row(RowTakes, "the rollout takes", func(o *outcome) float64 { return o.took.Seconds() }),
-		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
-	if w.service != nil && o.Rate > 0 {
-		if err := result.losses(w, o, s); err != nil {
+	result.figures(w, o, s)
+	if result.Verdict == Loses {
+		if err := result.help(w, o, s); err != nil {
 			return nil, err
 		}
 	}
-	result.verdict(s)
 	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
 		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
 	}
@@ -129,12 +126,27 @@ func measure(w *workload, o *Options) (*Workload, error) {
 	return result, nil
 }
 
-// losses adds the rows and parts of the requests that are lost, and what helps.
-func (r *Workload) losses(w *workload, o *Options, s sample) error {
-	sleeps, err := w.enoughSleep(o, s)
-	if err != nil {
-		return err
+// figures adds the rows of runs that all complete, and the verdict.
+func (r *Workload) figures(w *workload, o *Options, s sample) {
+	r.Rows = []Row{s.row(RowTakes, "the rollout takes", func(o *outcome) float64 { return o.took.Seconds() }),
+		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
+	if w.service != nil && o.Rate > 0 {
+		r.losses(w, o, s)
 	}
+	r.verdict(s)
+}
+
+// help adds the changes that lose fewer requests.
+func (r *Workload) help(w *workload, o *Options, s sample) error {
+	sleeps, err := w.enoughSleep(o, s)
+	if err == nil {
+		r.Fixes, err = w.fixes(o, s, sleeps)
+	}
+	return err
+}
+
+// losses adds the rows and parts of the requests that are lost.
+func (r *Workload) losses(w *workload, o *Options, s sample) {
 	always, ruled := w.alwaysEnough(o)
 	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
 		row := s.row(RowPreStop, "no loss if preStop sleeps", func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
@@ -145,11 +157,6 @@ func (r *Workload) losses(w *workload, o *Options, s sample) error {
 	r.Rows = append(r.Rows, lost)
 	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Greatest, Least: lost.Least, Median: lost.Median, P95: lost.P95, Greatest: lost.Greatest, Parts: parts(s)}
 	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
-	if s.lossless() {
-		return nil
-	}
-	r.Fixes, err = w.fixes(o, s, sleeps)
-	return err
 }
 
 // compare orders parts.

@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
@@ -335,15 +333,8 @@ func (r *run) fail(err error) {
 func (r *run) patch() error {
 	patch := []byte(`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 	if r.workload.old != r.spec {
-		before, err := json.Marshal(r.workload.old)
-		if err != nil {
-			return err
-		}
-		after, err := json.Marshal(r.spec)
-		if err != nil {
-			return err
-		}
-		if patch, err = strategicpatch.CreateTwoWayMergePatch(before, after, appsv1.Deployment{}); err != nil {
+		var err error
+		if patch, err = patchBetween(r.workload.old, r.spec); err != nil {
 			return err
 		}
 	}

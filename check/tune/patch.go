@@ -71,11 +71,16 @@ func (w *Workload) patch() ([]byte, error) {
 	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
 		value = map[string]any{name: value}
 	}
+	return PatchFile(w.command(), value)
+}
+
+// PatchFile returns a patch as YAML, below a comment with the command that applies it.
+func PatchFile(command string, patch any) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(w.command(), "\n", " "))
+	fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(command, "\n", " "))
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	err := e.Encode(value)
+	err := e.Encode(patch)
 	return b.Bytes(), err
 }
 
@@ -84,9 +89,14 @@ func (w *Workload) command() string {
 	if w.template == "" {
 		return "Kubernetes does not change the probes of a Pod: change its manifest, and create it again"
 	}
-	words := []string{"kubectl patch", simulate.Quote(strings.ToLower(w.Kind)), simulate.Quote(w.Name)}
-	if w.Namespace != "" && w.Namespace != "default" {
-		words = append(words, "-n", simulate.Quote(w.Namespace))
+	return PatchCommand(w.Kind, w.Namespace, w.Name)
+}
+
+// PatchCommand is the command that applies a patch to an object.
+func PatchCommand(kind, namespace, name string) string {
+	words := []string{"kubectl patch", simulate.Quote(strings.ToLower(kind)), simulate.Quote(name)}
+	if namespace != "" && namespace != "default" {
+		words = append(words, "-n", simulate.Quote(namespace))
 	}
 	return strings.Join(append(words, "--patch-file PATCH"), " ")
 }

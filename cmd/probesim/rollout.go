@@ -52,13 +52,8 @@ func newRollout() *cobra.Command {
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
-	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
-	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
-	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
-	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
-	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
-	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start never is a version that never comes up.")
+	o.addTraffic(cmd)
 	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
@@ -69,12 +64,27 @@ func newRollout() *cobra.Command {
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
-	for name, values := range map[string][]string{
-		"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default"), "router": router.Names(), "change": {"restart", "undo", "scale="},
-	} {
+	for name, values := range map[string][]string{"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default")} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
+}
+
+// trafficFlags are the flags about the change, the requests and the program.
+var trafficFlags = []string{"router", "change", "replicas", "rps", "latency", "app"}
+
+// addTraffic adds the flags about the change, the requests and the program.
+func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
+	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
+	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
+	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
+	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
+	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start never is a version that never comes up.")
+	for name, values := range map[string][]string{"router": router.Names(), "change": {"restart", "undo", "scale="}} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
 }
 
 const rolloutHelp = `Show what a rollout of Deployments loses, how long it takes and what helps. You
@@ -176,9 +186,6 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
 	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload}
-	if err := o.checkFlags(cmd); err != nil {
-		return r, err
-	}
 	switch known := router.Names(); {
 	case o.parallel < 1:
 		return r, errors.New("--parallel must be at least 1")
@@ -229,6 +236,9 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
+	if err := o.checkFlags(cmd); err != nil {
+		return err
+	}
 	options, err := o.options(cmd)
 	if err != nil {
 		return err

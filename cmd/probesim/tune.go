@@ -23,7 +23,7 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o tuneOptions
-	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find probe settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
+	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error {
 			if _, err := o.configure(cmd); err != nil {
 				return err
@@ -32,7 +32,8 @@ func newTune() *cobra.Command {
 		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false, "Also show all margins, other settings, and the check before and after the changes.")
-	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%.")
+	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as runs allow.")
+	o.rollout.addTraffic(cmd)
 	addMeasured(cmd, &o.measured)
 	addTime(cmd, &o.time)
 	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
@@ -43,6 +44,7 @@ type tuneOptions struct {
 	checkOptions
 	details bool // show the comparison
 	margin  string
+	rollout rolloutFlags // of requirements on rollouts
 }
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
@@ -63,6 +65,11 @@ hold.
 Limits exceed what is required by --margin, because how long something takes in
 a program is seldom known well. If no setting does, tune returns one that just
 meets the requirements. Settings that meet them already stay as they are.
+
+Requirements on rollouts are lost<=N, ready>=N, takes<=D and prestop<=D, as for
+'probesim rollout'. For them, tune finds the least change of the preStop sleep
+and the grace period, minReadySeconds, maxSurge and maxUnavailable with which
+runs meet them, or adds a readiness probe.
 
 The settings hold on every node of --delays, in every phase, and in every
 version of --kubernetes, as check finds. If no setting meets the requirements,
@@ -87,6 +94,9 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
   # Kill a hung container within 45 s, and none that stalls for up to 15 s
   probesim tune deployment.yaml --require 'stall>=15s, detect<=45s'
 
+  # Lose no request in a rollout at 200 requests a second
+  probesim tune web.yaml --require 'lost<=0' --rps 200 --start 8s..15s
+
   # Apply the settings to the cluster
   probesim tune deployment.yaml --require 'start>=70s' -o patch > patch.yaml
   kubectl patch deployment orders --patch-file patch.yaml
@@ -95,6 +105,16 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
   probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
 func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
+	about, others := ofRollouts(o.require)
+	switch {
+	case len(about) > 0 && len(others) > 0:
+		return fmt.Errorf("--require: %s are about rollouts, and %s about probes: run tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
+	case len(about) > 0:
+		return tuneRollouts(cmd, paths, o)
+	}
+	if err := ignored(cmd, "without a requirement on rollouts, such as lost<=0", trafficFlags...); err != nil {
+		return err
+	}
 	if o.output != "table" {
 		if err := ignored(cmd, "without -o table", "details"); err != nil {
 			return err

@@ -219,12 +219,17 @@ func Requirement(v *rollout.Verification) string {
 	if v.Value == nil {
 		return v.Requirement + ": " + v.Reason
 	}
-	row, _, _ := strings.Cut(strings.NewReplacer("<=", "=", ">=", "=").Replace(v.Requirement), "=")
-	how := "the worst of the runs"
+	row, how := rowOf(v), "the worst of the runs"
 	if row == rollout.RowPreStop {
 		how = "always enough"
 	}
 	return v.Requirement + ": " + rollout.Format(row, *v.Value) + " is " + how
+}
+
+// rowOf returns the row that a requirement is about.
+func rowOf(v *rollout.Verification) string {
+	row, _, _ := strings.Cut(strings.NewReplacer("<=", "=", ">=", "=").Replace(v.Requirement), "=")
+	return row
 }
 
 // About says what the figures are about, in lines.
@@ -246,9 +251,11 @@ func About(r *rollout.Report) []string {
 	return list
 }
 
-func nodes(r *rollout.Report) string {
-	if r.Delays == "default" {
+func nodes(r *rollout.Report) string { return nodesOf(r.Delays) }
+
+func nodesOf(delays string) string {
+	if delays == "default" {
 		return "nodes without ranges"
 	}
-	return r.Delays + " nodes"
+	return delays + " nodes"
 }

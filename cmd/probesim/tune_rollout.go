@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"probesim.dev/check/tune"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
+	"probesim.dev/rollout"
+	"probesim.dev/rollout/render"
+)
+
+// aboutRollout matches a requirement on a rollout. Others are about the probes of containers: ready<=D is one of those.
+var aboutRollout = regexp.MustCompile(`^\s*((lost|takes|prestop)\s*[<>=]|ready\s*>)`)
+
+// ofRollouts splits requirements into those on rollouts and the others.
+func ofRollouts(require []string) (about, others []string) {
+	for _, list := range require {
+		for _, text := range strings.Split(list, ",") {
+			if aboutRollout.MatchString(text) {
+				about = append(about, strings.TrimSpace(text))
+			} else {
+				others = append(others, strings.TrimSpace(text))
+			}
+		}
+	}
+	return about, others
+}
+
+// rolloutTuneOutputs are the formats of requirements on rollouts.
+var rolloutTuneOutputs = []string{"table", "patch", "json"}
+
+// tuneRollouts finds changes with which rollouts meet requirements.
+func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
+	if err := checkOutput(o.output, rolloutTuneOutputs); err != nil {
+		return fmt.Errorf("%w with requirements on rollouts", err)
+	}
+	if err := ignored(cmd, "with requirements on rollouts", "details", "measured", "allow-annotations"); err != nil {
+		return err
+	}
+	margin, err := parseShare(o.margin)
+	if err != nil {
+		return fmt.Errorf("--margin: %w", err)
+	}
+	limit, err := parseTime(o.time)
+	if err != nil {
+		return err
+	}
+	f := o.rollout
+	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require, o.parallel
+	f.kubernetes = strings.Join(o.kubernetes, ",")
+	options, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	files, err := newManifestReader(cmd, false).read(paths)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	ctx, cancel := within(cmd.Context(), limit)
+	defer cancel()
+	options.Each = func(n int, name string, do func(context.Context, int) error) error {
+		return doTasks(ctx, cmd, n, name, f.parallel, do)
+	}
+	r, err := rollout.Tune(files, options, margin > 0)
+	if err != nil {
+		return f.invalid(cmd, files, err)
+	}
+	w := cmd.OutOrStdout()
+	switch o.output {
+	case "json":
+		err = report.WriteJSON(w, r)
+	case "patch":
+		err = writePatches(terminal.Safe(w), cmd.ErrOrStderr(), r)
+	default:
+		err = render.Tuning(w, r, terminal.Options(w))
+	}
+	if err == nil && !r.Met() {
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}
+
+// writePatches writes a strategic merge patch for each Deployment that changes.
+func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
+	first := true
+	for i := range r.Workloads {
+		t := &r.Workloads[i]
+		if !t.Met {
+			tell(stderr, "%s: no change was found that meets the requirements", t.Title())
+		}
+		if t.Patch == nil {
+			continue
+		}
+		var value any
+		if err := json.Unmarshal(t.Patch, &value); err != nil {
+			return err
+		}
+		text, err := tune.PatchFile(tune.PatchCommand(t.Kind, t.Namespace, t.Name), whole(value))
+		if err != nil {
+			return err
+		}
+		if !first {
+			text = append([]byte("---\n"), text...)
+		}
+		first = false
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole makes the numbers of a patch whole ones again.
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = whole(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case float64:
+		return int64(v)
+	}
+	return v
+}

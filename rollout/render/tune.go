@@ -1,0 +1,65 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/report"
+	"probesim.dev/rollout"
+)
+
+// Tuning writes the changes that meet requirements on rollouts, for a terminal.
+func Tuning(w io.Writer, r *rollout.Tuning, o report.Options) error {
+	t := &report.Writer{Options: o}
+	for i := range r.Workloads {
+		if i > 0 {
+			t.Gap()
+		}
+		tuned(t, r, &r.Workloads[i])
+	}
+	t.Gap()
+	t.Line(0, r.Program+" "+r.Requests.Covers, report.Dim)
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
+	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, nodesOf(r.Delays), r.Router.Name))
+	switch {
+	case !w.Met && len(w.Changes) > 0:
+		t.Line(0, "No change was found that meets the requirements. This one comes closest:", report.Bad)
+	case !w.Met:
+		t.Line(0, "No change was found that meets the requirements, or comes closer.", report.Bad)
+	case len(w.Changes) == 0:
+		t.Line(0, "The requirements are met already.", report.Good)
+	}
+	for _, c := range w.Changes {
+		t.Item(report.Cell{Text: "  "}, fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(c.Field, "spec.template.spec."), c.Before, c.After), fmt.Sprintf("%s:%d", w.File, c.Line))
+	}
+	for _, q := range w.Requirements {
+		mark, style := "ok    ", report.Good
+		if !q.After.Met {
+			mark, style = "FAIL  ", report.Bad
+		}
+		text := q.Requirement + ": " + valueText(q.After)
+		if rowOf(q.After) != rollout.RowPreStop && q.After.Value != nil {
+			text += fmt.Sprintf(" in the worst of %d runs", w.Runs)
+		}
+		if len(w.Changes) > 0 {
+			text += ", before " + valueText(q.Before)
+		}
+		t.Line(0, mark+text, style)
+	}
+	if w.Note != "" {
+		t.Line(0, w.Note, report.Plain)
+	}
+}
+
+// valueText is the value of a result for people.
+func valueText(v *rollout.Verification) string {
+	if v.Value == nil {
+		return v.Reason
+	}
+	return rollout.Format(rowOf(v), *v.Value)
+}

@@ -1,0 +1,458 @@
+package rollout
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"probesim.dev/check"
+	"probesim.dev/router"
+)
+
+// Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields are only added.
+type Tuning struct {
+	Kubernetes string   `json:"kubernetes"`
+	Delays     string   `json:"delays"`
+	Router     Router   `json:"router"`
+	Change     string   `json:"change"`
+	Requests   Requests `json:"requests"`
+	Program    string   `json:"program"`
+	Workloads  []Tuned  `json:"workloads"`
+}
+
+// Tuned is the result for a Deployment.
+type Tuned struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	// Met reports whether the changes meet all requirements. Without it they are those that come closest, if there are any.
+	Met          bool          `json:"met"`
+	Changes      []FieldChange `json:"changes"`
+	Requirements []TunedRow    `json:"requirements"`
+	Runs         int           `json:"runs"` // with the changes
+	Note         string        `json:"note,omitempty"`
+	// Patch is a strategic merge patch, in JSON.
+	Patch json.RawMessage `json:"patch,omitempty"`
+}
+
+// FieldChange is a field of the Deployment that changes.
+type FieldChange struct {
+	Field  string `json:"field"`
+	Line   int    `json:"line"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// TunedRow is a requirement before and after the changes.
+type TunedRow struct {
+	Requirement string        `json:"requirement"`
+	Before      *Verification `json:"before"`
+	After       *Verification `json:"after"`
+}
+
+// Title returns the name of the workload for people.
+func (t *Tuned) Title() string { return check.Title(t.Kind, t.Namespace, t.Name) }
+
+// Met reports whether the requirements of all Deployments are met.
+func (t *Tuning) Met() bool {
+	return !slices.ContainsFunc(t.Workloads, func(w Tuned) bool { return !w.Met })
+}
+
+// Tune finds the least change of each Deployment with which runs meet the requirements of the options: of the preStop sleep, the grace period,
+// minReadySeconds, maxSurge and maxUnavailable, or a new readiness probe. With always, a sleep is as long as the rule asks for, if there
+// is one, and not only as the runs do. The errors are those of Run.
+func Tune(files []check.File, o Options, always bool) (*Tuning, error) {
+	o.complete()
+	workloads, others, err := load(files, nil, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := newReport(&o, others)
+	t := &Tuning{r.Kubernetes, r.Delays, r.Router, r.Change, r.Requests, r.Program, []Tuned{}}
+	for _, w := range workloads {
+		x := &tuner{w: w, o: &o, always: always}
+		tuned, err := x.tune()
+		if err != nil {
+			return nil, err
+		}
+		t.Workloads = append(t.Workloads, *tuned)
+	}
+	return t, nil
+}
+
+// tuner searches changes of a Deployment.
+type tuner struct {
+	w      *workload
+	o      *Options
+	always bool
+
+	before *trial
+	best   *trial // that misses the fewest requirements, by the least
+}
+
+// trial is the Deployment with some changes, and what its runs show.
+type trial struct {
+	w       *workload
+	results []Verification
+	runs    int
+}
+
+// knob is a field that can change, to some values; the least change comes first.
+type knob []func(*appsv1.Deployment)
+
+// mostKnobs is how many fields change at most.
+const mostKnobs = 3
+
+func (x *tuner) tune() (*Tuned, error) {
+	n := x.o.runsOf(max(*x.w.spec.Spec.Replicas, x.o.Change.Scale))
+	s, err := x.w.runs(x.o, 0, n, "rollouts")
+	if err != nil {
+		return nil, err
+	}
+	x.before = x.trialOf(x.w, s)
+	x.best = x.before
+	found := x.before
+	if !met(found.results) {
+		if found, err = x.search(s, n); err != nil {
+			return nil, err
+		}
+	}
+	return x.result(found)
+}
+
+// trialOf returns what runs of a Deployment show about the requirements.
+func (x *tuner) trialOf(w *workload, s sample) *trial {
+	r := newWorkload(w, x.o)
+	switch {
+	case !s.all(func(o *outcome) bool { return o.steady }):
+		r.neverReady(s)
+	case !s.complete():
+		r.neverCompletes(w, s)
+	default:
+		r.figures(w, x.o, s)
+	}
+	r.require(x.o)
+	return &trial{w, r.Requirements, len(s)}
+}
+
+func met(list []Verification) bool {
+	return !slices.ContainsFunc(list, func(v Verification) bool { return !v.Met })
+}
+
+// search tries one change, then two together, and then three.
+func (x *tuner) search(s sample, n int) (*trial, error) {
+	knobs := x.knobs(s)
+	for size := 1; size <= min(mostKnobs, len(knobs)); size++ {
+		for _, chosen := range subsets(len(knobs), size) {
+			var some []knob
+			for _, i := range chosen {
+				some = append(some, knobs[i])
+			}
+			found, err := x.turn(some, func(*appsv1.Deployment) {}, n)
+			if err != nil || found != nil {
+				return found, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// subsets returns the subsets of the numbers below n with a size, in order.
+func subsets(n, size int) (list [][]int) {
+	if size == 0 {
+		return [][]int{nil}
+	}
+	for last := size - 1; last < n; last++ {
+		for _, rest := range subsets(last, size-1) {
+			list = append(list, append(slices.Clone(rest), last))
+		}
+	}
+	return list
+}
+
+// turn tries all values of some knobs, together with a change.
+func (x *tuner) turn(knobs []knob, change func(*appsv1.Deployment), n int) (*trial, error) {
+	if len(knobs) == 0 {
+		return x.try(change, n)
+	}
+	for _, value := range knobs[0] {
+		found, err := x.turn(knobs[1:], func(d *appsv1.Deployment) { change(d); value(d) }, n)
+		if err != nil || found != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// try makes runs with a change: more of them only if those before meet the requirements.
+func (x *tuner) try(change func(*appsv1.Deployment), n int) (*trial, error) {
+	w := x.w.changed(change)
+	var s sample
+	for _, most := range []int{min(few, n), max(few, n/4), n} {
+		more, err := w.runs(x.o, len(s), max(0, min(most, n)-len(s)), "rollouts with a change")
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, more...)
+		t := x.trialOf(w, s)
+		if x.closer(t) {
+			x.best = t
+		}
+		if !met(t.results) {
+			return nil, nil
+		}
+	}
+	return x.trialOf(w, s), nil
+}
+
+// closer reports whether a trial misses fewer requirements than the best one, or as many by less.
+func (x *tuner) closer(t *trial) bool {
+	missed := func(t *trial) (n int, by float64) {
+		for i, v := range t.results {
+			if v.Met {
+				continue
+			}
+			if n++; v.Value == nil {
+				by += 1e12
+				continue
+			}
+			limit := x.o.Require[i].Value
+			by += max(limit, *v.Value) - min(limit, *v.Value)
+		}
+		return n, by
+	}
+	n, by := missed(t)
+	than, least := missed(x.best)
+	return n < than || n == than && by < least
+}
+
+// knobs returns the fields that can help.
+func (x *tuner) knobs(s sample) (list []knob) {
+	lacks := map[string]bool{}
+	for i, v := range x.before.results {
+		lacks[x.o.Require[i].Row] = lacks[x.o.Require[i].Row] || !v.Met
+	}
+	if lacks[RowLost] {
+		list = append(list, x.sleeps(s))
+	}
+	if lacks[RowLost] || lacks[RowPreStop] {
+		list = append(list, x.minReady())
+		for _, group := range x.w.candidates(x.o) {
+			if group[0].field != "spec.minReadySeconds" && group[0].field != "spec.strategy" {
+				list = append(list, knob{group[0].change})
+			}
+		}
+	}
+	if lacks[RowLost] || lacks[RowPreStop] || lacks[RowReady] {
+		list = append(list, x.carefully())
+	}
+	if lacks[RowTakes] {
+		list = append(list, x.faster())
+	}
+	return slices.DeleteFunc(list, func(k knob) bool { return len(k) == 0 })
+}
+
+// sleeps are longer preStop sleeps, with the grace period that they need.
+func (x *tuner) sleeps(s sample) (k knob) {
+	now, known := sleepOf(x.w.container())
+	if !known {
+		return nil
+	}
+	from, to := int64(now.Seconds())+1, int64(0)
+	for i := range s {
+		to = max(to, roundUp(s[i].needs)+2)
+	}
+	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
+		longest := roundUp(longestDrop(x.o) + x.o.Latency.Max)
+		from, to = max(from, longest), max(from, longest) // fewer runs do not show how long it can take
+	}
+	if enough, ruled := x.enough(); ruled && x.always && x.losesNothing() {
+		from, to = max(from, enough), max(from, enough)
+	}
+	for seconds := from; seconds <= to; seconds++ {
+		_, change := x.w.withSleep(x.o, seconds)
+		k = append(k, change)
+	}
+	return k
+}
+
+// enough is a sleep in whole seconds that a rule finds enough, for pods that accept requests when they are Ready.
+func (x *tuner) enough() (int64, bool) {
+	d, ruled := x.w.alwaysEnough(x.o)
+	return roundUp(d), ruled
+}
+
+// losesNothing reports whether no request may be lost.
+func (x *tuner) losesNothing() bool {
+	return slices.ContainsFunc(x.o.Require, func(r Requirement) bool { return r.Row == RowLost && r.Value == 0 })
+}
+
+// minReady are longer minReadySeconds.
+func (x *tuner) minReady() (k knob) {
+	now := x.w.spec.Spec.MinReadySeconds
+	if x.o.Change.Kind == Scale {
+		return nil
+	}
+	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
+		if seconds := int32(roundUp(longestAdd(x.o))) + 1; seconds > now {
+			k = knob{func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }}
+		}
+		return k
+	}
+	for _, c := range minReady(now) {
+		k = append(k, c.change)
+	}
+	return k
+}
+
+// carefully adds a pod before it stops another one.
+func (x *tuner) carefully() knob {
+	surge, unavailable := x.w.fenceposts()
+	if unavailable == 0 || x.o.Change.Kind == Scale {
+		return nil
+	}
+	return knob{func(d *appsv1.Deployment) { rolling(d, max(1, surge), 0) }}
+}
+
+// faster adds more pods at once.
+func (x *tuner) faster() (k knob) {
+	surge, unavailable := x.w.fenceposts()
+	replicas := *x.w.spec.Spec.Replicas
+	if x.w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || x.o.Change.Kind == Scale {
+		return nil
+	}
+	for step := int32(1); surge < replicas; step *= 2 {
+		surge = min(replicas, surge+step)
+		more := surge
+		k = append(k, func(d *appsv1.Deployment) { rolling(d, more, unavailable) })
+	}
+	return k
+}
+
+func rolling(d *appsv1.Deployment, surge, unavailable int32) {
+	s, u := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
+}
+
+// result describes the changes of a trial, or the closest one if there is none.
+func (x *tuner) result(found *trial) (*Tuned, error) {
+	w := x.w
+	t := &Tuned{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Met: found != nil}
+	if found == nil {
+		found = x.best
+	}
+	t.Runs, t.Changes = found.runs, x.changes(found.w)
+	for i := range x.o.Require {
+		t.Requirements = append(t.Requirements, TunedRow{x.o.Require[i].String(), &x.before.results[i], &found.results[i]})
+	}
+	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
+		t.Note = found.note(x.o)
+	}
+	if !t.Met || len(t.Changes) == 0 {
+		return t, nil
+	}
+	var err error
+	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
+		t.Patch, err = withoutOrder(t.Patch)
+	}
+	return t, err
+}
+
+// withoutOrder leaves the order of lists out of a patch: it does not change.
+func withoutOrder(patch []byte) ([]byte, error) {
+	var value any
+	if err := json.Unmarshal(patch, &value); err != nil {
+		return nil, err
+	}
+	var clean func(any)
+	clean = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key := range v {
+				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") {
+					delete(v, key)
+				}
+			}
+		case []any:
+			for _, x := range v {
+				clean(x)
+			}
+		}
+	}
+	clean(value)
+	return json.Marshal(value)
+}
+
+// note says what a rule knows about the sleep of a trial that loses nothing.
+func (t *trial) note(o *Options) string {
+	enough, ruled := t.w.alwaysEnough(o)
+	now, _ := sleepOf(t.w.container())
+	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
+	case !ruled:
+		return ""
+	case now >= enough:
+		return "A rule says that a preStop sleep of " + text + " is always enough."
+	default:
+		return "It loses nothing in these runs. A rule says that a preStop sleep of " + text + " is always enough."
+	}
+}
+
+// changes lists the fields in which a Deployment differs.
+func (x *tuner) changes(to *workload) []FieldChange {
+	list := []FieldChange{}
+	add := func(field, before, after string) {
+		if before != after {
+			list = append(list, FieldChange{field, x.w.node.Find(field).Pos.Line, before, after})
+		}
+	}
+	was, is := &x.w.spec.Spec, &to.spec.Spec
+	add(x.w.path("lifecycle.preStop"), hookText(x.w.container()), hookText(to.container()))
+	add(x.w.path("readinessProbe"), probeText(x.w.container().ReadinessProbe), probeText(to.container().ReadinessProbe))
+	add("spec.template.spec.terminationGracePeriodSeconds", fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds), fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
+	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
+	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
+	surge, unavailable := x.w.fenceposts()
+	more, fewer := to.fenceposts()
+	add("spec.strategy.rollingUpdate.maxSurge", fmt.Sprint(surge), fmt.Sprint(more))
+	add("spec.strategy.rollingUpdate.maxUnavailable", fmt.Sprint(unavailable), fmt.Sprint(fewer))
+	return list
+}
+
+func hookText(c *v1.Container) string {
+	switch {
+	case c.Lifecycle == nil || c.Lifecycle.PreStop == nil:
+		return "none"
+	case c.Lifecycle.PreStop.Sleep != nil:
+		return fmt.Sprintf("{sleep: {seconds: %d}}", c.Lifecycle.PreStop.Sleep.Seconds)
+	}
+	return "another hook"
+}
+
+func probeText(p *v1.Probe) string {
+	if p == nil {
+		return "none"
+	}
+	return check.Describe(p)
+}
+
+// patchBetween returns the strategic merge patch from one Deployment to another one.
+func patchBetween(before, after *appsv1.Deployment) ([]byte, error) {
+	was, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.CreateTwoWayMergePatch(was, is, appsv1.Deployment{})
+}
