@@ -333,7 +333,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 			return err
 		}
 	}
-	err = o.write(cmd.OutOrStdout(), r, runs, o.output)
+	if err = o.write(cmd.OutOrStdout(), r, runs, o.output); err == nil && o.output == "table" {
+		seeRollout(cmd, paths, files)
+	}
 	if err := o.also.each(func(format, file string) error {
 		var b bytes.Buffer
 		if err := o.write(&b, r, runs, format); err != nil {

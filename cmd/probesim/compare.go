@@ -152,6 +152,9 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if err := writeComparison(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
 	}
+	if o.output == "table" {
+		o.nameRollout(cmd, paths, before, after)
+	}
 	switch {
 	case reports[0].Problems() || reports[1].Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}

@@ -95,6 +95,11 @@ then healthy, and each --app says what happens to them:
   stop 20s                   they exit this long after the stop signal
   worker=stall 12s           only the container worker
   delete at 10m              the pods are deleted
+  rollout at 2m              a Deployment is restarted, beside its controllers,
+                             kube-proxy and 100 requests a second to its Service;
+                             also undo at 4m, and scale 5 at 3m
+  refuse 2s                  the program goes on to accept connections for so
+                             long after SIGTERM
   kubelet down 10s at 10m    the kubelet stops, and starts again; also runtime,
                              registry and api
 --print-scenario prints the scenario that the words stand for.
@@ -146,6 +151,9 @@ const runExamples = `  # Draw the timeline of a scenario
 
   # Run a manifest: its app starts slowly, and freezes now and then
   probesim run web.yaml --app 'start 45s..70s' --app 'stall 12s every 10m'
+
+  # Roll a Deployment out under traffic to its Service
+  probesim run web.yaml --app 'start 8s..15s' --app 'rollout at 2m'
 
   # Run it 100 times, on nodes with other delays each
   probesim run web.yaml --app 'start 45s..70s' --seed 1..100 --delays typical

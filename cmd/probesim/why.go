@@ -99,7 +99,7 @@ const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --ready
 
   # Explain the first loss of requests during a rollout
-  probesim why rollout.yaml --lost 1
+  probesim why web.yaml --app 'rollout at 2m' --lost 1
 
   # Explain the state of the pod 85 seconds into the run
   probesim why web.yaml --at 85s

@@ -14,15 +14,16 @@ import (
 // event is one thing that happens to programs or to the node:
 //
 //	event  = [CONTAINER "="] what [DRAW | PERCENT] {("at" | "after" | "every") DRAW}
-//	what   = [target] answer | "start" | "stop" | "exit" [CODE] | "delete" | ("kubelet" | "runtime" | "registry" | "api") "down"
+//	what   = [target] answer | "start" | "stop" | "refuse" | "exit" [CODE] | "delete" | ("kubelet" | "runtime" | "registry" | "api") "down" | change
+//	change = "rollout" | "undo" | "scale" NUMBER
 //	target = "liveness" | "readiness" | "startup" | "probes" | "postStart" | "preStop" | ENDPOINT
 //	answer = WORD ["in" DRAW]
 type event struct {
 	text      string // as written
-	container string // empty: all containers with probes; of a delete, a workload or all of them
-	what      string // start, stop, exit, answer, outage or deletion
+	container string // empty: all containers with probes; of a delete, a workload or all of them; of a change, a Deployment or all of them
+	what      string // start, stop, refuse, exit, answer, outage, deletion or a change of a Deployment
 	target    string // empty: probes
-	answer    string // an answer, or the exit code
+	answer    string // an answer, the exit code, or the number of replicas
 	chance    string
 
 	length, at, after, every *value.Draw
@@ -121,6 +122,9 @@ func set(to **value.Draw, name, text string) error {
 }
 
 func (e *event) parseWhat(tokens []string) error {
+	if is, err := e.parseChange(tokens); is {
+		return err
+	}
 	switch first := tokens[0]; {
 	case (first == start || first == stop) && len(tokens) == 1:
 		e.what = first
@@ -151,11 +155,11 @@ func (e *event) parseWhat(tokens []string) error {
 	e.target, e.answer = strings.Join(tokens[:len(tokens)-words], " "), strings.Join(tokens[len(tokens)-words:], " ")
 	word := tokens[len(tokens)-words]
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
-		known := append(slices.Clone(value.Words), start, stop, exit, deletion, "at", "after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
+		known := append(slices.Clone(value.Words), start, stop, refuse, exit, deletion, rollout, undo, scale, "at", "after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
 		if _, isCode := value.ParseCode(known[len(known)-1]); !isCode {
 			known = known[:len(known)-1]
 		}
-		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, exit and delete",
+		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, refuse, exit, delete, rollout, undo and scale",
 			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "))
 	}
 	if e.target != "" && !strings.Contains(e.target, ":") && !slices.Contains(targets, e.target) {
@@ -168,6 +172,9 @@ func (e *event) parseWhat(tokens []string) error {
 
 // check reports times that do not fit the event.
 func (e *event) check() error {
+	if err := e.checkChange(); err != nil {
+		return err
+	}
 	switch {
 	case e.at != nil && e.after != nil:
 		return fmt.Errorf("has two times, at and after: at counts from the beginning of the run, after from the start of the container")

@@ -145,15 +145,21 @@ func (w *writer) scenario() {
 	w.line("spec:")
 	w.line("  description: %s", strconv.Quote(printable.Text(w.description())))
 	w.line("  duration: %s", value.Format(w.duration()))
+	if w.controlled() {
+		w.line("  controlPlane: {set: typical}")
+	}
 	w.line("  pods:")
 	for i := range w.manifest.Workloads {
 		w.pod(&w.manifest.Workloads[i])
 	}
+	w.traffic()
 	w.steps()
 }
 
-// isStep reports whether the event happens to the node or to pods, and not to programs.
-func (e *event) isStep() bool { return e.what == outage || e.what == deletion }
+// isStep reports whether the event happens to the node, to pods or to Deployments, and not to programs.
+func (e *event) isStep() bool {
+	return e.what == outage || e.what == deletion || e.changesDeployment()
+}
 
 func (w *writer) steps() {
 	if !slices.ContainsFunc(w.events, (*event).isStep) {
@@ -161,6 +167,11 @@ func (w *writer) steps() {
 	}
 	w.line("  steps:")
 	for i, e := range w.events {
+		if e.changesDeployment() {
+			for _, name := range w.deployments(e) {
+				w.step(i, e.action(name))
+			}
+		}
 		if e.what == outage {
 			w.step(i, fmt.Sprintf(outages[e.target], e.length))
 		}
@@ -268,17 +279,11 @@ func (w *writer) pod(of *manifests.Workload) {
 	if w.File != "" {
 		w.line("    file: %s", quoted(w.File))
 	}
-	if of.Kind != "Pod" && of.Replicas != 1 {
-		w.line("    replicas: 1 # of %d", of.Replicas)
-	}
+	w.replicas(of)
 	first := true
 	for c := range podutil.Containers(&of.Pod.Spec) {
 		has := false
-		for n, e := range w.events {
-			rule, applies := e.rule(of, c)
-			if !applies {
-				continue
-			}
+		begin := func() {
 			if first {
 				w.line("    containers:")
 				first = false
@@ -288,9 +293,20 @@ func (w *writer) pod(of *manifests.Workload) {
 				w.line("      behavior: # Later rules win. Without a rule, a probe succeeds.")
 				has = true
 			}
+		}
+		for n, e := range w.events {
+			rule, applies := e.rule(of, c)
+			if !applies {
+				continue
+			}
+			begin()
 			w.of[strings.Count(w.String(), "\n")+1] = e
 			w.used[n] = true
 			w.line("      - %s # %s", rule, printable.Text(e.text))
+		}
+		for _, rule := range w.usual(of, c) {
+			begin()
+			w.line("      - %s # usual", rule)
 		}
 	}
 }
@@ -301,16 +317,33 @@ func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	if e.container != "" {
 		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
 	}
+	if e.what == refuse {
+		return slices.ContainsFunc(of.Pod.Spec.Containers, func(x v1.Container) bool { return x.Name == c.Name })
+	}
 	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil ||
 		slices.Contains(program.HookKeys, e.target) || strings.Contains(e.target, ":")
 }
 
 // rule returns what happens in a container. It returns false if the event is not about the container, or if the container has no such
 // probe.
-func (e *event) rule(of *manifests.Workload, c *v1.Container) (r format.RuleText, applies bool) {
+func (e *event) rule(of *manifests.Workload, c *v1.Container) (rule fmt.Stringer, applies bool) {
 	if e.isStep() || !e.isAbout(of, c) {
-		return r, false
+		return nil, false
 	}
+	if e.what == refuse {
+		return refusal(e.length.String()), true
+	}
+	r, applies := e.ruleText(c)
+	return r, applies
+}
+
+// refusal is a rule that closes the listener of a program some time after SIGTERM.
+type refusal string
+
+func (r refusal) String() string { return "{afterSigterm: " + string(r) + ", refuse: true}" }
+
+// ruleText is rule for an event that the container is about, other than a refusal.
+func (e *event) ruleText(c *v1.Container) (r format.RuleText, applies bool) {
 	hasProbes := c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 	switch e.what {
 	case start:
@@ -375,6 +408,8 @@ func (w *writer) unused() error {
 		all, workload := w.workloads(""), path.Dir(e.container) // "." without one
 		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
 		switch {
+		case e.changesDeployment():
+			what = w.noDeployment(e)
 		case e.what == deletion:
 			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, all), list(all))

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"probesim.dev/check"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/report"
+	"probesim.dev/scenarios/manifests"
+	"probesim.dev/scenarios/simulate"
+)
+
+// eachDeployment visits the Deployments of valid manifests, with all Services.
+func eachDeployment(files []check.File, visit func(*manifests.Workload, []manifests.Service)) {
+	var services []manifests.Service
+	var list []*manifests.Workload
+	for _, f := range files {
+		m, err := manifests.Read(f.Name, f.Data)
+		if err != nil {
+			continue // the command has reported it
+		}
+		services = append(services, m.Services...)
+		for i := range m.Workloads {
+			if m.Workloads[i].Kind == "Deployment" {
+				list = append(list, &m.Workloads[i])
+			}
+		}
+	}
+	for _, w := range list {
+		visit(w, services)
+	}
+}
+
+// seeRollout names the command that rolls the Deployments behind a Service out, if there are any.
+func seeRollout(cmd *cobra.Command, paths []string, files []check.File) {
+	found := false
+	eachDeployment(files, func(w *manifests.Workload, services []manifests.Service) {
+		found = found || slices.ContainsFunc(services, func(s manifests.Service) bool {
+			return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
+		})
+	})
+	if !found || slices.Contains(paths, "-") {
+		return
+	}
+	var words []string
+	for _, path := range paths {
+		words = append(words, simulate.Quote(path))
+	}
+	w := cmd.OutOrStdout()
+	report.WriteLine(w, 0, "Rollouts: probesim rollout "+strings.Join(words, " "), report.Dim, terminal.Options(w))
+}
+
+// nameRollout names the command that shows how a Deployment comes from one manifest to the other, if a template changes.
+func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before, after []check.File) {
+	changed := changedTemplates(before, after)
+	last := paths[len(paths)-1]
+	if len(changed) == 0 || slices.Contains(paths, "-") {
+		return
+	}
+	from := simulate.Quote(paths[0])
+	if o.beforeRef != "" {
+		from = "<(git show " + simulate.Quote(o.beforeRef+":./"+last) + ")"
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintln(w)
+	report.WriteLine(w, 0, "The template of "+printable.Few(changed)+" changes. Does the rollout lose requests?", report.Plain, terminal.Options(w))
+	fmt.Fprintf(w, "  probesim rollout %s --from %s\n", simulate.Quote(last), from)
+}
+
+// changedTemplates returns the names of the Deployments that are in both manifests with different pods.
+func changedTemplates(before, after []check.File) (names []string) {
+	pods := map[string]*v1.Pod{}
+	eachDeployment(before, func(w *manifests.Workload, _ []manifests.Service) { pods[w.Pod.Namespace+"/"+w.Name] = w.Pod })
+	eachDeployment(after, func(w *manifests.Workload, _ []manifests.Service) {
+		if was := pods[w.Pod.Namespace+"/"+w.Name]; was != nil && !(equality.Semantic.DeepEqual(was.Spec, w.Pod.Spec) && maps.Equal(was.Labels, w.Pod.Labels) && maps.Equal(was.Annotations, w.Pod.Annotations)) {
+			names = append(names, w.Name)
+		}
+	})
+	return names
+}

@@ -1,0 +1,197 @@
+package whatif
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios/manifests"
+)
+
+// The events that change a Deployment, which then has controllers.
+const (
+	rollout = "rollout" // kubectl rollout restart
+	undo    = "undo"
+	scale   = "scale"
+
+	refuse = "refuse" // new connections, after SIGTERM
+)
+
+// The traffic and the program of a Deployment that is rolled out, where no event says something else: those of 'probesim rollout'.
+const (
+	usualRate    = 100
+	usualLatency = "10ms..50ms"
+	usualRefusal = "{afterSigterm: 0s, refuse: true}"
+	usualExit    = "{afterSigterm: 100ms, exit: 0}"
+)
+
+// mostReplicas is the most replicas of a rollout: how many requests it loses hardly depends on their number.
+const mostReplicas = 10
+
+// changesDeployment reports whether the event needs controllers.
+func (e *event) changesDeployment() bool {
+	return e.what == rollout || e.what == undo || e.what == scale
+}
+
+// controlled reports whether the scenario has controllers.
+func (w *writer) controlled() bool { return slices.ContainsFunc(w.events, (*event).changesDeployment) }
+
+// isRolledOut reports whether controllers create the pods of a workload.
+func (w *writer) isRolledOut(of *manifests.Workload) bool {
+	return w.controlled() && of.Kind == "Deployment"
+}
+
+// deployments returns the Deployments that an event changes.
+func (w *writer) deployments(e *event) (names []string) {
+	for i := range w.manifest.Workloads {
+		of := &w.manifest.Workloads[i]
+		if of.Kind == "Deployment" && (e.container == "" || means(e.container, of)) {
+			names = append(names, of.Ref)
+		}
+	}
+	return names
+}
+
+// action returns the step of an event that changes a Deployment.
+func (e *event) action(deployment string) string {
+	switch name := quoted(deployment); e.what {
+	case scale:
+		return fmt.Sprintf("scale: {workload: %s, replicas: %s}", name, e.answer)
+	case undo:
+		return fmt.Sprintf("rollout: {workload: %s, undo: 0}", name)
+	default:
+		return fmt.Sprintf("rollout: {workload: %s, restart: true}", name)
+	}
+}
+
+// replicas writes how many pods a workload has.
+func (w *writer) replicas(of *manifests.Workload) {
+	switch {
+	case w.isRolledOut(of) && of.Replicas > mostReplicas:
+		w.line("    replicas: %d # of %d", mostReplicas, of.Replicas)
+	case w.isRolledOut(of), of.Kind == "Pod", of.Replicas == 1:
+	default:
+		w.line("    replicas: 1 # of %d", of.Replicas)
+	}
+}
+
+// usual returns the rules of a container of a Deployment that is rolled out, about its stop, that no event replaces.
+func (w *writer) usual(of *manifests.Workload, c *v1.Container) (rules []string) {
+	isMain := slices.ContainsFunc(of.Pod.Spec.Containers, func(x v1.Container) bool { return x.Name == c.Name })
+	says := func(what string) bool {
+		return slices.ContainsFunc(w.events, func(e *event) bool {
+			_, applies := e.rule(of, c)
+			return e.what == what && applies
+		})
+	}
+	if !w.isRolledOut(of) || !isMain || !w.stops(of) {
+		return nil
+	}
+	if !says(refuse) {
+		rules = append(rules, usualRefusal)
+	}
+	if !says(stop) {
+		rules = append(rules, usualExit)
+	}
+	return rules
+}
+
+// stops reports whether an event stops pods of a Deployment.
+func (w *writer) stops(of *manifests.Workload) bool {
+	return slices.ContainsFunc(w.events, func(e *event) bool {
+		n, _ := strconv.Atoi(e.answer)
+		return e.what == rollout || e.what == undo || e.what == scale && n < min(of.Replicas, mostReplicas)
+	})
+}
+
+// traffic writes the Services that select pods of Deployments, and requests to them.
+func (w *writer) traffic() {
+	var names, entries []string
+	for i := range w.manifest.Workloads {
+		of := &w.manifest.Workloads[i]
+		for _, s := range w.manifest.Services {
+			if !w.isRolledOut(of) || s.Namespace != of.Pod.Namespace || len(s.Selector) == 0 || !labels.SelectorFromSet(s.Selector).Matches(labels.Set(of.Pod.Labels)) {
+				continue
+			}
+			name, entry := quoted(s.Name), ""
+			if w.File == "" {
+				name = quoted(of.Ref)
+				entry = "  - {name: " + name + "} # made from the labels of the pods"
+			} else {
+				entry = "  - {name: " + name + ", file: " + quoted(w.File) + "}"
+			}
+			if !slices.Contains(names, name) {
+				names, entries = append(names, name), append(entries, entry)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	w.line("  services:")
+	for _, entry := range entries {
+		w.line("%s", entry)
+	}
+	w.line("  traffic: # New connections only.")
+	for _, name := range names {
+		w.line("  - {service: %s, rps: %d, latency: %s}", name, usualRate, usualLatency)
+	}
+}
+
+// parseChange reads an event that changes a Deployment, or that is about its requests. It reports false if the words say something else.
+func (e *event) parseChange(tokens []string) (is bool, err error) {
+	switch first := tokens[0]; {
+	case (first == rollout || first == undo || first == refuse) && len(tokens) == 1:
+		e.what = first
+		return true, nil
+	case first == scale && len(tokens) == 2:
+		n, err := strconv.Atoi(tokens[1])
+		if err != nil || n < 0 {
+			return true, fmt.Errorf("%s is no number of replicas: write scale 5 at 2m", strict.Quote(tokens[1]))
+		}
+		e.what, e.answer = scale, tokens[1]
+		return true, nil
+	case first == scale && len(tokens) == 1:
+		return true, fmt.Errorf("scale needs the number of replicas: write scale 5 at 2m")
+	}
+	return false, nil
+}
+
+// checkChange reports times that do not fit an event of parseChange.
+func (e *event) checkChange() error {
+	switch {
+	case e.changesDeployment() && (e.at == nil || e.length != nil || e.every != nil || e.chance != ""):
+		return fmt.Errorf("%s happens once: write at and a time, such as %s at 2m", e.what, words(e))
+	case e.what == refuse && e.length == nil:
+		return fmt.Errorf("refuse needs the time after SIGTERM, such as refuse 0s")
+	case e.what == refuse && (e.at != nil || e.after != nil || e.every != nil || e.chance != ""):
+		return fmt.Errorf("refuse has only the time after SIGTERM, such as refuse 0s")
+	}
+	return nil
+}
+
+func words(e *event) string {
+	if e.what == scale {
+		return scale + " " + e.answer
+	}
+	return e.what
+}
+
+// noDeployment says why an event changes none.
+func (w *writer) noDeployment(e *event) string {
+	var names []string
+	for i := range w.manifest.Workloads {
+		of := &w.manifest.Workloads[i]
+		if names = append(names, of.Ref); e.container != "" && means(e.container, of) {
+			return fmt.Sprintf("%s is a %s: only Deployments are rolled out yet", strict.Quote(e.container), of.Kind)
+		}
+	}
+	if e.container == "" {
+		return "there is no Deployment, and only Deployments are rolled out yet"
+	}
+	return fmt.Sprintf("there is no Deployment %s%s; the workloads are %s", strict.Quote(e.container), strict.DidYouMean(e.container, names), list(names))
+}
