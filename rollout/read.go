@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -51,6 +52,7 @@ type reader struct {
 	workloads []*workload
 	services  []*service
 	others    []*manifests.Object // workloads that are not rolled out
+	rejected  []*appsv1.Deployment
 }
 
 // read reads the files. It reports each object that the API server rejects.
@@ -96,6 +98,7 @@ func (r *reader) admit(m *manifests.Object) *appsv1.Deployment {
 	admitted, err := admission.AdmitDeployment(r.o.Profile, d)
 	if err != nil {
 		report(m.Node, err)
+		r.rejected = append(r.rejected, d)
 		return nil
 	}
 	return admitted
@@ -141,7 +144,10 @@ func (r *reader) check(from []*workload) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
+		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.rejected, func(d *appsv1.Deployment) bool {
+			return selects(s.Service, cmp.Or(d.Namespace, v1.NamespaceDefault), d.Spec.Template.Labels)
+		}) ||
+			slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
 		s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))
@@ -169,7 +175,8 @@ func (r *reader) findOld(w *workload, from []*workload) {
 	}
 }
 
-// findService finds the Service of a Deployment, and the container that serves its requests.
+// findService finds the Service of a Deployment, and the container that serves its requests. Of several, the first that is not headless
+// counts.
 func (r *reader) findService(w *workload) {
 	containers := w.spec.Spec.Template.Spec.Containers
 	w.serves = containers[0].Name
@@ -179,17 +186,23 @@ func (r *reader) findService(w *workload) {
 			break
 		}
 	}
+	var all []*service
 	for _, s := range r.services {
-		if !selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
-			continue
+		if selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
+			s.used, all = true, append(all, s)
 		}
-		if s.used = true; w.service != nil {
-			w.notes = append(w.notes, "Service "+s.Name)
-			continue
-		}
-		w.service = s.Service
-		if len(s.Spec.Ports) > 0 {
-			w.serves = containerOf(containers, s.Spec.Ports[0].TargetPort, w.serves)
+	}
+	if len(all) == 0 {
+		return
+	}
+	counted := max(0, slices.IndexFunc(all, func(s *service) bool { return s.Spec.ClusterIP != v1.ClusterIPNone }))
+	w.service = all[counted].Service
+	if ports := w.service.Spec.Ports; len(ports) > 0 {
+		w.serves = containerOf(containers, ports[0].TargetPort, w.serves)
+	}
+	for i, s := range all {
+		if i != counted {
+			w.notes = append(w.notes, "requests to Service "+s.Name)
 		}
 	}
 }

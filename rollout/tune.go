@@ -362,13 +362,13 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	}
 	var err error
 	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
-		t.Patch, err = withoutOrder(t.Patch)
+		t.Patch, err = withoutDirectives(t.Patch)
 	}
 	return t, err
 }
 
-// withoutOrder leaves the order of lists out of a patch: it does not change.
-func withoutOrder(patch []byte) ([]byte, error) {
+// withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys of the strategy, which only get more.
+func withoutDirectives(patch []byte) ([]byte, error) {
 	var value any
 	if err := json.Unmarshal(patch, &value); err != nil {
 		return nil, err
@@ -378,7 +378,7 @@ func withoutOrder(patch []byte) ([]byte, error) {
 		switch v := v.(type) {
 		case map[string]any:
 			for key := range v {
-				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") {
+				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys" {
 					delete(v, key)
 				}
 			}

@@ -108,7 +108,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	about, others := ofRollouts(o.require)
 	switch {
 	case len(about) > 0 && len(others) > 0:
-		return fmt.Errorf("--require: %s are about rollouts, and %s about probes: run tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
+		return fmt.Errorf("--require: requirements on rollouts (%s) and on probes (%s) cannot be met together: run tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
 	case len(about) > 0:
 		return tuneRollouts(cmd, paths, o)
 	}

@@ -103,7 +103,7 @@ func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
 		if err := json.Unmarshal(t.Patch, &value); err != nil {
 			return err
 		}
-		text, err := tune.PatchFile(tune.PatchCommand(t.Kind, t.Namespace, t.Name), whole(value))
+		text, err := tune.PatchFile(tune.PatchCommand(t.Kind, t.Namespace, t.Name), wholeNumbers(value))
 		if err != nil {
 			return err
 		}
@@ -118,16 +118,16 @@ func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
 	return nil
 }
 
-// whole makes the numbers of a patch whole ones again.
-func whole(v any) any {
+// wholeNumbers makes the numbers of a patch whole ones again.
+func wholeNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key := range v {
-			v[key] = whole(v[key])
+			v[key] = wholeNumbers(v[key])
 		}
 	case []any:
 		for i := range v {
-			v[i] = whole(v[i])
+			v[i] = wholeNumbers(v[i])
 		}
 	case float64:
 		return int64(v)

@@ -108,37 +108,43 @@ func (w *writer) stops(of *manifests.Workload) bool {
 	})
 }
 
-// traffic writes the Services that select pods of Deployments, and requests to them.
-func (w *writer) traffic() {
-	var names, entries []string
+// service is an entry of spec.services.
+type service struct{ name, entry string }
+
+// services returns the Services that select pods of Deployments which controllers create.
+func (w *writer) services() (found []service) {
 	for i := range w.manifest.Workloads {
 		of := &w.manifest.Workloads[i]
 		for _, s := range w.manifest.Services {
 			if !w.isRolledOut(of) || s.Namespace != of.Pod.Namespace || len(s.Selector) == 0 || !labels.SelectorFromSet(s.Selector).Matches(labels.Set(of.Pod.Labels)) {
 				continue
 			}
-			name, entry := quoted(s.Name), ""
-			if w.File == "" {
-				name = quoted(of.Ref)
-				entry = "  - {name: " + name + "} # made from the labels of the pods"
-			} else {
-				entry = "  - {name: " + name + ", file: " + quoted(w.File) + "}"
+			one := service{name: quoted(s.Name)}
+			if one.entry = "{name: " + one.name + ", file: " + quoted(w.File) + "}"; w.File == "" {
+				one.name = quoted(of.Ref)
+				one.entry = "{name: " + one.name + "} # made from the labels of the pods"
 			}
-			if !slices.Contains(names, name) {
-				names, entries = append(names, name), append(entries, entry)
+			if !slices.Contains(found, one) {
+				found = append(found, one)
 			}
 		}
 	}
-	if len(names) == 0 {
+	return found
+}
+
+// traffic writes the Services, and requests to them.
+func (w *writer) traffic() {
+	list := w.services()
+	if len(list) == 0 {
 		return
 	}
 	w.line("  services:")
-	for _, entry := range entries {
-		w.line("%s", entry)
+	for _, s := range list {
+		w.line("  - %s", s.entry)
 	}
 	w.line("  traffic: # New connections only.")
-	for _, name := range names {
-		w.line("  - {service: %s, rps: %d, latency: %s}", name, usualRate, usualLatency)
+	for _, s := range list {
+		w.line("  - {service: %s, rps: %d, latency: %s}", s.name, usualRate, usualLatency)
 	}
 }
 

@@ -243,7 +243,11 @@ func (w *writer) description() string {
 	for _, e := range w.events {
 		texts = append(texts, e.text)
 	}
-	return "What if: " + strings.Join(texts, "; ")
+	text := "What if: " + strings.Join(texts, "; ")
+	if w.controlled() && len(w.services()) == 0 {
+		text += ". No Service selects the pods of a Deployment: no requests are sent."
+	}
+	return text
 }
 
 // Limits of the virtual time of a scenario.

@@ -268,3 +268,69 @@ spec:
 		}
 	}
 }
+
+// TestRollout writes what a Deployment needs beside its controllers: its Service, requests, and the usual stop of its program.
+func TestRollout(t *testing.T) {
+	const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 20
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "web:1", readinessProbe: {httpGet: {port: 80}}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: front}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`
+	for _, c := range []struct {
+		file string
+		word []string
+		want []string
+		lost bool
+	}{
+		{"web.yaml", []string{"start 5s", "rollout at 1m"}, []string{"controlPlane: {set: typical}", "replicas: 10 # of 20", "{afterSigterm: 0s, refuse: true} # usual",
+			"{afterSigterm: 100ms, exit: 0} # usual", "- {name: front, file: web.yaml}", "{service: front, rps: 100, latency: 10ms..50ms}", "{at: 1m, rollout: {workload: web, restart: true}}"}, true},
+		{"", []string{"web=scale 4 at 2m", "refuse 2s", "stop 3s"}, []string{"- {name: web} # made from the labels", "{afterSigterm: 2s, refuse: true} # refuse 2s",
+			"{afterSigterm: 3s, exit: 0} # stop 3s", "{at: 2m, scale: {workload: web, replicas: 4}}"}, false},
+		{"web.yaml", []string{"rollout at 1m", "undo at 3m"}, []string{"{at: 3m, rollout: {workload: web, undo: 0}}"}, true},
+	} {
+		o := Options{Manifest: "web.yaml", Data: []byte(web), File: c.file, Words: c.word}
+		text, err := Scenario(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+		s, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := simulate.Run(context.Background(), s.Plans()[0], simulate.Options{})
+		lost := trace.Count(run.Records, func(r *trace.Record) bool { return r.Kind == trace.LossEnded }) > 0
+		if run.Err != nil || len(run.Unreached) > 0 || lost != c.lost {
+			t.Errorf("%q: %v %v, lost %v", c.word, run.Err, run.Unreached, lost)
+		}
+	}
+	for word, want := range map[string]string{
+		"rollout":           "rollout happens once: write at and a time, such as rollout at 2m",
+		"scale at 2m":       "scale needs the number of replicas: write scale 5 at 2m",
+		"refuse":            "refuse needs the time after SIGTERM, such as refuse 0s",
+		"db=rollout at 1m":  `there is no Deployment "db"; the workloads are web`,
+		"undo at 1m":        "there is no earlier ReplicaSet",
+		"refuse 2s at 10m":  "refuse has only the time after SIGTERM",
+		"web=scale x at 2m": `"x" is no number of replicas`,
+	} {
+		_, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(web), File: "web.yaml", Words: []string{word}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+}

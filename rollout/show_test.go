@@ -1,0 +1,82 @@
+package rollout_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"probesim.dev/check"
+	"probesim.dev/report/why"
+	"probesim.dev/rollout"
+	"probesim.dev/trace"
+)
+
+// Show makes the worst run of a report again: it loses as many requests, and its trace explains all of them.
+func TestShow(t *testing.T) {
+	for name, file := range map[string]manifest{"with a readiness probe": {replicas: 3}, "without one": {replicas: 2, noReadiness: true}} {
+		o := options()
+		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 6 * time.Second}
+		o.Runs, o.Keep = 8, true
+		files := []check.File{file.file()}
+		r, err := rollout.Run(files, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &r.Workloads[0]
+		shown, err := rollout.Show(t.Context(), files, nil, o, w.Worst.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shown[0]
+		if math.Abs(s.Lost-w.Lost.Greatest) > 0.001 || w.Worst.Run.Lost != s.Lost || s.Lost == 0 {
+			t.Errorf("%s: the run with seed %d loses %v, and the report says %v", name, s.Seed, s.Lost, w.Lost.Greatest)
+		}
+		if trace.Hash(s.Records) != trace.Hash(w.Worst.Run.Records) {
+			t.Errorf("%s: the run of the report and the shown one differ", name)
+		}
+		explained, sum := why.New(s.Records, s.Pods, s.End), 0.0
+		for n := 1; n <= explained.Losses(); n++ {
+			race, _ := explained.Lost(n)
+			if race.From >= s.Change {
+				sum += race.Lost
+			}
+			if race.Text == "" || race.Begin.Text == "" || len(race.Fork)+len(race.Begin.Steps) == 0 {
+				t.Errorf("%s: loss %d is explained by %+v", name, n, race)
+			}
+		}
+		if math.Abs(sum-s.Lost) > 0.001 {
+			t.Errorf("%s: the losses have %v requests, and the run loses %v", name, sum, s.Lost)
+		}
+	}
+}
+
+// The only Deployment of a name is rolled out, and the command that shows a run of several names the one.
+func TestWorkload(t *testing.T) {
+	two := []check.File{manifest{replicas: 3}.file(), {Name: "api.yaml", Data: []byte(other)}}
+	o := options()
+	o.Runs, o.Command = 1, "probesim rollout ."
+	r, err := rollout.Run(two, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Workloads[1].Worst.Command; got != "probesim rollout . --workload default/api --seed 0" {
+		t.Errorf("the command is %q", got)
+	}
+	o.Workload = "api"
+	if r, err = rollout.Run(two, nil, o); err != nil || len(r.Workloads) != 1 || r.Workloads[0].Name != "api" {
+		t.Errorf("%v: %+v", err, r)
+	}
+	o.Workload = "apo"
+	if _, err = rollout.Run(two, nil, o); err == nil || err.Error() != `there is no Deployment "apo" (did you mean "api"?); there are: web, api` {
+		t.Error(err)
+	}
+}
+
+const other = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, spec: {selector: {matchLabels: {app: api}}, template: {metadata: {labels: {app: api}},
+  spec: {containers: [{name: app, image: "api:1"}]}}}}
+`
+
+// options restart a Deployment on typical nodes at 100 requests a second.
+func options() rollout.Options {
+	return rollout.Options{Delays: "typical", Rate: 100, Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
+}

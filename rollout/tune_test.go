@@ -1,0 +1,86 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+
+	"probesim.dev/check"
+	"probesim.dev/rollout"
+)
+
+// The changes that tune finds meet the requirements in other runs too, and the patch makes them. A preStop sleep that is a second shorter does not.
+func TestTune(t *testing.T) {
+	for _, c := range []struct {
+		require string
+		always  bool
+		changes string
+	}{
+		{"lost<=0", true, "preStop: none -> {sleep: {seconds: 3}}"},
+		{"lost<=0", false, "preStop: none -> {sleep: {seconds: 2}}"},
+		{"takes<=11s, ready>=3", false, "maxSurge: 1 -> 2"},
+		{"lost<=1000", true, ""},
+		{"lost<=0, takes<=11s", true, "preStop: none -> {sleep: {seconds: 3}}, maxSurge: 1 -> 2"},
+	} {
+		o := options()
+		o.Runs = 8
+		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
+		o.Require, _ = rollout.ParseRequirements(c.require)
+		file := manifest{replicas: 3}.file()
+		r, err := rollout.Tune([]check.File{file}, o, c.always)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &r.Workloads[0]
+		var changes []string
+		for _, change := range w.Changes {
+			changes = append(changes, change.Field[strings.LastIndex(change.Field, ".")+1:]+": "+change.Before+" -> "+change.After)
+		}
+		if got := strings.Join(changes, ", "); got != c.changes || !r.Met() {
+			t.Errorf("%s: the changes are %q, want %q: %+v", c.require, got, c.changes, w.Requirements)
+		}
+		if c.changes == "" {
+			continue
+		}
+		patched := apply(t, file, w.Patch)
+		after, err := rollout.Run([]check.File{patched}, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range after.Workloads[0].Requirements {
+			if !v.Met {
+				t.Errorf("%s: with the patch, %s is not met", c.require, v.Requirement)
+			}
+		}
+	}
+}
+
+// A requirement that nothing meets has the closest change, and no patch.
+func TestTuneWithoutSolution(t *testing.T) {
+	o := options()
+	o.Runs = 4
+	o.Require, _ = rollout.ParseRequirements("takes<=100ms")
+	r, err := rollout.Tune([]check.File{manifest{replicas: 3}.file()}, o, true)
+	if err != nil || r.Met() || r.Workloads[0].Patch != nil || r.Workloads[0].Requirements[0].After.Met {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+// apply applies a patch to the Deployment of a manifest, and returns it with its Service.
+func apply(t *testing.T, file check.File, patch []byte) check.File {
+	t.Helper()
+	deployment, service, _ := strings.Cut(string(file.Data), "\n---\n")
+	before, err := yaml.YAMLToJSON([]byte(deployment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, patch, appsv1.Deployment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.File{Name: file.Name, Data: []byte(string(after) + "\n---\n" + service)}
+}
