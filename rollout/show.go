@@ -77,12 +77,12 @@ func (w *workload) title() string { return check.Title("Deployment", w.spec.Name
 // healthy returns the programs of the pods before and after the change, without what the options say about them.
 func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 	programs := map[bool]fakeruntime.Pod{}
-	for isNew, d := range map[bool]*appsv1.Deployment{false: w.old, true: w.spec} {
+	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
 		admitted, err := check.Admit(d, o.Profile)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.title(), err)
 		}
-		programs[isNew] = admitted.Programs
+		programs[i == 1] = admitted.Programs
 	}
 	return programs, nil
 }

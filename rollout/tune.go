@@ -3,6 +3,7 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -377,7 +378,7 @@ func withoutDirectives(patch []byte) ([]byte, error) {
 	clean = func(v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			for key := range v {
+			for _, key := range slices.Sorted(maps.Keys(v)) {
 				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys" {
 					delete(v, key)
 				}

@@ -123,7 +123,7 @@ func (s *session) run(args ...string) string {
 	return stdout.String()
 }
 
-var ownTitles = regexp.MustCompile(`^(hostile \[v[0-9.]+\] failed|invalid scenario file|nothing was run)$`)
+var ownTitles = regexp.MustCompile(`^(hostile \[v[0-9.]+\] failed|invalid scenario file|nothing was run|invalid manifest|nothing was rolled out|Deployment web: the rollout never completes)$`)
 
 // check checks that output has no commands but annotations of probesim, and nothing but visible text and line breaks.
 func (s *session) check(args []string, name, output string) {

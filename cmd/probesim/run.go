@@ -95,9 +95,9 @@ then healthy, and each --app says what happens to them:
   stop 20s                   they exit this long after the stop signal
   worker=stall 12s           only the container worker
   delete at 10m              the pods are deleted
-  rollout at 2m              a Deployment is restarted, beside its controllers,
-                             kube-proxy and 100 requests a second to its Service;
-                             also undo at 4m, and scale 5 at 3m
+  rollout at 2m              a Deployment is restarted, with its controllers,
+                             kube-proxy and 100 requests a second to its
+                             Service; also undo at 4m, and scale 5 at 3m
   refuse 2s                  the program goes on to accept connections for so
                              long after SIGTERM
   kubelet down 10s at 10m    the kubelet stops, and starts again; also runtime,

@@ -36,7 +36,7 @@ type whyOptions struct {
 
 func newWhy() *cobra.Command {
 	var o whyOptions
-	cmd := newCommand("why FILE", "Explain why a container restarted, a pod is not Ready or requests are lost", whyHelp, whyExamples, paths(1, 1, "why requires exactly one scenario file"), func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) })
+	cmd := newCommand("why FILE", "Explain a restart, a pod that is not Ready, or a loss of requests", whyHelp, whyExamples, paths(1, 1, "why requires exactly one scenario file"), func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) })
 	o.addFlags(cmd)
 	return cmd
 }

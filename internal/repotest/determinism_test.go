@@ -90,6 +90,7 @@ var inside = map[string]string{
 	"check/html embed":         "compiles in the template, the style sheet and the script of the page",
 	"check/compare/html embed": "compiles in the template and the style sheet of the page",
 	"check/tune/html embed":    "compiles in the template, the style sheet and the script of the page",
+	"rollout/html embed":       "compiles in the template, the style sheet and the script of the page",
 
 	"incident/verdict/render embed": "compiles in the template and the style sheet of the verdicts",
 }

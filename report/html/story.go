@@ -25,7 +25,7 @@ type change struct {
 // changes returns the most important changes of a run: actions from outside, starts, stops and exits of containers, and each
 // change of Started and Ready.
 func changes(records []trace.Record) []change {
-	t := conditions{known: map[string]bool{}}
+	t := conditions{known: map[string]bool{}, lost: map[string]trace.Record{}}
 	var story []change
 	for i := range records {
 		r := &records[i]
@@ -91,7 +91,8 @@ func byStep(records []trace.Record, step int64) *trace.Record {
 
 // conditions tracks the values of conditions.
 type conditions struct {
-	known map[string]bool // by subject and name
+	known map[string]bool         // by subject and name
+	lost  map[string]trace.Record // the last end of a loss, by pod
 }
 
 func (t *conditions) changes(r *trace.Record) []change {
@@ -111,8 +112,20 @@ func (t *conditions) changes(r *trace.Record) []change {
 		return []change{{What: join(title, printable.Text(message)), Tone: "warn"}}
 	case trace.StatusPatched:
 		return t.status(r)
+	case trace.LossStarted:
+		return t.loss(r)
+	case trace.LossEnded:
+		t.lost[r.Pod] = *r
 	}
 	return nil
+}
+
+// loss returns the begin of a loss of requests, unless it goes on with another share or for another reason.
+func (t *conditions) loss(r *trace.Record) []change {
+	if last, is := t.lost[r.Pod]; is && last.T == r.T && last.Took > 0 {
+		return nil
+	}
+	return []change{{What: fmt.Sprintf("requests are lost (%s): %d of %d", r.Reason, r.Object.Loss.One, r.Object.Loss.Of), Tone: "bad", plain: true}}
 }
 
 func join(title, message string) string {
