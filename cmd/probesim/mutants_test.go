@@ -172,7 +172,7 @@ func mutantSubjects(t *testing.T, dir string) (list []subject) {
 		subject{kind: "config", name: "c.yaml", text: "start: 40s..70s\nstop: [app=3s]\ndelays: typical\nkubernetes: v1.36..\nrequire: start>=70s\nallow-annotations: true\nfail-on: error\nignore: [{path: 'a/*', findings: no-startup-probe}]\n"},
 		subject{kind: "require", words: []string{"start>=70s, app/detect<=45s", "stall>=15s", "recover<=5m,unready<=10s", "ready<=5s"}},
 		subject{kind: "duration", words: []string{"app=40s..70s", "3s", "1m30s", "1..3"}},
-		subject{kind: "app", words: []string{"start 45s..70s", "stall 12s every 1m", "http:8080/ready 503 2m at 10m", "app=exit 1 after 5m", "kubelet down 10s at 1m", "delete at 2m", "preStop 0 in 8m"}})
+		subject{kind: "app", words: []string{"start 45s..70s", "stall 12s every 1m", "http:8080/ready 503 2m at 10m", "app=exit 1 after 5m", "kubelet down 10s at 1m", "delete at 2m", "preStop 0 in 8m", "rollout at 2m", "web=scale 5 at 2m", "refuse 2s"}})
 }
 
 const mutantPod = `apiVersion: v1

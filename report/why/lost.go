@@ -102,11 +102,11 @@ func (r *Run) losses() []*loss {
 // Losses returns the number of losses of the run.
 func (r *Run) Losses() int { return len(r.losses()) }
 
-// GreatestLoss returns the number of the loss of most requests, or 0 if there is none.
-func (r *Run) GreatestLoss() int {
+// GreatestLoss returns the number of the loss of most requests that begins at a time or later, or 0 if there is none.
+func (r *Run) GreatestLoss(since virtual.Time) int {
 	greatest, most := 0, 0.0
 	for i, l := range r.losses() {
-		if l.lost > most {
+		if l.lost > most && l.first.T >= since {
 			greatest, most = i+1, l.lost
 		}
 	}
@@ -336,7 +336,8 @@ func (r *Run) objectText(rec *trace.Record, pod string) string {
 // shows says what an EndpointSlice says about a pod.
 func shows(list []trace.Endpoint, pod string) string {
 	if pod == "" {
-		return fmt.Sprintf("had %d ready pods", len(slices.DeleteFunc(slices.Clone(list), func(e trace.Endpoint) bool { return !e.Ready })))
+		ready := slices.DeleteFunc(slices.Clone(list), func(e trace.Endpoint) bool { return !e.Ready })
+		return "had " + plural(len(ready), "ready pod")
 	}
 	name := printable.Text(trace.PodName(pod))
 	i := slices.IndexFunc(list, func(e trace.Endpoint) bool { return e.Pod == pod })
@@ -406,6 +407,8 @@ func (r *Run) whyLong(rec *trace.Record) string {
 		return ", that of the preStop hook"
 	case rec.Kind == trace.RoutesChanged:
 		return ", a sync of kube-proxy"
+	case rec.Kind == trace.ListenerChanged, rec.Kind == trace.ProbeExecuted && succeeded(rec):
+		return ", that of the start of the program"
 	}
 	return ""
 }

@@ -124,7 +124,7 @@ func (s *section) draw(run *report.Run) error {
 		return err
 	}
 	s.Picture = template.HTML(b.String())
-	if race, found := render.Race(run, 0); found {
+	if race, found := render.Race(s.Worst.Run, run, 0); found {
 		s.Race = &race
 	}
 	return nil

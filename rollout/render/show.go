@@ -21,10 +21,10 @@ func Drawn(s *rollout.Shown, kubernetes string) *report.Run {
 	}
 }
 
-// Race explains a loss of a run: that with a number, or the greatest if it is 0. It reports false if there is none.
-func Race(run *report.Run, number int) (why.Race, bool) {
+// Race explains a loss of a run: that with a number, or the greatest since the change if it is 0. It reports false if there is none.
+func Race(s *rollout.Shown, run *report.Run, number int) (why.Race, bool) {
 	if number == 0 {
-		number = run.Why.GreatestLoss()
+		number = run.Why.GreatestLoss(s.Change)
 	}
 	return run.Why.Lost(number)
 }
@@ -39,7 +39,7 @@ func Shown(w io.Writer, s *rollout.Shown, kubernetes string, number int, o repor
 	if err := report.Timeline(t, run, o); err != nil {
 		return err
 	}
-	race, found := Race(run, number)
+	race, found := Race(s, run, number)
 	if found {
 		t.Gap()
 		if err := report.Race(t, &race, o); err != nil {
