@@ -135,6 +135,9 @@ func parseRequirement(text string) (Requirement, error) {
 			names = append(names, string(r.id))
 		}
 	}
+	if slices.Contains([]string{"lost", "takes", "prestop"}, name) {
+		return Requirement{}, fmt.Errorf("%s is a row of 'probesim rollout' and 'probesim tune': the rows of probes are %s", name, strings.Join(names, ", "))
+	}
 	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
 }
 

@@ -116,7 +116,8 @@ Output formats:
   github     annotations for GitHub Actions, and tables in the job summary
 
 Exit codes:
-  0    the rollout completes and loses nothing, or what --require lets it lose
+  0    the rollout completes and loses nothing, or what --require lets it lose;
+       or --seed drew a run
   1    it loses requests or never completes, or a requirement is not met
   2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
 

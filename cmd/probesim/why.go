@@ -192,7 +192,11 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 		return errors.New("--lost: must be at least 1, the first loss of the run")
 	}
 	if len(j.Plan.Scenario.Spec.Traffic) == 0 {
-		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: see 'probesim explain spec.traffic'")}
+		hint := "see 'probesim explain spec.traffic'"
+		if j.Plan.Scenario.Command != nil {
+			hint = "write --app 'rollout at 2m' for a Deployment with a Service"
+		}
+		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: " + hint)}
 	}
 	progress := runner.NewProgress(cmd.ErrOrStderr(), []*runner.Job{j})
 	defer progress.Stop()
