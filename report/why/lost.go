@@ -175,7 +175,7 @@ func (r *Run) upwards(chain []*trace.Record, pod string) (links []Link) {
 	return links
 }
 
-// hops returns the first n records of a chain of causes, the oldest first. Records of one instant that say the same share a hop.
+// hops returns the first n records of a chain of causes, the oldest first.
 func (r *Run) hops(chain []*trace.Record, n int, pod string) (hops []Hop) {
 	for i := n - 1; i >= 0; i-- {
 		rec := chain[i]

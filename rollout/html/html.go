@@ -40,7 +40,6 @@ type section struct {
 	Headline string
 	Settings string
 	Rows     []row
-	Span     bool // some row has a picture
 	Parts    []part
 	Fixes    []fix
 	Require  []requirement
@@ -149,7 +148,7 @@ func newRow(w *rollout.Workload, of *rollout.Row) row {
 	return r
 }
 
-// Steps returns both arms of the race of the section.
+// Arms returns both chains of causes of the race.
 func (s *section) Arms() []*why.Arm { return []*why.Arm{&s.Race.Begin, &s.Race.End} }
 
 // Took formats the delay of a step of the race.
