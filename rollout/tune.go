@@ -40,7 +40,9 @@ type Tuned struct {
 	Changes      []FieldChange `json:"changes"`
 	Requirements []TunedRow    `json:"requirements"`
 	Runs         int           `json:"runs"` // with the changes
-	Note         string        `json:"note,omitempty"`
+	// Takes are the seconds that the rollout takes in the median; nil: it does not complete.
+	Takes *BeforeAfter `json:"takes,omitempty"`
+	Note  string       `json:"note,omitempty"`
 	// Patch is a strategic merge patch, in JSON.
 	Patch json.RawMessage `json:"patch,omitempty"`
 }
@@ -51,6 +53,12 @@ type FieldChange struct {
 	Line   int    `json:"line"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+}
+
+// BeforeAfter is a figure before and after the changes.
+type BeforeAfter struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
 }
 
 // TunedRow is a requirement before and after the changes.
@@ -105,6 +113,7 @@ type trial struct {
 	w       *workload
 	results []Verification
 	runs    int
+	takes   *Row // nil: it does not complete
 }
 
 // knob is a field that can change, to some values; the least change comes first.
@@ -142,7 +151,7 @@ func (x *tuner) trialOf(w *workload, s sample) *trial {
 		r.figures(w, x.o, s)
 	}
 	r.require(x.o)
-	return &trial{w, r.Requirements, len(s)}
+	return &trial{w, r.Requirements, len(s), r.row(RowTakes)}
 }
 
 func met(list []Verification) bool {
@@ -354,6 +363,9 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	t.Runs, t.Changes = found.runs, x.changes(found.w)
 	for i := range x.o.Require {
 		t.Requirements = append(t.Requirements, TunedRow{x.o.Require[i].String(), &x.before.results[i], &found.results[i]})
+	}
+	if before, after := x.before.takes, found.takes; before != nil && after != nil {
+		t.Takes = &BeforeAfter{before.Median, after.Median}
 	}
 	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
 		t.Note = found.note(x.o)

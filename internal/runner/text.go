@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
@@ -20,10 +22,11 @@ func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
 	report.Heading(b, run, out.text)
 	window := out.text
 	window.From = s.Job.from
-	var parts [3]bytes.Buffer
+	var parts [4]bytes.Buffer
 	report.Timeline(&parts[0], run, window)
 	report.Events(&parts[1], run, window)
 	report.Checks(&parts[2], run.Expectations, out.text)
+	nameLoss(&parts[3], run, s)
 	for i := range parts {
 		if parts[i].Len() > 0 {
 			b.WriteByte('\n')
@@ -35,6 +38,16 @@ func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
 	}
 	if len(out.jobs) > 1 {
 		b.WriteByte('\n')
+	}
+}
+
+// nameLoss writes the command that explains the greatest loss of requests of a run, if there is one.
+func nameLoss(w io.Writer, run *report.Run, s *Run) {
+	if !slices.ContainsFunc(s.Records, func(r trace.Record) bool { return r.Kind == trace.LossStarted }) || s.Job.Until != virtual.At(s.Plan.Duration) {
+		return // why always runs to the end
+	}
+	if number := s.Why().GreatestLoss(0); number > 0 {
+		fmt.Fprintf(w, "Requests are lost: %s --lost %d\n", printable.Text(strings.Replace(run.Replay, "probesim run", "probesim why", 1)), number)
 	}
 }
 

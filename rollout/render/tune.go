@@ -51,6 +51,12 @@ func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
 		}
 		t.Line(0, mark+text, style)
 	}
+	if takes := w.Takes; takes != nil && len(w.Changes) > 0 {
+		before, after := rollout.Format(rollout.RowTakes, takes.Before), rollout.Format(rollout.RowTakes, takes.After)
+		if before != after {
+			t.Line(0, fmt.Sprintf("The rollout takes %s in the median, before %s.", after, before), report.Plain)
+		}
+	}
 	if w.Note != "" {
 		t.Line(0, w.Note, report.Plain)
 	}
