@@ -43,6 +43,7 @@ type ControlPlane struct {
 type controlPlane struct {
 	env       *controller.Env
 	workloads map[string]*workload // by key of the Deployment
+	requests  *traffic.Fold
 }
 
 // workload is what the user has added: how the programs of its pods behave.
@@ -59,7 +60,7 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 		Now:    func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
 		Delays: controlDelays{of: *o, runtime: n.runtime},
 	}
-	n.control = &controlPlane{env: env, workloads: map[string]*workload{}}
+	n.control = &controlPlane{env: env, workloads: map[string]*workload{}, requests: traffic.New(o.Traffic...)}
 	manager := controller.NewInformers(env, "kube-controller-manager")
 	deployment.Start(env, manager)
 	replicaset.Start(env, manager)
@@ -69,14 +70,11 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	for _, of := range o.LoadBalancers {
 		router.StartLoadBalancer(env, of)
 	}
-	if len(o.Traffic) > 0 {
-		fold := traffic.New(o.Traffic...)
-		n.trace.Observe(func(r *trace.Record) {
-			for _, lost := range fold.Observe(r) {
-				n.trace.Add(lost)
-			}
-		})
-	}
+	n.trace.Observe(func(r *trace.Record) {
+		for _, lost := range n.control.requests.Observe(r) {
+			n.trace.Add(lost)
+		}
+	})
 }
 
 // AddWorkload creates a Deployment through the API now; its controllers create ReplicaSets web-1, web-2 and so on, with pods web-1-0, web-1-1
@@ -156,6 +154,12 @@ func (n *Node) AddService(s *v1.Service) error {
 		_, err = n.api.CreateObject(store.Services, admitted)
 		return err
 	})
+}
+
+// SendRequests sends a stream of requests to a Service from now on, as ControlPlane.Traffic does from the start. It returns
+// ErrNoControlPlane, and an error if a router has targets for the Service already.
+func (n *Node) SendRequests(e traffic.Entry) error {
+	return n.changeControlled(func(*use) error { return n.control.requests.Add(e) })
 }
 
 // changeControlled is change for a node with a control plane.

@@ -2,7 +2,6 @@ package probetest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,8 +32,8 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 }
 
 // AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each
-// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod, errors fail the test. The
-// simulation has no controllers: nothing replaces a pod that is deleted.
+// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod, errors fail the test, and
+// no controller acts on them: nothing replaces a pod that is deleted. For a Deployment that is rolled out, see AddDeployment.
 func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
 	n.tb().Helper()
 	return n.add(w, behavior)
@@ -45,11 +44,7 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	if !n.usable() {
 		return nil
 	}
-	merged := Behavior{}
-	for _, b := range behavior {
-		maps.Copy(merged, b)
-	}
-	planned, err := n.compile(w, merged)
+	planned, err := n.compile(w, merged(nil, behavior))
 	if err != nil {
 		n.t.Fatalf("%s", err)
 		return nil

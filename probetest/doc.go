@@ -11,6 +11,15 @@
 //		Expect(web.Container("app")).NotTo(HaveRestarted())
 //	}
 //
+// A node with NodeOptions.ControlPlane also has controllers that roll Deployments out, and requests to their pods:
+//
+//	web := n.AddDeployment(deployment)
+//	service := n.AddService(service, Requests{Rate: 200})
+//	n.Advance(time.Minute)
+//	web.Restart()
+//	n.Advance(5 * time.Minute)
+//	Expect(service).To(HaveLostRequests(0))
+//
 // MeetRequirements asserts that the probe settings of a manifest or an object are enough, without a node:
 //
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))

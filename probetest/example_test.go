@@ -115,6 +115,33 @@ func ExampleNode_AddPod() {
 	// Output: not ready without its database, and not restarted
 }
 
+// The controllers of the node roll a Deployment out, and kube-proxy sends requests to its pods.
+func ExampleNode_AddDeployment() {
+	Expect := NewWithT(t).Expect
+	n := NewNode(t, NodeOptions{ControlPlane: &ControlPlane{}})
+	deployment := n.AddDeployment(shop(), Behavior{"app": {
+		{For: "10s", Probes: "down"},
+		{AfterSigterm: "0s", Refuse: true},
+		{AfterSigterm: "3s", Exit: "0"},
+	}})
+	service := n.AddService(&v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "shop"}, Ports: []v1.ServicePort{{Port: 80}}},
+	}, Requests{Rate: 200, Least: 20 * time.Millisecond, Most: 80 * time.Millisecond})
+	n.AdvanceTo(time.Minute)
+	deployment.Update(func(spec *appsv1.DeploymentSpec) {
+		spec.Template.Spec.Containers[0].Image = "example.com/web:1.5"
+		spec.MinReadySeconds = 2
+	})
+	n.Advance(5 * time.Minute)
+
+	Expect(service).To(HaveLostRequests(BeNumerically("<", 50)))
+	Expect(deployment).To(HaveRolledOutWithin(2 * time.Minute))
+	Expect(deployment).To(HaveKeptReady(2))
+	fmt.Println(deployment.Pods())
+	// Output: [shop-1-0 shop-1-1 shop-2-0 shop-2-1]
+}
+
 // Replica selects the pods of a workload that a rule applies to.
 func ExampleNode_AddWorkload() {
 	Expect := NewWithT(t).Expect

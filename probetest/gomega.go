@@ -23,10 +23,12 @@ func (s *settled) MatchMayChangeInTheFuture(any) bool {
 	return false
 }
 
+var errPolled = errors.New("real time does not change a run, so Eventually and Consistently have nothing to wait for: call Advance, and then use Expect")
+
 // subjectOf returns the subject of an assertion, or an error if Eventually or Consistently makes it.
 func (s *settled) subjectOf(actual any) (*subject, error) {
 	if s.wasPolled() {
-		return nil, errors.New("real time does not change a run, so Eventually and Consistently have nothing to wait for: call Advance, and then use Expect")
+		return nil, errPolled
 	}
 	return subjectOf(actual)
 }

@@ -38,11 +38,17 @@ type NodeOptions struct {
 	Delays fakeruntime.Delays
 	// Config is the part of the kubelet configuration that affects probes and restarts.
 	Config kubeletconfig.Config
+	// ControlPlane adds the Deployment, ReplicaSet and EndpointSlice controllers and kube-proxy, for AddDeployment and AddService. Its zero
+	// value has the default delays. Nil: there are none.
+	ControlPlane *ControlPlane
 	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one request;
 	// the test fails when a handler takes longer. Zero: node.DefaultHandlerTimeout, which is 10 s. Negative: no
 	// limit, as a debugger needs.
 	HandlerTimeout time.Duration
 }
+
+// ControlPlane configures the controllers and routers beside a node.
+type ControlPlane = node.ControlPlane
 
 // MaxTime is the virtual time at which every node ends: 30 days after t=0.
 const MaxTime = 30 * 24 * time.Hour
@@ -64,9 +70,10 @@ type Node struct {
 	log     *log
 	pods    map[string]*Pod // the last pod of each namespace/name
 	added   map[string]int  // the number of pods that were added, by namespace/name
-	failure string          // why the run ended early; empty: it did not
-	due     []*action       // actions that have not happened, for the present time
-	running atomic.Bool     // Advance or AdvanceTo runs
+	rolled  []*Deployment
+	failure string      // why the run ended early; empty: it did not
+	due     []*action   // actions that have not happened, for the present time
+	running atomic.Bool // Advance or AdvanceTo runs
 }
 
 // action is a call of Do, Delete or Kill that has not happened yet.
@@ -104,7 +111,7 @@ func NewNode(t testing.TB, o NodeOptions) *Node {
 	n.options.Kubernetes = known.Version
 	n.log = &log{kubernetes: known.Version, seed: o.Seed}
 	options := node.Options{
-		Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config, HandlerTimeout: o.HandlerTimeout,
+		Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config, HandlerTimeout: o.HandlerTimeout, ControlPlane: o.ControlPlane,
 		Trace: &trace.Recorder{Internal: true, Sink: n.record},
 	}
 	if err := options.Validate(); err != nil {
@@ -148,6 +155,9 @@ func (n *Node) usable() bool {
 func (n *Node) record(r *trace.Record) {
 	if n.failure == "" {
 		n.log.add(r)
+		for _, d := range n.rolled {
+			d.replicaSetChanged(r)
+		}
 	}
 }
 

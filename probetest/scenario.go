@@ -68,6 +68,8 @@ type ScenarioOptions struct {
 // ScenarioRun is a complete run of a scenario.
 type ScenarioRun struct {
 	t    testing.TB
+	plan *scenarios.Plan
+	log  *log
 	pods []*Pod
 }
 
@@ -122,7 +124,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}
-	run := &ScenarioRun{t: t}
+	run := &ScenarioRun{t: t, plan: plan, log: l}
 	for _, pod := range plan.SpecsOf(r.Records) {
 		run.pods = append(run.pods, &Pod{Object: pod, t: t, log: l, key: pod.Namespace + "/" + pod.Name})
 	}
@@ -157,4 +159,45 @@ func (r *ScenarioRun) Pods() []*Pod {
 		return nil
 	}
 	return slices.Clone(r.pods)
+}
+
+// Deployment returns a Deployment of the run that the controllers roll out, by its name, or by namespace/name. An unknown name fails the
+// test.
+func (r *ScenarioRun) Deployment(name string) *Deployment {
+	if r == nil {
+		return nil // the test has failed already
+	}
+	r.t.Helper()
+	w := r.plan.Scenario.Deployment(name)
+	if w == nil {
+		r.t.Fatalf("the scenario has no Deployment %q with a controlPlane", name)
+		return nil
+	}
+	d := &Deployment{object: object{t: r.t, log: r.log, kind: "Deployment", namespace: w.Pod.Namespace, name: w.Manifest.Name}}
+	for _, pod := range r.pods {
+		if w.Owns(pod.key) {
+			d.pods = append(d.pods, pod)
+		}
+	}
+	return d
+}
+
+// Service returns a Service of the run by its name, or by namespace/name. An unknown name fails the test.
+func (r *ScenarioRun) Service(name string) *Service {
+	if r == nil {
+		return nil // the test has failed already
+	}
+	r.t.Helper()
+	of := r.plan.Scenario.Service(name)
+	if of == nil {
+		r.t.Fatalf("the scenario has no Service %q", name)
+		return nil
+	}
+	s := &Service{object: object{t: r.t, log: r.log, kind: "Service", namespace: of.Object.Namespace, name: of.Object.Name}}
+	for _, e := range r.plan.ControlPlane().Traffic {
+		if e.Service == s.key() {
+			s.streams = append(s.streams, e)
+		}
+	}
+	return s
 }

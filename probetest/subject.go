@@ -58,11 +58,14 @@ func subjectOf(actual any) (*subject, error) {
 }
 
 // more says at the end of an error how to run the node further.
-func (p *Pod) more() string {
+func (p *Pod) more() string { return p.node.more() }
+
+// more says how to run the node further. A nil node is that of a complete run.
+func (n *Node) more() string {
 	switch {
-	case p.node == nil:
+	case n == nil:
 		return ": the run is complete"
-	case p.node.sim.Usable() != nil:
+	case n.sim.Usable() != nil:
 		return ", and the node is closed: assert before the test ends"
 	}
 	return ": call Advance first"

@@ -44,6 +44,7 @@ type RuleText struct {
 	PostStart string
 	PreStop   string
 	Exit      string // exit code, or "never" with AfterSigterm
+	Refuse    bool   // with AfterSigterm: the program closes its listener for new connections
 
 	// Endpoints has answers by endpoint, for all probes and hooks that ask there: "http:8080/healthz", "tcp:5432",
 	// "grpc:9000/service" or "exec:cat /tmp/healthy". A port has its number or its name. In place of answers, "{answeredBy: proxy}" names the
@@ -90,6 +91,9 @@ func (r RuleText) String() string {
 	for _, f := range r.fields() {
 		keys = append(keys, f.name+": "+f.text)
 	}
+	if r.Refuse {
+		keys = append(keys, "refuse: true")
+	}
 	for _, endpoint := range slices.Sorted(maps.Keys(r.Endpoints)) {
 		key := endpoint
 		if !plainInFlow.MatchString(key) {
@@ -129,6 +133,9 @@ func (r *RuleText) put(list *strict.Node, i int) {
 	n := list.Put("", "["+strconv.Itoa(i)+"]", strict.Mapping, "")
 	for _, f := range r.fields() {
 		putAnswers(n, f.name, f.name, f.text)
+	}
+	if r.Refuse {
+		n.Put("refuse", "refuse", strict.Scalar, "true").Tag = "!!bool"
 	}
 	if len(r.Endpoints) == 0 {
 		return

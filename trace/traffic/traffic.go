@@ -7,6 +7,7 @@
 package traffic
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -39,24 +40,42 @@ const (
 type Fold struct {
 	entries []*stream
 	pods    map[string]*pod // by namespace/name
+	routed  map[string]bool // Services that have had targets, as in Object.Name
 }
 
 // New returns a Fold for streams of requests.
 func New(entries ...Entry) *Fold {
-	f := &Fold{pods: map[string]*pod{}}
+	f := &Fold{pods: map[string]*pod{}, routed: map[string]bool{}}
 	for _, e := range entries {
-		f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}, dropped: map[string]*target{}})
+		f.add(e)
 	}
 	return f
+}
+
+func (f *Fold) add(e Entry) {
+	f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}, dropped: map[string]*target{}})
+}
+
+// Add adds a stream of requests. It returns an error if the Service has targets already, since the Fold does not know them.
+func (f *Fold) Add(e Entry) error {
+	if f.routed["Service "+e.Service] {
+		return fmt.Errorf("the Service %s has targets already: add its requests before it has", e.Service)
+	}
+	f.add(e)
+	return nil
 }
 
 // Observe takes the next record of a trace, and returns the records of the losses that end or begin with it, without steps.
 func (f *Fold) Observe(r *trace.Record) []trace.Record {
 	switch r.Kind {
 	case trace.RoutesChanged:
+		if r.Object == nil {
+			return nil
+		}
+		f.routed[r.Object.Name] = true
 		var list []trace.Record
 		for _, s := range f.entries {
-			if r.Object != nil && "Service "+s.Service == r.Object.Name && s.Router == r.Reason {
+			if "Service "+s.Service == r.Object.Name && s.Router == r.Reason {
 				list = append(list, s.route(f, r)...)
 			}
 		}

@@ -1,0 +1,285 @@
+package probetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"probesim.dev/apiserver/admission"
+	"probesim.dev/fakeruntime"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
+	"probesim.dev/trace"
+)
+
+// Deployment is a Deployment whose pods the controllers of a node create: web-1-0, web-1-1 and so on, and web-2-0 after the first change of
+// the template. AddDeployment and ScenarioRun.Deployment return Deployments.
+//
+// Its methods act at the current virtual time, as soon as Advance is called next. If a change is not possible, that call fails the test.
+type Deployment struct {
+	object
+	pods     []*Pod
+	behavior Behavior
+	current  *plan.PlannedPod         // the programs of the next new ReplicaSet
+	sets     map[int]*plan.PlannedPod // those of the ReplicaSets that exist, by number
+}
+
+// AddDeployment creates a Deployment through the API at the current virtual time. The node needs NodeOptions.ControlPlane. The behaviors
+// say what the programs of its pods do, as in AddPod. The test fails if the API server would reject the Deployment, if a behavior does not
+// fit, or if there is a Deployment of that name.
+func (n *Node) AddDeployment(d *appsv1.Deployment, behavior ...Behavior) *Deployment {
+	n.tb().Helper()
+	if !n.controlled("AddDeployment", d == nil) {
+		return nil
+	}
+	added := &Deployment{object: n.object("Deployment", d), behavior: merged(nil, behavior), sets: map[int]*plan.PlannedPod{}}
+	var err error
+	if added.current, err = n.programs(d, added.behavior); err == nil {
+		_, err = admission.AdmitDeployment(n.profile, d)
+	}
+	if err != nil {
+		n.t.Fatalf("AddDeployment: %s", err)
+		return nil
+	}
+	d = d.DeepCopy()
+	n.rolled = append(n.rolled, added)
+	n.later("AddDeployment of the "+added.String(), func() error { return n.sim.AddWorkload(d, added.program) })
+	return added
+}
+
+// controlled reports whether the node can take an object of a control plane. If it cannot, it fails the test.
+func (n *Node) controlled(method string, isNil bool) bool {
+	n.t.Helper()
+	switch {
+	case !n.usable():
+	case n.options.ControlPlane == nil:
+		n.t.Fatalf("%s: the node has no control plane: use NodeOptions{ControlPlane: &ControlPlane{}}", method)
+	case isNil:
+		n.t.Fatalf("%s: the object is nil", method)
+	default:
+		return true
+	}
+	return false
+}
+
+func (n *Node) object(kind string, o metav1.Object) object {
+	namespace := o.GetNamespace()
+	if namespace == "" {
+		namespace = v1.NamespaceDefault
+	}
+	return object{t: n.t, node: n, log: n.log, kind: kind, namespace: namespace, name: o.GetName()}
+}
+
+// merged returns the behaviors of all containers. The last one of a container applies.
+func merged(b Behavior, more []Behavior) Behavior {
+	all := maps.Clone(b)
+	if all == nil {
+		all = Behavior{}
+	}
+	for _, b := range more {
+		maps.Copy(all, b)
+	}
+	return all
+}
+
+// programs returns a pod of a Deployment with the programs in its containers.
+func (n *Node) programs(d *appsv1.Deployment, b Behavior) (*plan.PlannedPod, error) {
+	one := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, Labels: d.Labels}, Spec: *d.Spec.DeepCopy()}
+	one.Spec.Replicas = new(int32(1))
+	planned, err := n.compile(one, b)
+	if err != nil {
+		return nil, err
+	}
+	return &planned[0], nil
+}
+
+// program returns the program of a pod that a controller has created. It has the name web-2-0.
+func (d *Deployment) program(pod *v1.Pod) fakeruntime.Pod {
+	d.pods = append(d.pods, &Pod{Object: pod, node: d.node, log: d.log, key: pod.Namespace + "/" + pod.Name})
+	set, ordinal, _ := strings.Cut(strings.TrimPrefix(pod.Name, d.name+"-"), "-")
+	number, _ := strconv.Atoi(set)
+	program := d.current.Program
+	if of := d.sets[number]; of != nil {
+		program = of.Program
+	}
+	program.Workload = d.name + "-" + set
+	program.Replica, _ = strconv.Atoi(ordinal)
+	return program
+}
+
+// replicaSetChanged gives a new ReplicaSet the programs that its Deployment has now.
+func (d *Deployment) replicaSetChanged(r *trace.Record) {
+	if r.Kind != trace.WorkloadChanged {
+		return
+	}
+	name, isSet := strings.CutPrefix(r.Object.Name, "ReplicaSet "+d.key()+"-")
+	if number, err := strconv.Atoi(name); isSet && err == nil && d.sets[number] == nil {
+		d.sets[number] = d.current
+	}
+}
+
+// Pods returns the pods that the Deployment has had so far, in the order of their creation.
+func (d *Deployment) Pods() []*Pod {
+	if d == nil {
+		return nil
+	}
+	return append([]*Pod(nil), d.pods...)
+}
+
+// Update changes the spec of the Deployment, as kubectl apply does; a changed template begins a rollout. The behaviors are those of the
+// pods with the new template; containers that they do not name behave as before. A change without an effect fails the test.
+func (d *Deployment) Update(change func(*appsv1.DeploymentSpec), behavior ...Behavior) {
+	d.t.Helper()
+	d.do("Update", func(n *Node) error { return d.update(n, change, behavior) })
+}
+
+// Restart begins a rollout of the same template, as kubectl rollout restart does.
+func (d *Deployment) Restart() {
+	d.t.Helper()
+	d.do("Restart", func(n *Node) error {
+		return d.update(n, func(spec *appsv1.DeploymentSpec) {
+			metav1.SetMetaDataAnnotation(&spec.Template.ObjectMeta, format.RestartedAt, trace.FormatTime(n.sim.Now()))
+		}, nil)
+	})
+}
+
+// Scale changes the number of replicas.
+func (d *Deployment) Scale(replicas int) {
+	d.t.Helper()
+	d.do("Scale", func(n *Node) error {
+		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Replicas = new(int32(replicas)) }, nil)
+	})
+}
+
+// Undo goes back to the template of the revision before, as kubectl rollout undo does. Its ReplicaSet keeps the behavior that it had.
+func (d *Deployment) Undo() {
+	d.t.Helper()
+	d.do("Undo", func(n *Node) error { return n.sim.UndoWorkload(d.namespace, d.name, 0) })
+}
+
+// Pause stops a rollout in progress, and keeps later changes from beginning one, until Resume.
+func (d *Deployment) Pause() {
+	d.t.Helper()
+	d.do("Pause", func(n *Node) error { return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = true }, nil) })
+}
+
+// Resume goes on with the rollout of a Deployment that Pause has stopped.
+func (d *Deployment) Resume() {
+	d.t.Helper()
+	d.do("Resume", func(n *Node) error {
+		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = false }, nil)
+	})
+}
+
+// update changes the Deployment as the API has it.
+func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavior []Behavior) error {
+	old, err := n.sim.Workload(d.namespace, d.name)
+	if err != nil {
+		return err
+	}
+	changed := old.DeepCopy()
+	change(&changed.Spec)
+	patch, err := patchOf(old, changed)
+	if err != nil {
+		return err
+	}
+	behaves := maps.Clone(d.behavior)
+	maps.DeleteFunc(behaves, func(container string, _ []Rule) bool { return !hasContainer(&changed.Spec.Template.Spec, container) })
+	behaves = merged(behaves, behavior)
+	programs, err := n.programs(changed, behaves)
+	if err != nil {
+		return err
+	}
+	if err := n.sim.PatchWorkload(d.namespace, d.name, patch); err != nil {
+		return err
+	}
+	d.current, d.behavior = programs, behaves
+	return nil
+}
+
+// patchOf returns the strategic merge patch that makes a Deployment into another one.
+func patchOf(old, changed *appsv1.Deployment) ([]byte, error) {
+	before, err := json.Marshal(old)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(changed)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, old)
+	if err == nil && string(patch) == "{}" {
+		return nil, errors.New("the change has no effect: the Deployment is already like that")
+	}
+	return patch, err
+}
+
+func hasContainer(spec *v1.PodSpec, name string) bool {
+	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unready returns the names of the pods that are there and not Ready now.
+func (d *Deployment) unready() string {
+	var names []string
+	for _, p := range d.pods {
+		s := &subject{pod: p}
+		if all := s.statuses(); len(all) > 0 && !p.gone() && !s.ready(all[len(all)-1].status) {
+			names = append(names, p.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// state is the state of a Deployment from the time of a record on.
+type state struct {
+	occurrence
+	*trace.Workload
+}
+
+// states returns the states of the Deployment, in order.
+func (d *Deployment) states() []state {
+	var list []state
+	for i := range d.log.records {
+		if r := &d.log.records[i]; r.Kind == trace.WorkloadChanged && r.Object.Name == "Deployment "+d.key() {
+			list = append(list, state{occurrence{r.T, i}, r.Object.Workload})
+		}
+	}
+	return list
+}
+
+// deploymentOf returns the Deployment of an assertion, or an error if the assertion would be vacuous.
+func (s *settled) deploymentOf(actual any) (*Deployment, []state, error) {
+	if s.wasPolled() {
+		return nil, nil, errPolled
+	}
+	d, ok := actual.(*Deployment)
+	if !ok {
+		return nil, nil, fmt.Errorf("expected a *probetest.Deployment, got a %T", actual)
+	}
+	if d == nil {
+		return nil, nil, errNoObject
+	}
+	if err := d.examine(); err != nil {
+		return nil, nil, err
+	}
+	states := d.states()
+	if len(states) == 0 {
+		return nil, nil, fmt.Errorf("the %s is not created yet%s", d, d.node.more())
+	}
+	return d, states, nil
+}
