@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"probesim.dev/apiserver"
+	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
@@ -19,6 +20,7 @@ type Env struct {
 	Profile profile.Profile
 	Now     func() time.Time // wall clock of the control plane
 	Delays  Delays
+	Size    kubeletconfig.Allocatable // of the node; 0: enough for every pod
 }
 
 // Workers is how many keys of a queue are processed at once (--concurrent-deployment-syncs and its like, pkg/controller/*/config/v1alpha1

@@ -199,7 +199,7 @@ func (a *allocations) isResizeIncreasingRequests(pod *v1.Pod) bool {
 	if !differs {
 		return false
 	}
-	before, after := sumOf(allocated, requestsOf), sumOf(pod, requestsOf)
+	before, after := podutil.SumOf(allocated, requestsOf), podutil.SumOf(pod, requestsOf)
 	return after.Cpu().Cmp(*before.Cpu()) > 0 || after.Memory().Cmp(*before.Memory()) > 0
 }
 
@@ -231,16 +231,16 @@ func (a *allocations) hasReleased(before, pod *v1.Pod) bool {
 func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
 	pod, _ = a.updatePod(pod)
 	if !a.k.profile.RequestsInUseOfPod {
-		return sumOf(pod, func(c *v1.Container) v1.ResourceList { return requestsInUseOf(pod, c) })
+		return podutil.SumOf(pod, func(c *v1.Container) v1.ResourceList { return requestsInUseOf(pod, c) })
 	}
-	requests := sumOf(pod, requestsOf)
+	requests := podutil.SumOf(pod, requestsOf)
 	allocated, actual := status.AllocatedPodResources(&pod.Status), status.PodResources(&pod.Status).Requests
 	if allocated == nil || actual == nil || !a.k.profile.InPlacePodLevelResourcesVerticalScaling {
-		allocated = sumOf(pod, func(c *v1.Container) v1.ResourceList { return allocatedRequests(pod, c) })
-		actual = sumOf(pod, func(c *v1.Container) v1.ResourceList { return actualRequests(pod, c) })
+		allocated = podutil.SumOf(pod, func(c *v1.Container) v1.ResourceList { return allocatedRequests(pod, c) })
+		actual = podutil.SumOf(pod, func(c *v1.Container) v1.ResourceList { return actualRequests(pod, c) })
 	}
-	raiseTo(requests, allocated)
-	raiseTo(requests, actual)
+	podutil.RaiseTo(requests, allocated)
+	podutil.RaiseTo(requests, actual)
 	return requests
 }
 
@@ -255,9 +255,9 @@ func requestsInUseOf(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 		return c.Resources.Requests
 	}
 	requests := v1.ResourceList{}
-	raiseTo(requests, c.Resources.Requests)
-	raiseTo(requests, s.AllocatedResources)
-	raiseTo(requests, s.Resources.Requests)
+	podutil.RaiseTo(requests, c.Resources.Requests)
+	podutil.RaiseTo(requests, s.AllocatedResources)
+	podutil.RaiseTo(requests, s.Resources.Requests)
 	return requests
 }
 

@@ -20,7 +20,7 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 	if !k.profile.InPlacePodLevelResourcesVerticalScaling || !anyHasResources(pod) {
 		return
 	}
-	requests, limits := sumOf(pod, requestsOf), sumOf(pod, limitsOf)
+	requests, limits := podutil.SumOf(pod, requestsOf), podutil.SumOf(pod, limitsOf)
 	allocated := requests.DeepCopy()
 	if pod.Status.Phase == v1.PodRunning {
 		if requests.Cpu().MilliValue() <= minShares {
@@ -70,42 +70,3 @@ func allLimited(pod *v1.Pod, name v1.ResourceName) bool {
 
 func requestsOf(c *v1.Container) v1.ResourceList { return c.Resources.Requests }
 func limitsOf(c *v1.Container) v1.ResourceList   { return c.Resources.Limits }
-
-// sumOf returns what a pod needs of each resource: the sum of its regular containers and sidecars, or the most that an init container
-// and the sidecars before it need together (PodRequests and PodLimits in k8s.io/component-helpers/resource v0.37.0).
-func sumOf(pod *v1.Pod, of func(*v1.Container) v1.ResourceList) v1.ResourceList {
-	sum, sidecars, most := v1.ResourceList{}, v1.ResourceList{}, v1.ResourceList{}
-	for i := range pod.Spec.Containers {
-		addTo(sum, of(&pod.Spec.Containers[i]))
-	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		if podutil.IsRestartableInitContainer(c) {
-			addTo(sum, of(c))
-			addTo(sidecars, of(c))
-			raiseTo(most, sidecars)
-			continue
-		}
-		together := sidecars.DeepCopy()
-		addTo(together, of(c))
-		raiseTo(most, together)
-	}
-	raiseTo(sum, most)
-	return sum
-}
-
-func addTo(list, more v1.ResourceList) {
-	for name, q := range more {
-		total := list[name]
-		total.Add(q)
-		list[name] = total
-	}
-}
-
-func raiseTo(list, least v1.ResourceList) {
-	for name, q := range least {
-		if has, ok := list[name]; !ok || has.Cmp(q) < 0 {
-			list[name] = q
-		}
-	}
-}

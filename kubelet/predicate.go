@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/kube/kubeletconfig"
+	"probesim.dev/kube/podutil"
 )
 
 // rejection says why the node does not admit a pod or a resize. Without a reason it is admitted.
@@ -33,7 +34,7 @@ func (a *allocations) canResizePod(pod *v1.Pod) rejection {
 	if a.k.profile.ResizeReasonOfAdmission {
 		return a.canAdmitPod(pod)
 	}
-	size, cpu, memory := a.k.settings.Allocatable, milliCPU(sumOf(pod, requestsOf)), memoryOf(sumOf(pod, requestsOf))
+	size, cpu, memory := a.k.settings.Allocatable, milliCPU(podutil.SumOf(pod, requestsOf)), memoryOf(podutil.SumOf(pod, requestsOf))
 	const message = "Node didn't have enough capacity: %s, requested: %d, capacity: %d"
 	switch {
 	case size.Memory > 0 && memory > size.Memory:
@@ -64,7 +65,7 @@ func (a *allocations) fit(pod *v1.Pod) rejection {
 			used.Memory += memoryOf(requests)
 		}
 	}
-	requests := sumOf(pod, requestsOf)
+	requests := podutil.SumOf(pod, requestsOf)
 	if r := insufficient("OutOfcpu", v1.ResourceCPU, milliCPU(requests), used.MilliCPU, size.MilliCPU); r.reason != "" {
 		return r
 	}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
@@ -60,6 +62,12 @@ var mutations = []mutation{
 	{name: "no container is added", withoutDebug: true},
 	{name: "nothing is resized", withoutResizes: true},
 	{name: "no Deployment changes", withoutRollout: true},
+	{name: "Deployments stop and start all pods at once, without limits", deployment: func(spec *appsv1.DeploymentSpec) {
+		all := intstr.FromString("100%")
+		spec.Strategy = appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &all, MaxUnavailable: &all}}
+		spec.MinReadySeconds, spec.ProgressDeadlineSeconds, spec.RevisionHistoryLimit = 0, nil, new(int32(0))
+	}},
+	{name: "Deployments are paused", deployment: func(spec *appsv1.DeploymentSpec) { spec.Paused = true }},
 	{name: "containers request nothing", change: func(pod *v1.Pod) {
 		for _, c := range containersOf(pod) {
 			c.Resources = v1.ResourceRequirements{}

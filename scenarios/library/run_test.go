@@ -73,10 +73,11 @@ type mutation struct {
 	withoutDebug   bool              // no ephemeral containers are added
 	withoutResizes bool              // resizes do not happen
 	withoutRollout bool              // Deployments do not change
-	alone          bool              // the API server goes down before the first manifest
-	withoutPatches bool              // patches do not happen
-	nothingDown    bool              // no outages of the API server, the runtime or the node
-	steadyClock    bool              // the wall clock does not step
+	deployment     func(*appsv1.DeploymentSpec)
+	alone          bool // the API server goes down before the first manifest
+	withoutPatches bool // patches do not happen
+	nothingDown    bool // no outages of the API server, the runtime or the node
+	steadyClock    bool // the wall clock does not step
 }
 
 // mutated is a node with a mutation.
@@ -106,7 +107,11 @@ func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralCo
 }
 
 func (w *mutated) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error {
-	if d = d.DeepCopy(); w.mutation.change != nil {
+	d = d.DeepCopy()
+	if w.mutation.deployment != nil {
+		w.mutation.deployment(&d.Spec)
+	}
+	if w.mutation.change != nil {
 		pod := &v1.Pod{Spec: d.Spec.Template.Spec}
 		w.mutation.change(pod)
 		d.Spec.Template.Spec = pod.Spec
@@ -119,6 +124,13 @@ func (w *mutated) PatchWorkload(namespace, name string, patch []byte) error {
 		return nil
 	}
 	return w.Node.PatchWorkload(namespace, name, patch)
+}
+
+func (w *mutated) UndoWorkload(namespace, name string, revision int64) error {
+	if w.mutation.withoutRollout {
+		return nil
+	}
+	return w.Node.UndoWorkload(namespace, name, revision)
 }
 
 func (w *mutated) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
