@@ -291,6 +291,7 @@ func allRows(s *summary.Statistics) []Statistic {
 	return []Statistic{
 		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
 		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
+		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false}, {"lost requests", "lostRequests", &s.Lost, false},
 	}
 }
 
@@ -302,7 +303,7 @@ func (c *Case) table() *Table {
 	t := &Table{Left: 1}
 	t.Head("", "min", "median", "p95", "max", "seed")
 	for _, p := range c.Statistics.Pods {
-		if p.Restarts.Count() == 0 {
+		if len(Rows(&p.Statistics)) == 0 {
 			continue
 		}
 		t.Line(EachLabel(p), bold)

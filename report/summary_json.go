@@ -46,7 +46,7 @@ type jsonRunIndex struct {
 }
 
 type jsonPods struct {
-	Name string   `json:"name"` // of the workload, or the pod
+	Name string   `json:"name"` // of the workload or the pod, or an object such as "Deployment default/web"
 	Pods []string `json:"pods"`
 	jsonStatistics
 	Containers []jsonContainer `json:"containers"`
@@ -62,6 +62,9 @@ type jsonStatistics struct {
 	TimeToReady   *jsonDistribution `json:"timeToReady,omitempty"`
 	NotReady      *jsonDistribution `json:"notReady,omitempty"`
 	LongestOutage *jsonDistribution `json:"longestOutage,omitempty"`
+	RolloutTook   *jsonDistribution `json:"rolloutTook,omitempty"` // of a Deployment
+	FewestReady   *jsonDistribution `json:"fewestReady,omitempty"`
+	LostRequests  *jsonDistribution `json:"lostRequests,omitempty"` // of a Service
 }
 
 // jsonDistribution is a distribution. A value is null if it is never, that is if the pod was not Ready at any time of the run.
@@ -111,7 +114,11 @@ func (c *Case) summary() *jsonSummary {
 }
 
 func newJSONStatistics(s *summary.Statistics) jsonStatistics {
-	return jsonStatistics{newJSONDistribution(&s.Restarts), newJSONDistribution(&s.ToReady), newJSONDistribution(&s.Unready), newJSONDistribution(&s.Outage)}
+	var list []*jsonDistribution
+	for _, r := range allRows(s) {
+		list = append(list, newJSONDistribution(r.Distribution))
+	}
+	return jsonStatistics{list[0], list[1], list[2], list[3], list[4], list[5], list[6]}
 }
 
 func newJSONDistribution(d *summary.Distribution) *jsonDistribution {

@@ -17,12 +17,20 @@ import (
 // History is what a run shows to users of the API and of the containers: without times, and without an order between pods.
 type History struct {
 	Pods []PodHistory `json:"pods"`
+	// Objects are the histories of Deployments and Services, by name. Empty without a control plane.
+	Objects []ObjectHistory `json:"objects,omitempty"`
 	// Failed are the expectations that failed.
 	Failed []string `json:"failedExpectations,omitempty"`
 	// Broken are the invariants that the run breaks, by class.
 	Broken []Breach `json:"broken,omitempty"`
 	// Error is why the run ended early.
 	Error string `json:"error,omitempty"`
+}
+
+// ObjectHistory is the history of a Deployment, or of what a router does for a Service.
+type ObjectHistory struct {
+	Object string   `json:"object"` // such as "Deployment default/web"
+	Events []string `json:"events"`
 }
 
 // PodHistory is the history of one pod.
@@ -68,6 +76,7 @@ func historyOf(r *Run) (History, []virtual.Time) {
 		}
 		h.Pods = append(h.Pods, p.PodHistory)
 	}
+	h.Objects = objectsOf(r.Records)
 	for i, result := range r.Results {
 		if result.Outcome == expect.Failed {
 			h.Failed = append(h.Failed, expectName(i, result))
@@ -206,6 +215,9 @@ func (h *History) ID() string {
 		for _, c := range p.Containers {
 			b.WriteString("container " + c.Container + "\n" + strings.Join(c.Events, "\n") + "\n")
 		}
+	}
+	for _, o := range h.Objects {
+		b.WriteString("object " + o.Object + "\n" + strings.Join(o.Events, "\n") + "\n")
 	}
 	for _, f := range h.Failed {
 		b.WriteString("failed " + f + "\n")

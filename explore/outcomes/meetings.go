@@ -33,7 +33,7 @@ type verdictOf struct {
 // meetings has a task for each verdict of the run as written, and each reason for a sync near it.
 func meetings(e *Explorer) []task {
 	var tasks []task
-	for _, v := range verdicts(e.pods, e.canonical.Records) {
+	for _, v := range verdicts(e.canonical.pods(), e.canonical.Records) {
 		seen := map[string]bool{}
 		for i := range e.canonical.Records {
 			r := &e.canonical.Records[i]

@@ -70,5 +70,5 @@ func (r *runner) refine(from, to time.Duration, at func(time.Duration) string) {
 
 // withoutExpectations returns the history without the verdicts of expectations, which runs with moved times do not have.
 func (h *History) withoutExpectations() *History {
-	return &History{Pods: h.Pods, Broken: h.Broken, Error: h.Error}
+	return &History{Pods: h.Pods, Objects: h.Objects, Broken: h.Broken, Error: h.Error}
 }

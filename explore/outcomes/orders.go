@@ -79,9 +79,10 @@ func momentOf(n *node.Node) moment {
 	return moment{stateOf(n), h.Sum()}
 }
 
-// states returns the states of the canonical run at the instants of deviations. It is nil if the search is not reduced.
+// states returns the states of the canonical run at the instants of deviations. It is nil if the search is not reduced: controllers
+// keep what they do next in the stacks of their syncs, which a state does not have.
 func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
-	if e.options.plain {
+	if e.options.plain || e.canonical.plan.Scenario.Spec.ControlPlane != nil {
 		return nil
 	}
 	var instants []virtual.Time

@@ -109,7 +109,7 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	if e.canonical.Err != nil {
 		return nil, e.canonical.Err
 	}
-	e.pods = e.canonical.plan.SpecsOf(e.canonical.Records)
+	e.pods = e.canonical.plan.Specs()
 	e.instants = instantsOf(e.canonical.Records)
 	for i := range e.canonical.Records {
 		if e.canonical.Records[i].Kind.Observable() {

@@ -6,13 +6,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/kube/podutil"
-	"probesim.dev/scenarios"
 )
 
 // periods returns the shortest period of the probes of each pod.
-func periods(plan *scenarios.Plan) map[string]time.Duration {
+func periods(pods []*v1.Pod) map[string]time.Duration {
 	all := map[string]time.Duration{}
-	for _, pod := range plan.Specs() {
+	for _, pod := range pods {
 		key := pod.Namespace + "/" + pod.Name
 		for c := range podutil.Containers(&pod.Spec) {
 			for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {

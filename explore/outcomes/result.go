@@ -27,6 +27,8 @@ type Result struct {
 	JudgeAll   bool           `json:"judgeAll,omitempty"`
 	// Unjudged says that the scenario has no expectation that applies to the version.
 	Unjudged bool `json:"unjudged,omitempty"`
+	// ControlPlane says that the scenario has one.
+	ControlPlane bool `json:"controlPlane,omitempty"`
 	// Canonical is the hash of the trace of the canonical run.
 	Canonical string `json:"canonical"`
 	// Periods has the shortest period of the probes of each pod, in nanoseconds.
@@ -152,7 +154,7 @@ func newResult(e *Explorer) Result {
 		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard, Shards: e.options.Shards,
 		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off, JudgeAll: e.subject.JudgeAll,
 		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results, func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
-		Periods: periods(e.canonical.plan), byID: map[string]*Outcome{},
+		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: plan.Scenario.Spec.ControlPlane != nil,
 	}
 	for _, name := range Policies() {
 		if slices.Contains(e.options.Policies, name) {

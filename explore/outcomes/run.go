@@ -3,6 +3,7 @@ package outcomes
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,10 +44,14 @@ type Run struct {
 	decisions []decision // if they were asked for
 	times     []virtual.Time
 	plan      *scenarios.Plan
+	created   []*v1.Pod // by controllers
 }
 
 // Hash returns the hash of the trace.
 func (r *Run) Hash() string { return trace.Hash(r.Records) }
+
+// pods returns the pods of the run.
+func (r *Run) pods() []*v1.Pod { return slices.Concat(r.plan.Specs(), r.created) }
 
 // decision is a choice that came up in a run.
 type decision struct {
@@ -161,12 +166,12 @@ func (p *progress) finish(c Change, o *runOptions) {
 	if err := p.driver.Err(); r.Err == nil {
 		r.Err = err
 	}
-	r.Records, r.decisions = p.recorder.Records(), p.decisions()
+	r.Records, r.decisions, r.created = p.recorder.Records(), p.decisions(), p.driver.Created()
 	if r.Err != nil {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
 		return
 	}
-	r.Violations = invariants.Check(o.specs(plan), r.Records, invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
+	r.Violations = invariants.Check(slices.Concat(o.specs(plan), r.created), r.Records, invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	if !c.moved() || p.subject.JudgeAll {
 		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: p.recorder.Internal})
 	}

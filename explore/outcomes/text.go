@@ -83,6 +83,9 @@ func (r *Result) ending() string {
 	if r.Complete != "" {
 		text += " Complete for " + r.Complete + "; jitters and phases are samples."
 	}
+	if r.ControlPlane {
+		text += " Controllers do not restart, and only seeds change the latencies of the control plane."
+	}
 	if r.Unjudged {
 		text += " No expectation applies to " + r.Kubernetes + ": only invariants were checked."
 	}
@@ -196,6 +199,13 @@ func (h *History) difference(from *History) string {
 		}
 		if text := differ(p.Status, q.Status); text != "" {
 			return "status: " + text
+		}
+	}
+	for i, o := range h.Objects {
+		if i < len(from.Objects) {
+			if text := differ(o.Events, from.Objects[i].Events); text != "" {
+				return o.Object + ": " + text
+			}
 		}
 	}
 	switch {

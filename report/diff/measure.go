@@ -11,7 +11,7 @@ import (
 
 // measure is one number or fact that summarizes a run, about a pod or one of its containers.
 type measure struct {
-	Pod       string // namespace/name
+	Pod       string // namespace/name, or an object such as "Deployment default/web"
 	Container string // empty if the measure is about the pod
 	What      string // label for people, for example "restarts"
 	Value     string
@@ -25,7 +25,27 @@ func (r Run) measures() []measure {
 	for _, t := range tallies {
 		all = append(all, t.measures(r.End)...)
 	}
-	return all
+	return append(all, objectMeasures(r)...)
+}
+
+// objectMeasures summarizes Deployments and Services.
+func objectMeasures(r Run) []measure {
+	var list []measure
+	for _, n := range trace.NumbersOfObjects(r.Records, r.End) {
+		if n.IsService() {
+			list = append(list, measure{Pod: n.Name, What: "lost requests", Value: fmt.Sprintf("%.1f", n.Lost)})
+			continue
+		}
+		took, fewest := "not complete", "never complete"
+		if n.Complete {
+			took = trace.FormatTime(virtual.At(n.Took))
+		}
+		if n.Fewest >= 0 {
+			fewest = fmt.Sprint(n.Fewest)
+		}
+		list = append(list, measure{Pod: n.Name, What: "rollout took", Value: took}, measure{Pod: n.Name, What: "fewest Ready", Value: fewest})
+	}
+	return list
 }
 
 // tally counts what happens to a pod.

@@ -37,6 +37,7 @@ func (m *maker) make() {
 	for _, p := range h.Pods {
 		m.pod(p)
 	}
+	m.objects(h)
 	for i := range m.run.Records {
 		m.flow(&m.run.Records[i])
 	}
@@ -163,7 +164,7 @@ func (m *maker) condition(process int, name string, flips []history.Flip) {
 		if f.On {
 			value = 1
 		}
-		m.events = append(m.events, event{Phase: "C", Name: name, Process: process, Time: micros(f.At.Sub(m.zero)), Args: &args{Value: &value}})
+		m.counter(process, name, f.At, value)
 	}
 }
 

@@ -22,11 +22,20 @@ type Numbers struct {
 	// Unready is the total time without Ready after the first Ready, and Outage is the longest uninterrupted part of it. Both
 	// end when the deletion of the pod is requested, when the pod succeeds or is removed, or when the run ends.
 	Unready, Outage time.Duration
+	// Object has the numbers of a Deployment or a Service, which has no others. Nil for a pod and a container.
+	Object *Object
 }
 
-// Pod has the numbers of a pod and of its containers.
+// Object has the numbers of a Deployment or a Service. A number that it does not have is nil.
+type Object struct {
+	Took   *time.Duration // of the last change until it is complete, or Never
+	Fewest *int           // Ready pods after it was complete first
+	Lost   *int           // requests that are lost; a part of one counts as one
+}
+
+// Pod has the numbers of a pod, or of an object such as "Deployment default/web", and of its containers.
 type Pod struct {
-	Name string // namespace/name
+	Name string // namespace/name of a pod
 	Numbers
 	Containers []Container // in the order of the status, init containers first
 }
@@ -49,7 +58,28 @@ func Measure(records []trace.Record, end virtual.Time) []Pod {
 	for i, p := range m.pods {
 		pods[i] = p.numbers(end)
 	}
-	return pods
+	return append(pods, objects(records, end)...)
+}
+
+// objects returns the numbers of Deployments and Services.
+func objects(records []trace.Record, end virtual.Time) []Pod {
+	var list []Pod
+	for _, n := range trace.NumbersOfObjects(records, end) {
+		o := &Object{}
+		switch {
+		case n.IsService():
+			o.Lost = new(int(math.Ceil(n.Lost - 1e-6)))
+		case !n.Complete:
+			o.Took = new(Never)
+		default:
+			o.Took = &n.Took
+		}
+		if n.Fewest >= 0 {
+			o.Fewest = new(int(n.Fewest))
+		}
+		list = append(list, Pod{Name: n.Name, Numbers: Numbers{Object: o}})
+	}
+	return list
 }
 
 // measuring reads the records of a run.
@@ -185,6 +215,9 @@ func Total(pods []Pod) Numbers {
 	var all Numbers
 	for i := range pods {
 		n := &pods[i].Numbers
+		if n.Object != nil {
+			continue
+		}
 		all.Restarts += n.Restarts
 		all.ToReady = max(all.ToReady, n.ToReady)
 		all.Unready += n.Unready
@@ -241,13 +274,33 @@ func Differences(a, b []Pod) []Pod {
 }
 
 func difference(a, b Numbers) Numbers {
-	d := Numbers{b.Restarts - a.Restarts, b.ToReady - a.ToReady, b.Unready - a.Unready, b.Outage - a.Outage}
-	switch {
-	case a.ToReady == b.ToReady:
-	case b.ToReady == Never:
-		d.ToReady = Never
-	case a.ToReady == Never:
-		d.ToReady = -Never
+	if a.Object != nil && b.Object != nil {
+		return Numbers{Object: &Object{
+			minus(b.Object.Took, a.Object.Took, later), minus(b.Object.Fewest, a.Object.Fewest, less), minus(b.Object.Lost, a.Object.Lost, less),
+		}}
 	}
-	return d
+	return Numbers{Restarts: b.Restarts - a.Restarts, ToReady: later(b.ToReady, a.ToReady), Unready: b.Unready - a.Unready, Outage: b.Outage - a.Outage}
+}
+
+func less(b, a int) int { return b - a }
+
+// later returns the difference of two times, of which each can be Never.
+func later(b, a time.Duration) time.Duration {
+	switch {
+	case a == b:
+		return 0
+	case b == Never:
+		return Never
+	case a == Never:
+		return -Never
+	}
+	return b - a
+}
+
+// minus returns the difference of two numbers, or nil if one does not exist.
+func minus[T any](b, a *T, difference func(b, a T) T) *T {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(difference(*b, *a))
 }

@@ -46,6 +46,8 @@ type Statistics struct {
 	ToReady Distribution
 	// Unready and Outage have values only of the pods that became Ready.
 	Unready, Outage Distribution
+	// Took, Fewest and Lost are those of Object.
+	Took, Fewest, Lost Distribution
 }
 
 // New returns an empty summary of runs with these pods. Other pods form groups of their own. The summary takes its memory from room,
@@ -117,11 +119,27 @@ func (p *PodStatistics) container(name string) *ContainerStatistics {
 }
 
 func (s *Statistics) add(seed int64, n *Numbers) {
+	if n.Object != nil {
+		s.addObject(seed, n.Object)
+		return
+	}
 	s.Restarts.Add(seed, int64(n.Restarts))
 	s.ToReady.Add(seed, int64(n.ToReady))
 	if n.ToReady != Never && n.ToReady != -Never {
 		s.Unready.Add(seed, int64(n.Unready))
 		s.Outage.Add(seed, int64(n.Outage))
+	}
+}
+
+func (s *Statistics) addObject(seed int64, o *Object) {
+	if o.Took != nil {
+		s.Took.Add(seed, int64(*o.Took))
+	}
+	if o.Fewest != nil {
+		s.Fewest.Add(seed, int64(*o.Fewest))
+	}
+	if o.Lost != nil {
+		s.Lost.Add(seed, int64(*o.Lost))
 	}
 }
 

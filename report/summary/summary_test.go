@@ -52,8 +52,8 @@ func TestMeasure(t *testing.T) {
 			patch(23, web, "Running", true, status("app", true)),
 			started(30, web, "app", 1),
 			patch(90, web, "Running", false, status("app", false)), // until the end
-		}, Pod{web, Numbers{1, 10 * time.Second, 13 * time.Second, 10 * time.Second}, []Container{
-			{"app", Numbers{1, 10 * time.Second, 13 * time.Second, 10 * time.Second}}}}},
+		}, Pod{web, Numbers{1, 10 * time.Second, 13 * time.Second, 10 * time.Second, nil}, []Container{
+			{"app", Numbers{1, 10 * time.Second, 13 * time.Second, 10 * time.Second, nil}}}}},
 		{"never Ready", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", false, status("app", false)),
 		}, Pod{web, Numbers{ToReady: Never}, []Container{{"app", Numbers{ToReady: Never}}}}},
@@ -64,19 +64,19 @@ func TestMeasure(t *testing.T) {
 			patch(2, web, "Running", false, status("a", true), status("b", false)),
 			patch(4, web, "Running", true, status("a", true), status("b", true)),
 			patch(8, web, "Running", false, status("a", true), status("b", false)),
-		}, Pod{web, Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second}, []Container{
-			{"a", Numbers{0, 2 * time.Second, 0, 0}}, {"b", Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second}}}}},
+		}, Pod{web, Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second, nil}, []Container{
+			{"a", Numbers{0, 2 * time.Second, 0, 0, nil}}, {"b", Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second, nil}}}}},
 		{"a deletion is no outage", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true), patch(10, web, "Running", false),
 			of(12, trace.PodDeleteRequested, web), patch(13, web, "Running", true), patch(14, web, "Running", false), of(40, trace.PodRemoved, web),
-		}, Pod{web, Numbers{0, time.Second, 2 * time.Second, 2 * time.Second}, []Container{}}},
+		}, Pod{web, Numbers{0, time.Second, 2 * time.Second, 2 * time.Second, nil}, []Container{}}},
 		{"a success is no outage", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true, status("app", true)),
 			patch(9, web, "Running", false, status("app", false)), patch(10, web, "Succeeded", false, status("app", false)),
-		}, Pod{web, Numbers{0, time.Second, time.Second, time.Second}, []Container{{"app", Numbers{0, time.Second, time.Second, time.Second}}}}},
+		}, Pod{web, Numbers{0, time.Second, time.Second, time.Second, nil}, []Container{{"app", Numbers{0, time.Second, time.Second, time.Second, nil}}}}},
 		{"a failure is one", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true), patch(10, web, "Failed", false),
-		}, Pod{web, Numbers{0, time.Second, 90 * time.Second, 90 * time.Second}, []Container{}}},
+		}, Pod{web, Numbers{0, time.Second, 90 * time.Second, 90 * time.Second, nil}, []Container{}}},
 	} {
 		got := Measure(test.records, at(100))
 		if diff := cmp.Diff([]Pod{test.want}, got); diff != "" {
@@ -118,8 +118,8 @@ func TestTotalAndWorse(t *testing.T) {
 			}
 		}
 	}
-	total := Total([]Pod{{Numbers: Numbers{1, 5, 7, 4}}, {Numbers: Numbers{2, 3, 6, 6}}})
-	if want := (Numbers{3, 5, 13, 6}); total != want {
+	total := Total([]Pod{{Numbers: Numbers{1, 5, 7, 4, nil}}, {Numbers: Numbers{2, 3, 6, 6, nil}}})
+	if want := (Numbers{3, 5, 13, 6, nil}); total != want {
 		t.Errorf("the total is %+v, want %+v", total, want)
 	}
 	if total := Total([]Pod{{Numbers: Numbers{ToReady: Never}}, {Numbers: Numbers{ToReady: 3}}}); total.ToReady != Never {
@@ -268,11 +268,11 @@ func TestSeedsText(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	a := []Pod{{"a", Numbers{1, 5, 7, 7}, []Container{{"app", Numbers{1, 5, 7, 7}}, {"gone", Numbers{}}}}, {"b", Numbers{ToReady: Never}, nil},
+	a := []Pod{{"a", Numbers{1, 5, 7, 7, nil}, []Container{{"app", Numbers{1, 5, 7, 7, nil}}, {"gone", Numbers{}}}}, {"b", Numbers{ToReady: Never}, nil},
 		{"c", Numbers{ToReady: 3, Unready: 9}, nil}, {"d", Numbers{ToReady: Never}, nil}, {"e", Numbers{}, nil}}
 	b := []Pod{{"d", Numbers{ToReady: Never}, nil}, {"c", Numbers{ToReady: Never}, nil}, {"b", Numbers{ToReady: 4, Unready: 2}, nil},
-		{"a", Numbers{3, 4, 1, 0}, []Container{{"app", Numbers{0, 6, 7, 7}}}}}
-	want := []Pod{{"a", Numbers{2, -1, -6, -7}, []Container{{"app", Numbers{-1, 1, 0, 0}}}}, {"b", Numbers{ToReady: -Never, Unready: 2}, nil},
+		{"a", Numbers{3, 4, 1, 0, nil}, []Container{{"app", Numbers{0, 6, 7, 7, nil}}}}}
+	want := []Pod{{"a", Numbers{2, -1, -6, -7, nil}, []Container{{"app", Numbers{-1, 1, 0, 0, nil}}}}, {"b", Numbers{ToReady: -Never, Unready: 2}, nil},
 		{"c", Numbers{ToReady: Never, Unready: -9}, nil}, {"d", Numbers{}, nil}}
 	got := Differences(a, b)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -19,6 +21,7 @@ type Driver struct {
 	pods    map[string]*plan.PlannedPod // by namespace/name
 	seen    []string                    // pods that have been added, in order
 	rolled  []*rollout                  // of the Deployments
+	made    []*v1.Pod                   // pods that the controllers have created, in order
 	leases  map[string]*lease           // by name
 	created map[*plan.Workload]bool     // Deployments
 	present map[string]bool             // pods that the API server has, by namespace/name

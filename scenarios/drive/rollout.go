@@ -65,9 +65,13 @@ func (d *Driver) startControlled() {
 func (d *Driver) podCreated(r *rollout, pod *v1.Pod) fakeruntime.Pod {
 	key := pod.Namespace + "/" + pod.Name
 	program := r.Program(pod, r.sets[r.SetOf(pod.Name)])
+	d.made = append(d.made, pod)
 	d.pods[key] = &plan.PlannedPod{Workload: r.Manifest.Name, At: d.now, Pod: pod, Program: program, Ephemeral: r.Containers}
 	return program
 }
+
+// Created returns the pods that controllers have created, in order, each as it was then.
+func (d *Driver) Created() []*v1.Pod { return d.made }
 
 // replicaSetChanged gives a new ReplicaSet the programs that its Deployment has now. An undo goes back to an old ReplicaSet, with its
 // programs.

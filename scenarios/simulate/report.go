@@ -34,7 +34,7 @@ func (r *Result) Report(replay string) *report.Run {
 		Steps:       trace.Count(r.Records, func(r *trace.Record) bool { return r.Kind.Observable() }),
 		Restarts:    report.CountRestarts(r.Records),
 		ProbeErrors: report.CountProbeErrors(r.Records),
-		Pods:        summary.Measure(r.Records, r.End),
+		Pods:        r.measured(),
 		Hash:        trace.Hash(r.Records),
 		Err:         r.Err,
 	}
@@ -50,6 +50,15 @@ func (r *Result) Report(replay string) *report.Run {
 		run.Unproven = r.unproven()
 	}
 	return run
+}
+
+// measured returns the numbers of the pods, the Deployments and the Services that get requests.
+func (r *Result) measured() []summary.Pod {
+	return slices.DeleteFunc(summary.Measure(r.Records, r.End), func(p summary.Pod) bool {
+		return p.Object != nil && p.Object.Lost != nil && !slices.ContainsFunc(r.Plan.Scenario.Spec.Traffic, func(t format.Traffic) bool {
+			return p.Name == "Service "+r.Plan.Scenario.Service(t.Service).Key()
+		})
+	})
 }
 
 // probeNotes returns a note for each probe of a manifest that did not run, or that never came to a result. Scenarios have expectations
