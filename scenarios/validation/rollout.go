@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/apiserver/admission"
@@ -69,12 +71,32 @@ func (c *checker) control(w *workload, n *strict.Node) {
 			w.Controlled.ReplicaSets++
 		}
 	}
-	admitted := c.admit(d, w.Manifest.Node)
-	if admitted == nil {
-		return
+	if admitted := c.admit(d, w.Manifest.Node); admitted != nil {
+		checkPods(admitted, n.Field("replicas"))
 	}
-	if surge := surgeOf(admitted); w.Replicas+surge > format.MaxPods {
-		n.Field("replicas").Errorf("there would be %d pods during a rollout, with maxSurge: at most %d are possible", w.Replicas+surge, format.MaxPods)
+	c.checkSelector(w, n.Field("name"))
+}
+
+// checkPods reports a Deployment that has too many pods during a rollout.
+func checkPods(d *appsv1.Deployment, n *strict.Node) {
+	if pods := int(*d.Spec.Replicas) + surgeOf(d); pods > format.MaxPods {
+		n.Errorf("there would be %d pods during a rollout, with maxSurge: at most %d are possible", pods, format.MaxPods)
+	}
+}
+
+// checkSelector reports a Deployment that would take the pods of one before it for its own, or the other way round.
+func (c *checker) checkSelector(w *workload, n *strict.Node) {
+	for _, other := range c.workloads {
+		if other.Controlled == nil || other == w || other.Pod.Namespace != w.Pod.Namespace {
+			continue
+		}
+		for _, of := range [][2]*workload{{w, other}, {other, w}} {
+			selector, err := metav1.LabelSelectorAsSelector(of[0].Controlled.Deployment.Spec.Selector)
+			if err == nil && selector.Matches(labels.Set(of[1].Pod.Labels)) {
+				n.Errorf("the selector of the Deployment %s matches the pods of the Deployment %s: two controllers would fight for them", of[0].Manifest.Name, of[1].Manifest.Name)
+				return
+			}
+		}
 	}
 }
 
@@ -167,12 +189,17 @@ func notRolledOut(kind string) string {
 // checkScale checks the action scale.
 func (c *checker) checkScale(s *format.Scale, n *strict.Node) {
 	field := n.Field("replicas")
+	w := c.deployment(s.Workload, n)
 	switch {
-	case c.deployment(s.Workload, n) == nil || field.Bad():
+	case w == nil || field.Bad():
 	case s.Replicas == nil:
 		field.Errorf("is required: the number of pods")
 	case *s.Replicas < 0 || *s.Replicas > format.MaxPods:
 		field.Errorf("must be from 0 to %d, not %d", format.MaxPods, *s.Replicas)
+	case c.begun(w):
+		w.rolled = w.rolled.DeepCopy()
+		w.rolled.Spec.Replicas = new(int32(*s.Replicas))
+		checkPods(w.rolled, field)
 	}
 }
 
@@ -202,11 +229,7 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 		n.Errorf("has several changes, %s: write a step for each", strings.Join(variants, " and "))
 		return
 	}
-	if w.rolled == nil {
-		w.rolled = c.admitQuietly(w.Controlled.Deployment)
-		w.revisions = 1
-	}
-	if w.rolled == nil {
+	if !c.begun(w) {
 		return // it is invalid, which is reported
 	}
 	if r.Undo != nil {
@@ -214,6 +237,15 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 		return
 	}
 	c.checkChange(w, step, n)
+}
+
+// begun reports whether the state of a Deployment after the steps before is known.
+func (c *checker) begun(w *workload) bool {
+	if w.rolled == nil {
+		w.rolled = c.admitQuietly(w.Controlled.Deployment)
+		w.revisions = 1
+	}
+	return w.rolled != nil
 }
 
 func (c *checker) admitQuietly(d *appsv1.Deployment) *appsv1.Deployment {
@@ -231,8 +263,13 @@ func (c *checker) checkUndo(w *workload, revision int64, n *strict.Node) {
 		n.Errorf("must be 0, for the revision before, or the number of a revision")
 	case w.revisions < 2:
 		n.Errorf("there is no earlier ReplicaSet: no step before this one changes the template of %s", w.Manifest.Name)
+	case w.rolled.Spec.Paused:
+		n.Errorf("%s is paused by a step before this one: resume it first", w.Manifest.Name)
+	case revision > int64(w.revisions+w.undos):
+		n.Errorf("there is no revision %d yet: the steps before this one make %d at most", revision, w.revisions+w.undos)
 	default:
 		w.undone = true
+		w.undos++
 	}
 }
 
@@ -259,15 +296,27 @@ func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
 		return
 	}
 	same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
-	if same && !w.undone && (r.Template != nil || r.Spec != nil) {
-		field.Errorf("changes nothing: %s is already like that, so no rollout begins", w.Manifest.Name)
+	if same && (!w.undone && !r.Restart || r.Pause || r.Resume) {
+		already := map[string]string{"pause": "already paused", "resume": "not paused"}[field.Name()]
+		field.Errorf("changes nothing: %s is %s", w.Manifest.Name, cmp.Or(already, "already like that, so no rollout begins"))
 		return
 	}
+	checkPods(patched, field)
 	if !equality.Semantic.DeepEqual(patched.Spec.Template, w.rolled.Spec.Template) {
+		checkImages(patched, field)
 		w.revisions++
 		c.checkPrograms(w, step, patched, n.Field("containers"))
 	}
 	w.rolled = patched
+}
+
+// checkImages reports images that are not supported.
+func checkImages(d *appsv1.Deployment, n *strict.Node) {
+	for i := range d.Spec.Template.Spec.Containers {
+		if image := d.Spec.Template.Spec.Containers[i].Image; image != "" && !admission.IsImage(image) {
+			n.Find("spec.containers").Errorf("the image %s is not a valid reference; such images are not supported", strict.Quote(image))
+		}
+	}
 }
 
 // checkPrograms makes the programs in the pods of a changed template: those of the containers of the step, and otherwise those that the

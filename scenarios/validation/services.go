@@ -60,6 +60,9 @@ func (c *checker) checkService(s *format.Service, n *strict.Node) {
 		name.Errorf("the Service %s is already listed above", s.Name)
 		return
 	}
+	if len(admitted.Spec.Selector) == 0 {
+		name.Errorf("the Service %s has no selector, so it selects no pod", s.Name)
+	}
 	if len(admitted.Spec.Selector) > 0 && c.resolved() && !slices.ContainsFunc(c.workloads, func(w *workload) bool { return selects(admitted, w.Pod) }) {
 		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name, labels.FormatLabels(admitted.Spec.Selector))
 	}
@@ -175,6 +178,9 @@ func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	if t.Router == "" {
 		t.Router = names[0]
 	}
+	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads, func(w *workload) bool { return selects(s.Object, w.Pod) && podHas(w.Pod, t.Container) }) {
+		n.Field("container").Errorf("no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
+	}
 	if !slices.Contains(names, t.Router) {
 		n.Field("router").Errorf("the Service %s has no router %s%s", t.Service, strict.Quote(t.Router), strict.OrList(t.Router, names))
 	}
@@ -224,6 +230,9 @@ func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
 	if !c.controlled() {
 		n.Field("lost").Errorf("needs controlPlane, services and traffic")
 		return
+	}
+	if e.Lost.Min <= 0 && e.Lost.Max == value.OpenMax {
+		n.Field("lost").Errorf("%s is any number, so the expectation always holds", e.Lost)
 	}
 	s := c.serviceNamed(e.Service, n.Field("service"))
 	if s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic, func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }) {

@@ -26,6 +26,7 @@ type workload struct {
 	node           *strict.Node                 // of the entry of spec.pods
 	rolled         *appsv1.Deployment           // a Deployment after the steps that have been checked; nil before the first
 	revisions      int                          // of rolled
+	undos          int                          // steps that undo a change
 	undone         bool                         // a step that has been checked undoes a change, so the template of rolled is not known
 	scripts        []script                     // of the containers of rolled; nil: those of the entry
 	byName         map[string]*v1.Container     // containers of the pod, and those that steps add; nil until container needs it
