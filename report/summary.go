@@ -334,10 +334,14 @@ func PodsLabel(p *summary.PodStatistics) string { return podsLabel(p, "") }
 func EachLabel(p *summary.PodStatistics) string { return podsLabel(p, ", each counts") }
 
 func podsLabel(p *summary.PodStatistics, more string) string {
-	if n := len(p.Pods); n > 1 {
+	switch n := len(p.Pods); n {
+	case 0:
+		return trace.PodName(p.Name)
+	case 1:
+		return trace.PodName(p.Pods[0])
+	default:
 		return fmt.Sprintf("%s (%d pods%s)", trace.PodName(p.Name), n, more)
 	}
-	return trace.PodName(p.Pods[0])
 }
 
 // statistics adds the rows of a pod or container.

@@ -99,6 +99,9 @@ func (c *Case) summary() *jsonSummary {
 		s.Expectations = append(s.Expectations, jsonTally{t.Name, t.File, t.Line, t.Column, t.Outcome(), t.Held, t.Broken, t.Unmet, t.Skipped, t.Seeds.All()})
 	}
 	for _, p := range c.Statistics.Pods {
+		if len(p.Pods) == 0 {
+			continue
+		}
 		list := jsonPods{Name: p.Name, Pods: p.Pods, jsonStatistics: newJSONStatistics(&p.Statistics), Containers: []jsonContainer{}}
 		for _, k := range p.Containers {
 			list.Containers = append(list.Containers, jsonContainer{k.Name, newJSONStatistics(&k.Statistics)})

@@ -42,7 +42,9 @@ func TestControlPlane(t *testing.T) {
 		{Object: "Deployment default/web", Events: []string{"rolling out", "complete", "rolling out", "complete", "fewest Ready: 2"}},
 		{Object: "Service default/web by kube-proxy", Events: []string{"lost: exited", "lost: inFlight"}},
 	}
-	if got := r.Outcomes[0].History.Objects; !slices.EqualFunc(got, want, func(a, b outcomes.ObjectHistory) bool { return a.Object == b.Object && slices.Equal(a.Events, b.Events) }) {
+	if got := r.Outcomes[0].History.Objects; !slices.EqualFunc(got, want, func(a, b outcomes.ObjectHistory) bool {
+		return a.Object == b.Object && slices.Equal(a.Events, b.Events)
+	}) {
 		t.Errorf("the histories of objects are %q", got)
 	}
 	if r.Periods["default/web-2-1"] == 0 {

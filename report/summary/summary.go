@@ -10,6 +10,8 @@ import "slices"
 type Group struct {
 	Name string   // namespace/name of the workload
 	Pods []string // namespace/name of each pod
+	// Owns reports whether a pod that is not known before the runs belongs to the group. Nil: none does.
+	Owns func(pod string) bool
 	// Init lists the init containers that run to completion. A summary counts only their restarts, because they are not
 	// meant to stay Ready.
 	Init []string
@@ -86,11 +88,17 @@ func (s *Summary) Add(seed int64, pods []Pod) {
 
 func (s *Summary) group(pod string) *PodStatistics {
 	p := s.byPod[pod]
-	if p == nil {
-		p = &PodStatistics{Group: Group{Name: pod, Pods: []string{pod}}}
-		s.Pods = append(s.Pods, p)
-		s.byPod[pod] = p
+	if p != nil {
+		return p
 	}
+	if i := slices.IndexFunc(s.Pods, func(p *PodStatistics) bool { return p.Owns != nil && p.Owns(pod) }); i >= 0 {
+		p = s.Pods[i]
+	} else {
+		p = &PodStatistics{Group: Group{Name: pod}}
+		s.Pods = append(s.Pods, p)
+	}
+	p.Pods = append(p.Pods, pod)
+	s.byPod[pod] = p
 	return p
 }
 

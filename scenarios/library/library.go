@@ -10,6 +10,8 @@
 //	             manifests/charts are written from the default values of charts
 //	found/       differences that the comparison with the real kubelet found: the rule, and the side that was wrong: the
 //	             simulator, the code around the real kubelet (conformance), or our notes
+//	rollouts/    Deployments with their controllers and requests: rules that a user can see, and tests of Kubernetes' end-to-end suite
+//	             (test/e2e/apps/deployment.go)
 //	explored/    what 'probesim explore' found: runs in which the kubelet breaks a rule that it should obey, as small as possible
 package library
 

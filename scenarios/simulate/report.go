@@ -109,7 +109,7 @@ func (r *Result) seed() string {
 	return fmt.Sprintf(" with seed %d", *r.Plan.Seed)
 }
 
-// Groups returns the pods of a plan as a summary groups them: the replicas of each workload.
+// Groups returns the pods of a plan as a summary groups them: the replicas of each workload, or of each of its ReplicaSets.
 func Groups(plan *scenarios.Plan) []summary.Group {
 	var groups []summary.Group
 	for _, p := range plan.Pods() {
@@ -118,15 +118,26 @@ func Groups(plan *scenarios.Plan) []summary.Group {
 			groups[n-1].Pods = append(groups[n-1].Pods, p.Pod.Namespace+"/"+p.Pod.Name)
 			continue
 		}
-		g := summary.Group{Name: name, Pods: []string{p.Pod.Namespace + "/" + p.Pod.Name}}
-		for _, c := range p.Pod.Spec.InitContainers {
-			if c.RestartPolicy == nil || *c.RestartPolicy != v1.ContainerRestartPolicyAlways {
-				g.Init = append(g.Init, c.Name)
-			}
+		groups = append(groups, summary.Group{Name: name, Pods: []string{p.Pod.Namespace + "/" + p.Pod.Name}, Init: initContainers(p.Pod)})
+	}
+	for _, w := range plan.Deployments() {
+		for set := range w.Controlled.ReplicaSets {
+			name := fmt.Sprintf("%s/%s-%d", w.Pod.Namespace, w.Manifest.Name, set+1)
+			groups = append(groups, summary.Group{Name: name, Init: initContainers(w.Pod), Owns: plan.Scenario.Selects(name)})
 		}
-		groups = append(groups, g)
 	}
 	return groups
+}
+
+// initContainers returns the names of the init containers of a pod that run to completion.
+func initContainers(pod *v1.Pod) []string {
+	var names []string
+	for _, c := range pod.Spec.InitContainers {
+		if c.RestartPolicy == nil || *c.RestartPolicy != v1.ContainerRestartPolicyAlways {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // unreachedStep reports a step that was not executed as a failed expectation.
