@@ -20,6 +20,7 @@ type scheduler struct {
 	env     *Env
 	pods    *Informer
 	assumed map[string]*v1.Pod // pods that are bound and that the cache does not show yet, by key
+	active  []string           // keys of the pods to schedule, if the node has a size
 	waiting []string           // keys of the pods that do not fit, the one that waits longest first
 }
 
@@ -53,26 +54,39 @@ func terminal(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// schedule binds a pod after a delay, if it fits.
+// schedule binds a pod after a delay. If the node has a size, one pod is scheduled after the other.
 func (s *scheduler) schedule(key string) {
-	s.env.Sim.Go("schedule "+key, func(p *sim.Proc) {
-		p.Sleep(s.env.Delays.Schedule(key))
-		pod, ok := Get[*v1.Pod](s.pods, key)
-		if !ok {
-			return
-		}
-		if missing := s.missing(pod); len(missing) > 0 {
-			s.waiting = append(s.waiting, key)
-			s.env.Trace.Add(trace.Record{
-				T: p.Now(), Kind: trace.Event, Cause: p.Cause(), Pod: key, Type: v1.EventTypeWarning, Reason: "FailedScheduling",
-				Message: fmt.Sprintf("0/1 nodes are available: %s. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", strings.Join(missing, ", ")),
-			})
-			return
-		}
-		if s.env.API.Bind(key, admission.NodeName) {
-			s.assumed[key] = pod
-		}
-	})
+	switch s.active = append(s.active, key); {
+	case s.env.Size == (kubeletconfig.Allocatable{}):
+		s.active = nil
+		s.env.Sim.Go("schedule "+key, func(p *sim.Proc) { s.attempt(p, key) })
+	case len(s.active) == 1:
+		s.env.Sim.Go("scheduler", func(p *sim.Proc) {
+			for ; len(s.active) > 0; s.active = s.active[1:] {
+				s.attempt(p, s.active[0])
+			}
+		})
+	}
+}
+
+// attempt binds a pod after a delay, if it fits.
+func (s *scheduler) attempt(p *sim.Proc, key string) {
+	p.Sleep(s.env.Delays.Schedule(key))
+	pod, ok := Get[*v1.Pod](s.pods, key)
+	if !ok {
+		return
+	}
+	if missing := s.missing(pod); len(missing) > 0 {
+		s.waiting = append(s.waiting, key)
+		s.env.Trace.Add(trace.Record{
+			T: p.Now(), Kind: trace.Event, Cause: p.Cause(), Pod: key, Type: v1.EventTypeWarning, Reason: "FailedScheduling",
+			Message: fmt.Sprintf("0/1 nodes are available: %s. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", strings.Join(missing, ", ")),
+		})
+		return
+	}
+	if s.env.API.Bind(key, admission.NodeName) {
+		s.assumed[key] = pod
+	}
 }
 
 // missing returns what the node does not have for a pod, as in the message of an event (fitsRequest in

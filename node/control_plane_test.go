@@ -11,11 +11,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/sim/virtual"
@@ -200,6 +202,81 @@ func TestControlPlaneErrors(t *testing.T) {
 		if !c.is(c.err) {
 			t.Errorf("%s: error %v", c.name, c.err)
 		}
+	}
+}
+
+// Requests can be added until a router has targets, since the traffic does not know earlier ones.
+func TestSendRequests(t *testing.T) {
+	n := node.New(node.Options{ControlPlane: &node.ControlPlane{}})
+	defer n.Close()
+	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}}}
+	to := traffic.Entry{Service: "default/web", Router: "kube-proxy", Rate: 100}
+	if err := errors.Join(n.AddService(service), n.SendRequests(to), n.AddWorkload(rollout{replicas: 1}.deployment(), program)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.RunUntil(virtual.At(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.SendRequests(to); err == nil || !strings.Contains(err.Error(), "has targets already") {
+		t.Errorf("later: %v", err)
+	}
+	if err := n.DeletePod("default", "web-1-0", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.RunUntil(virtual.At(2 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if lost(n.Trace().Records()) == 0 {
+		t.Error("the only pod is deleted, and no request is lost")
+	}
+}
+
+// A pod that does not fit beside the others waits until one of them has left.
+func TestPodThatDoesNotFitWaits(t *testing.T) {
+	n := node.New(node.Options{ControlPlane: &node.ControlPlane{}, Config: kubeletconfig.Config{Allocatable: kubeletconfig.Allocatable{MilliCPU: 2500}}})
+	defer n.Close()
+	d := rollout{replicas: 3}.deployment()
+	if err := n.RunUntil(0); err != nil {
+		t.Fatal(err)
+	}
+	d.Spec.Template.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}
+	if err := n.AddWorkload(d, program); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.RunUntil(virtual.At(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.PatchWorkload("default", "web", []byte(`{"spec": {"replicas": 2}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.RunUntil(virtual.At(2 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.PatchWorkload("default", "web", []byte(`{"spec": {"replicas": 3}}`)); err != nil {
+		t.Fatal(err)
+	}
+	n.At(virtual.At(3*time.Minute), func() {
+		if err := n.DeletePod("default", "web-1-0", nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := n.RunUntil(virtual.At(4 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range n.Trace().Records() {
+		if r.Kind == trace.PodScheduled || r.Reason == "FailedScheduling" || r.Kind == trace.PodRemoved {
+			got = append(got, fmt.Sprintf("%.0fm %s %s", r.T.Offset().Minutes(), r.Pod[len("default/"):], r.Kind))
+		}
+	}
+	want := []string{
+		"0m web-1-0 PodScheduled", "0m web-1-1 PodScheduled", "0m web-1-2 Event",
+		"1m web-1-2 PodRemoved", "2m web-1-3 Event", // a pod that is not scheduled is deleted first
+		"3m web-1-4 Event", "3m web-1-3 PodScheduled", "3m web-1-4 Event", // when web-1-0 has ended
+		"3m web-1-0 PodRemoved", "3m web-1-4 Event",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pods are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

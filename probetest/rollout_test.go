@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/router"
 )
 
 // webDeployment returns a Deployment of three pods with a readiness probe.
@@ -208,5 +210,20 @@ func TestRolloutMistakes(t *testing.T) {
 	fake := newFakeT(t)
 	if NewNode(fake, NodeOptions{}).AddDeployment(webDeployment()); len(fake.failures) != 1 || !strings.Contains(fake.failures[0], "the node has no control plane") {
 		t.Errorf("without a control plane: %q", fake.failures)
+	}
+}
+
+// TestLoadBalancer sends requests through a load balancer that is slower than kube-proxy.
+func TestLoadBalancer(t *testing.T) {
+	alb, _ := router.NamedLoadBalancer("alb-ip")
+	n := NewNode(t, NodeOptions{ControlPlane: &ControlPlane{LoadBalancers: []router.LoadBalancer{alb.LoadBalancer}}})
+	web := n.AddDeployment(webDeployment(), refusing)
+	svc := n.AddService(webService(), Requests{Rate: 200}, Requests{Rate: 200, Router: "alb-ip"})
+	n.AdvanceTo(2 * time.Minute)
+	web.Restart()
+	n.Advance(3 * time.Minute)
+	gomega.NewWithT(t).Expect(svc).To(HaveLostRequests(gomega.BeNumerically(">", 1000)))
+	if text := failure(func(g gomega.Gomega) { g.Expect(svc).To(HaveLostRequests(0)) }); !strings.Contains(text, "alb-ip still sends it some") || !strings.Contains(text, "more\n") {
+		t.Errorf("the message is\n%s", text)
 	}
 }

@@ -1,7 +1,6 @@
 package outcomes
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,16 +33,16 @@ func objectsOf(records []trace.Record) []ObjectHistory {
 		}
 	}
 	var list []ObjectHistory
-	for name, d := range deployments {
+	for _, name := range slices.Sorted(maps.Keys(deployments)) {
+		d := deployments[name]
 		if d.complete {
 			d.events = append(d.events, fmt.Sprintf("fewest Ready: %d", d.fewest))
 		}
 		list = append(list, ObjectHistory{name, d.events})
 	}
-	for name, reasons := range lost {
-		list = append(list, ObjectHistory{name, slices.Sorted(maps.Keys(reasons))})
+	for _, name := range slices.Sorted(maps.Keys(lost)) {
+		list = append(list, ObjectHistory{name, slices.Sorted(maps.Keys(lost[name]))})
 	}
-	slices.SortFunc(list, func(a, b ObjectHistory) int { return cmp.Compare(a.Object, b.Object) })
 	return list
 }
 
