@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/check"
+	"probesim.dev/incident"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/strict"
@@ -43,8 +45,8 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
-			data, err := readManifest(r.cmd, "-")
-			r.add("stdin", data, err)
+			data, err := input.Stream(r.cmd.InOrStdin(), incident.MaxFile)
+			r.add("stdin", data, notTooLong("stdin", data, err))
 		case err == nil && info.IsDir():
 			r.readDirectory(path)
 		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty: // for example what a template renders
@@ -73,15 +75,24 @@ func (r *manifestReader) readFile(path string, mayPass, named bool) {
 		r.others = append(r.others, printable.Text(path))
 		return
 	}
-	data, err := files.Of(r.cmd.Context()).Read(path, strict.MaxFileSize, named)
-	if err != nil {
-		err = unreadable(path, err)
-	}
+	data, err := files.Of(r.cmd.Context()).Read(path, incident.MaxFile, named)
+	err = notTooLong(path, data, err)
 	if err == nil && mayPass && !hasObject(data) {
 		r.others = append(r.others, printable.Text(path))
 		return
 	}
 	r.add(path, data, err)
+}
+
+// notTooLong returns the error of reading a file. Only the JSON of kubectl get may be longer than other files, since no more than a part of it is parsed.
+func notTooLong(path string, data []byte, err error) error {
+	if err == nil && len(data) > strict.MaxFileSize && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		err = input.TooLarge(strict.MaxFileSize)
+	}
+	if err != nil {
+		return unreadable(path, err)
+	}
+	return nil
 }
 
 // readDirectory reads the manifests in a directory and below it.

@@ -240,10 +240,10 @@ func (f *Objects) NoWorkload() string {
 	return ", and no workload: " + has + "; a workload is a " + Workloads
 }
 
-// Parse reads the objects of a file.
+// Parse reads the objects of a file. Of a long list of kubectl get, it reads what workloads need.
 func Parse(name string, data []byte, errs *strict.Collector) *Objects {
 	f := &Objects{Name: name}
-	docs, whole := strict.Parse(name, data, errs)
+	docs, whole := strict.Parse(name, lean(data), errs)
 	f.Broken = !whole
 	f.sort(docs)
 	return f
