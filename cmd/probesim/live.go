@@ -107,7 +107,10 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 	case err != nil:
 		return &exitError{exitFailed, errors.New(printable.Text(err.Error()))}
 	}
-	return writeError(o.write(cmd, options.Container.Name, runs))
+	if err := o.write(cmd, options.Container.Name, runs); err != nil {
+		return writeError(err)
+	}
+	return nil
 }
 
 // options reads the manifest and the flags.
@@ -207,7 +210,7 @@ func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Ru
 
 // text writes the answer, and what to pass on.
 func (o *liveOptions) text(t *report.Writer, m measured) {
-	codes, killed, refusing, broken := []string{}, 0, 0, 0
+	codes, killed, ended, asked, refusing, broken := []string{}, 0, 0, 0, 0, 0
 	first := check.Seconds(0)
 	for _, r := range m.Runs {
 		if code := strconv.Itoa(r.ExitCode); !slices.Contains(codes, code) {
@@ -215,7 +218,10 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		}
 		if r.Killed {
 			killed++
+		} else if r.ExitCode == 128+int(signals[strings.ToUpper(o.signal)]) {
+			ended++
 		}
+		asked += r.Answered + r.Refused + r.Broken
 		if broken += r.Broken; r.Refused > 0 {
 			refusing, first = refusing+1, max(first, check.Seconds(r.FirstRefused))
 		}
@@ -230,8 +236,13 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		fmt.Sprintf("Measured in %d %s on this machine: a node is slower.", n, printable.Plural(n, "run")))
 	t.Line(2, fmt.Sprintf("Exit %s %s.", printable.Plural(len(codes), "code"), strings.Join(codes, ", ")), report.Plain)
 	switch {
+	case ended == n:
+		refusing = 0
+		t.Line(2, strings.ToUpper(o.signal)+" ends it at once, since it has no handler: requests that it is answering break off. As the first process of a container, it can ignore the signal instead, until the grace period ends.", report.Warn)
+	case asked == 0:
+		t.Line(2, "No request came between the signal and the exit.", report.Plain)
 	case refusing > 0:
-		t.Line(2, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after the signal): whoever still sends some loses them. Let a preStop hook sleep until nobody does.", refusing, n, check.FormatTime(first)), report.Warn)
+		t.Line(2, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after the signal): clients lose those that they still send. Let a preStop hook sleep until no more come.", refusing, n, check.FormatTime(first)), report.Warn)
 	default:
 		t.Line(2, "It answers requests until it exits.", report.Plain)
 	}
@@ -240,9 +251,9 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	}
 	t.Gap()
 	t.Line(0, "For probesim check:", report.Bold)
-	flags := fmt.Sprintf("--start %s=%s", m.Container, inSeconds(m.Start, m.LongStart))
+	flags := fmt.Sprintf("--start %s=%s", m.Container, inTenths(m.Start, m.LongStart))
 	if killed == 0 {
-		flags += fmt.Sprintf(" --stop %s=%s", m.Container, inSeconds(m.Stop, m.LongStop))
+		flags += fmt.Sprintf(" --stop %s=%s", m.Container, inTenths(m.Stop, m.LongStop))
 	}
 	t.Line(2, flags, report.Plain)
 	t.Line(0, "For a scenario:", report.Bold)
@@ -266,8 +277,9 @@ func fromTo(a, b check.Seconds) string {
 	return check.FormatTime(a)
 }
 
-// inSeconds formats a range in whole seconds that contains it, as flags have it.
-func inSeconds(a, b check.Seconds) string {
-	least, greatest := time.Duration(a).Truncate(time.Second), (time.Duration(b) + time.Second - 1).Truncate(time.Second)
+// inTenths formats a range in tenths of a second that contains it, as flags have it.
+func inTenths(a, b check.Seconds) string {
+	const tenth = 100 * time.Millisecond
+	least, greatest := time.Duration(a).Truncate(tenth), (time.Duration(b) + tenth - 1).Truncate(tenth)
 	return value.Format(least) + ".." + value.Format(greatest)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,6 +173,9 @@ func (o *Options) waitUntilUp(ctx context.Context, p *process, asked *target, pr
 			return 0, fmt.Errorf("the program ended with exit code %d before the probe succeeded: %s", exitCode(p.ProcessState), last)
 		case <-time.After(probeEvery - time.Since(at)):
 		}
+	}
+	if strings.Contains(last, "connection refused") {
+		last += "\nIf the program listens on another port here, map the port of the container to it with --port"
 	}
 	return 0, fmt.Errorf("the probe has not succeeded within %s: %s", o.Within, last)
 }
