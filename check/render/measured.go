@@ -97,7 +97,8 @@ func (m *measured) killed() string {
 func overview(all []measured) (lines []string) {
 	pods, starts, containers := 0, 0, 0
 	var closest *measured
-	var killed, unknown []string
+	var killed, reasons []string
+	unknown := map[string][]string{}
 	slices.SortStableFunc(all, func(a, b measured) int {
 		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts))
 	})
@@ -111,7 +112,10 @@ func overview(all []measured) (lines []string) {
 			closest = m
 		}
 		if m.Unknown != "" && m.probed {
-			unknown = append(unknown, m.name+" ("+m.Unknown+")")
+			if unknown[m.Unknown] == nil {
+				reasons = append(reasons, m.Unknown)
+			}
+			unknown[m.Unknown] = append(unknown[m.Unknown], m.name)
 		}
 		if m.Kills > 0 {
 			killed = append(killed, fmt.Sprintf("%s (%d by probes)", m.name, m.Kills))
@@ -126,8 +130,8 @@ func overview(all []measured) (lines []string) {
 		}
 		lines = append(lines, text)
 	}
-	if len(unknown) > 0 {
-		lines = append(lines, "No start of the newest revision is measured: "+few(unknown, 5))
+	for _, because := range reasons {
+		lines = append(lines, "Not measured ("+because+"): "+few(unknown[because], 5))
 	}
 	if len(killed) > 0 {
 		lines = append(lines, "Restarts: "+few(killed, 5))

@@ -129,7 +129,8 @@ say the same. They may ask for more than the flags; for less only with
 Pods in the input are measured, as 'probesim measure' does: their starts and stops
 count where nothing else says how long a container takes. Objects that another
 workload made, such as the pods of a Deployment, are no workloads of their own.
---measured takes a saved measurement, or the pods from another file.
+--measured takes a saved measurement, or the pods from another file. Without
+--kubernetes, the versions of the Node objects in the input count.
 
 Rows for --require:
   start>=D            a start may take D
@@ -189,7 +190,7 @@ const checkExamples = `  # Check a manifest
   probesim check deployment.yaml --start 45s..70s
 
   # Check a live namespace against how long its programs take to start
-  kubectl get deploy,rs,pods,events -n shop -o json | probesim check -
+  kubectl get deploy,rs,pods,events,nodes -n shop -o json | probesim check -
 
   # What does a finding mean?
   probesim check --explain no-startup-probe
@@ -540,13 +541,17 @@ func otherFiles(dir string, names []string) []string {
 	return others
 }
 
-// templateHint says how to render a template of a Helm chart, if an invalid file looks like one.
+// templateHint says how to render a template of a Helm chart, or how to pass a stream of kubectl, if an invalid file looks like one.
 func templateHint(command string, files []check.File, err error) string {
 	var invalid scenarios.Errors
 	errors.As(err, &invalid)
 	for _, f := range files {
 		isInvalid := slices.ContainsFunc(invalid, func(e scenarios.Error) bool { return e.File == f.Name })
-		if isInvalid && bytes.Contains(f.Data, []byte("{{")) {
+		isJSON := bytes.HasPrefix(bytes.TrimSpace(f.Data), []byte("{"))
+		switch {
+		case isInvalid && isJSON && bytes.Contains(f.Data, []byte("}\n{")):
+			return fmt.Sprintf("\n%s has several JSON objects, as kubectl get --watch prints them. Pass it with --measured", printable.Text(f.Name))
+		case isInvalid && !isJSON && bytes.Contains(f.Data, []byte("{{")):
 			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s", printable.Text(f.Name), command)
 		}
 	}

@@ -139,6 +139,9 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 		words = append(words, "-o", simulate.Quote(o.output))
 		d.Run = "probesim run " + simulate.Quote(o.output)
 	}
+	if o.measured != "" {
+		words = append(words, "--measured", simulate.Quote(o.measured))
+	}
 	d.Command = strings.Join(words, " ")
 	var err error
 	if d.Data, err = readManifest(cmd, o.manifests[0]); err != nil {

@@ -182,7 +182,7 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin flo
 		return nil, noWorkload("tune", listed(files))
 	}
 	if t.Workloads() == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require or --stop, or the annotation %s", listed(files), check.RequireAnnotation)}
+		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the annotation %s", listed(files), check.RequireAnnotation)}
 	}
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()
