@@ -39,6 +39,7 @@ func (o *Options) profiles() []profile.Profile {
 // Report is what a recording says about its workloads.
 type Report struct {
 	Workloads []*Workload `json:"workloads"`
+	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status, and those that only metrics have
 }
 
 // Measured reports whether a start or a stop of a container is known.
@@ -119,11 +120,22 @@ type Container struct {
 	Unknown  []Count `json:"unknown"`          // why starts, or their least time, are not known
 }
 
-// Count is a number of starts, and what is so for them.
+// Count is a number of starts or pods, and what is so for them.
 type Count struct {
 	Starts int    `json:"starts"`
 	Says   string `json:"says"`
-	Where  string `json:"where"` // the first of their pods, as file:line
+	Where  string `json:"where"` // the first of their pods, as file:line, or namespace/name if only metrics have it
+}
+
+// add counts a start or a pod.
+func add(list []Count, says, where string) []Count {
+	for i := range list {
+		if list[i].Says == says {
+			list[i].Starts++
+			return list
+		}
+	}
+	return append(list, Count{1, says, where})
 }
 
 // Start is one start of a container.
@@ -147,8 +159,13 @@ func Of(rec *incident.Recording, o Options) *Report {
 	o.end = rec.End
 	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}}
 	pods := map[*Workload]map[string]*incident.Pod{}
-	for _, p := range o.Metrics.addTo(slices.Clone(rec.Pods)) {
-		if p.Object == nil || len(p.Facts) == 0 {
+	all := o.Metrics.addTo(slices.Clone(rec.Pods))
+	for _, p := range all {
+		if p.Object == nil {
+			continue // there are only events of it
+		}
+		if says := unused(p); says != "" {
+			m.report.Unused = add(m.report.Unused, says, p.Place.String())
 			continue
 		}
 		w := m.workload(p)
@@ -158,6 +175,7 @@ func Of(rec *incident.Recording, o Options) *Report {
 		pods[w][p.Key()] = p
 		m.samples = append(m.samples, m.ofPod(p, w)...)
 	}
+	m.report.Unused = o.Metrics.unused(m.report.Unused, all)
 	m.leaveOutKubeletRestarts()
 	for _, s := range m.samples {
 		m.count(s)
@@ -227,12 +245,20 @@ func (w *Workload) container(name string) *Container {
 func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 	pod := readPod(p)
 	for c := range podutil.Containers(&p.Object.Spec) {
+		if c.Name == "" {
+			continue // a part of a text
+		}
 		if init := slices.ContainsFunc(p.Object.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name }); init && !podutil.IsRestartableInitContainer(c) {
 			continue // it is never Ready
 		}
 		out := w.container(c.Name)
 		pod.ends(out, c)
-		if len(pod.starts[c.Name]) == 0 {
+		switch starts := pod.starts[c.Name]; {
+		case w.Kind == "Job" && c.StartupProbe == nil && c.ReadinessProbe == nil:
+			continue // nobody waits until it is up
+		case len(starts) == 0 && (pod.waits[c.Name] || p.Object.Status.Phase != ""):
+			list = append(list, &sample{pod: p, container: out, unknown: notStarted})
+		case len(starts) == 0:
 			list = append(list, &sample{pod: p, container: out, unknown: noTimes})
 		}
 		for i := range pod.starts[c.Name] {
@@ -244,27 +270,23 @@ func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 	return list
 }
 
-// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although they started at different times: a kubelet that starts can forget
-// that they were Ready (KEP-4781).
+// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although they started long before at different times: a kubelet that
+// starts can forget that they were Ready (KEP-4781). It forgets all of them, so those are the first pods of the node that became Ready.
 func (m *measurement) leaveOutKubeletRestarts() {
 	const together, apart = 10 * time.Second, time.Minute
 	ofNode := map[string][]*sample{}
 	for _, s := range m.samples {
-		if node := s.pod.Node; node != "" && s.unknown == "" {
+		if node := s.pod.Node; node != "" && slices.Contains([]string{"", laterReady, lateReady}, s.unknown) {
 			ofNode[node] = append(ofNode[node], s)
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(ofNode)) {
 		list := ofNode[node]
-		slices.SortStableFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) })
-		for i, a := range list {
-			for _, b := range list[i+1:] {
-				if b.ready.At.Sub(a.ready.At) > together {
-					break
-				}
-				if a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart {
-					a.unknown, b.unknown = kubeletRestarted, kubeletRestarted
-				}
+		first := slices.MinFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) }).ready.At
+		list = slices.DeleteFunc(list, func(s *sample) bool { return s.ready.At.Sub(first) > together || first.Sub(s.at.At) <= apart })
+		for _, a := range list {
+			if slices.ContainsFunc(list, func(b *sample) bool { return a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart }) {
+				a.unknown, a.fromAbove = kubeletRestarted, ""
 			}
 		}
 	}
@@ -274,36 +296,35 @@ func (m *measurement) leaveOutKubeletRestarts() {
 func (m *measurement) count(s *sample) {
 	c := s.container
 	for _, says := range []string{s.unknown, s.fromAbove} {
-		if says == "" {
-			continue
+		if says != "" {
+			c.Unknown = add(c.Unknown, says, s.pod.Place.String())
 		}
-		i := slices.IndexFunc(c.Unknown, func(u Count) bool { return u.Says == says })
-		if i < 0 {
-			i, c.Unknown = len(c.Unknown), append(c.Unknown, Count{Says: says, Where: s.pod.Place.String()})
-		}
-		c.Unknown[i].Starts++
 	}
 	if s.unknown != "" {
 		return
 	}
 	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *rangeOf(s.took)})
 	if width := s.took.Greatest - s.took.Least; Seconds(width) > c.Ignorance && s.fromAbove == "" {
-		c.Ignorance, c.Halve = Seconds(width), halve(s.probes, width)
+		c.Ignorance, c.Halve = Seconds(width), halve(s)
 	}
 }
 
 // halve returns the setting with which the range of a start is half as wide, or nothing.
-func halve(c *v1.Container, width time.Duration) string {
-	of, probe := trace.Startup, c.StartupProbe
+func halve(s *sample) string {
+	of, probe := trace.Startup, s.probes.StartupProbe
 	if probe == nil {
-		of, probe = trace.Readiness, c.ReadinessProbe
+		of, probe = trace.Readiness, s.probes.ReadinessProbe
 	}
-	period := cmp.Or(probe.PeriodSeconds, 10)
-	less := max(period-int32((width/2+time.Second-1)/time.Second), 1)
-	if less == period {
+	half := int32(((s.took.Greatest-s.took.Least)/2 + time.Second - 1) / time.Second)
+	setting, value, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
+	if s.took.Least == 0 && probe.InitialDelaySeconds >= half { // the start can have ended in the delay
+		setting, value, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
+	}
+	less := max(value-half, least)
+	if less >= value {
 		return ""
 	}
-	return string(of) + "Probe.periodSeconds: " + itoa(less)
+	return string(of) + "Probe." + setting + ": " + itoa(less)
 }
 
 // summarize computes what follows from all starts and lives.

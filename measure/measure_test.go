@@ -2,10 +2,14 @@ package measure_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"probesim.dev/incident"
+	"probesim.dev/kube/profile"
 	"probesim.dev/measure"
 )
 
@@ -51,7 +55,12 @@ func TestStarts(t *testing.T) {
 		{"a restart of another", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:35", 1, "")), "", "started again before"},
 		{"a gate", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1", "nodeName: n1, readinessGates: [{conditionType: example.com/lb}]", 1), "0s..31s", "readiness gates"},
 		{"no probe", pod("web-0", "{name: app, image: i}", "00:40", running("app", "00:10", 0, "")), "", "no startup or readiness probe"},
-		{"never Ready", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), `"True"`, `"False"`, 1), "", "never Ready"},
+		{"never Ready", strings.Replace(pod("web-0", app+readiness+"}", "00:09", running("app", "00:10", 0, "")), `"True"`, `"False"`, 1), "", "never Ready"},
+		{"not Ready any more", strings.Replace(pod("web-0", app+readiness+"}", "50:40", running("app", "00:10", 0, "")), `"True"`, `"False"`, 1), "", "not Ready any more"},
+		{"Ready a week later", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "2026-05-01T10:00:40", "2026-05-08T10:00:40", 1), "", "more than 10 minutes"},
+		{"Ready before its start", pod("web-0", app+readiness+"}", "00:05", running("app", "00:10", 0, "")), "", "a clock was set"},
+		{"not started", pod("web-0", app+readiness+"}", "00:05", "{name: app, restartCount: 0, image: \"\", imageID: \"\", state: {waiting: {reason: ContainerCreating}}}"), "", "not started"},
+		{"the start of a whole node", pod("web-0", app+readiness+"}", "02:10", running("app", "00:10", 0, "")) + pod("web-1", app+readiness+"}", "02:11", running("app", "02:01", 0, "")), "0s..2m1s", ""},
 		{"Ready again later", pod("web-0", app+startup+"}", "59:30", running("app", "00:10", 0, "")), "", "it has been not Ready since"},
 		{"a restart of the kubelet", pod("web-0", app+readiness+"}", "59:40", running("app", "00:10", 0, "")) + pod("web-1", app+readiness+"}", "59:41", running("app", "30:10", 0, "")), "", "the kubelet has restarted"},
 		{"two versions", pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")) + pod("web-0", app+readiness+"}", "55:40", running("app", "00:10", 0, "")), "18s..31s", ""},
@@ -69,6 +78,38 @@ func TestStarts(t *testing.T) {
 				t.Errorf("the start is %q, unknown: %q; want %q, %q", got, unknown, test.want, test.unknown)
 			}
 		})
+	}
+}
+
+// TestRecordings checks what recordings of real clusters show. The k3s cluster has delays before the first runs, so a short start is known to a period.
+func TestRecordings(t *testing.T) {
+	const dir = "../incident/testdata/recordings/"
+	var files []incident.File
+	for _, pattern := range []string{"k3s-bundle/*.json", "knative-pod-statuses/*.yaml", "minikube-init-crashloop/*.json", "rollout-watch-ns/*.jsonl", "troubleshoot-pod-statuses/*.json"} {
+		names, err := filepath.Glob(dir + pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files: %v", pattern, len(names), err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, incident.File{Name: name, Data: data})
+		}
+	}
+	var got []string
+	for _, w := range measure.Of(incident.Read(files), measure.Options{}).Workloads {
+		for _, c := range w.Containers {
+			if c.Start != nil {
+				got = append(got, fmt.Sprint(w.Name, "/", c.Name, " ", len(c.Starts), " ", c.Start))
+			}
+		}
+	}
+	want := []string{"etcd-grpc-00002-deployment/queue-proxy 1 0s..1s", "memory-hungry-app/memory-hog 2 0s..14s", "test-probe-00001-deployment/queue-proxy 1 2m38s..2m51s",
+		"coredns/coredns 1 0s..2s", "metrics-server/metrics-server 1 14s..19s", "traefik/traefik 1 0s..12s"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the starts are %q, want %q", got, want)
 	}
 }
 
@@ -130,6 +171,62 @@ func TestMetrics(t *testing.T) {
 	}
 	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != measure.Seconds(5e8) || p.Timeout != measure.Seconds(1e9) {
 		t.Errorf("the probe is %+v", p)
+	}
+}
+
+// TestMetricsText checks the forms of texts, with labels that Prometheus has renamed, and what is said of those that cannot be used.
+func TestMetricsText(t *testing.T) {
+	const labels = `prober_probe_total{exported_container="app", exported_namespace="shop", exported_pod="web-0", namespace="monitoring", pod="exporter-1", probe_type="Readiness", result="failed"}`
+	for _, test := range []struct {
+		name, text string
+		failures   int
+		err        string
+	}{
+		{"the text of an exporter", "# TYPE prober_probe_total counter\n" + labels + " 3\n", 3, ""},
+		{"a value below", labels + "\n1\n", 1, ""},
+		{"promtool query instant", labels + " => 2 @[1777629610.1]\n", 2, ""},
+		{"promtool query range", labels + " =>\n2 @[1777629610]\n5 @[1777629670]\n", 3, ""},
+		{"an answer of a function", `{"status":"success","data":{"result":[{"metric":{},"value":[1,"0.2"]}]}}`, 0, "1:1: the answer has no name of a metric"},
+		{"an error", "\n{\"status\":\"error\",\"error\":\"parse error\"}", 0, "parse error"},
+		{"a page", labels + " 3\n<html>", 0, "2:1: this is no sample"},
+		{"no number", labels + " three", 0, `"three" is no number`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var o measure.Options
+			if err := o.Metrics.Read([]byte(test.text)); test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("the error is %v, want %s", err, test.err)
+				}
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).Workloads[0].Containers[0]
+			if len(c.Probes) != 1 || c.Probes[0].Failures != test.failures {
+				t.Errorf("the probes are %+v, want %d failures", c.Probes, test.failures)
+			}
+		})
+	}
+}
+
+// TestVersions checks which versions count, and that an unknown one has its place.
+func TestVersions(t *testing.T) {
+	const node, old = "kind: Node\nstatus: {nodeInfo: {kubeletVersion: v1.34.2+k3s1}}\n", "\n\nkubeletVersion: v1.20.1"
+	for _, test := range []struct{ text, want string }{
+		{"kind: Pod", "[] []"},
+		{node + `{"kubeletVersion": "v1.33.1"}`, "[v1.33 v1.34] []"},
+		{"Client Version: v1.37.0\nServer Version: v1.35.4\n", "[v1.35] []"},
+		{`{"clientVersion": {"gitVersion": "v1.37.0"}, "serverVersion": {"major": "1", "gitVersion": "v1.36.1"}}`, "[v1.36] []"},
+		{node + old, "[] [nodes.yaml:5: the rules of kubelets of v1.20 are not known: those of " + strings.Join(profile.Names(), ", ") + " count]"},
+	} {
+		list, problems := measure.Versions([]incident.File{{Name: "nodes.yaml", Data: []byte(test.text)}})
+		names := []string{}
+		for _, p := range list {
+			names = append(names, p.Version)
+		}
+		if got := fmt.Sprint(names, problems); got != test.want {
+			t.Errorf("the versions in %q are %s, want %s", test.text, got, test.want)
+		}
 	}
 }
 

@@ -16,9 +16,14 @@ import (
 const (
 	noProbe          = "no startup or readiness probe, so Ready does not wait for the program"
 	neverReady       = "never Ready"
+	earlierStart     = "an earlier start, of which the pod no longer has the time of Ready"
+	notReadyNow      = "not Ready any more, so the pod no longer has the time of Ready"
 	clocksDisagree   = "Ready before the container started, so a clock was set in between, or the files are of different pods"
-	noTimes          = "the input has no times of starts"
+	notStarted       = "not started"
+	noTimes          = "the input has no times of starts (kubectl get pods -o json has them)"
+	noReadyTime      = "the input does not say since when the pod is Ready (kubectl get pods -o json does)"
 	laterReady       = "Ready later than its probes allow a start, so it has been not Ready since"
+	lateReady        = "Ready more than 10 minutes after the start, so it has probably been not Ready since"
 	otherRestarted   = "another container of the pod started again before the pod was Ready"
 	tooYoung         = "Ready just before the end of the input, perhaps by the result of the instance before"
 	kubeletRestarted = "Ready at one time with other pods of the node, so the kubelet has restarted since"
@@ -26,6 +31,9 @@ const (
 	otherLate        = "only the greatest time is known, since another container of the pod started late"
 	gated            = "only the greatest time is known, since the pod has readiness gates"
 )
+
+// longestStart is the longest start that counts if no probe stops a start. It is the default of progressDeadlineSeconds, after which a rollout has failed.
+const longestStart = 600 * time.Second
 
 // start is the start of an instance.
 type start struct {
@@ -37,15 +45,31 @@ type start struct {
 // pod is what the facts about a pod say about its starts, of all versions of the pod.
 type pod struct {
 	*incident.Pod
-	starts map[string][]start // of a container, in the order of time
-	ready  []incident.Moment  // since when it was Ready, in the order of time
-	kills  map[string][]incident.Moment
+	starts  map[string][]start // of a container, in the order of time
+	ready   []incident.Moment  // since when it was Ready, in the order of time
+	unready []incident.Moment  // since when it was not Ready
+	waits   map[string]bool    // containers that wait for their start
+	kills   map[string][]incident.Moment
+}
+
+// unused says why nothing can be measured in a pod, or returns nothing.
+func unused(p *incident.Pod) string {
+	known := func(f *incident.Fact) bool { return f.Kind != incident.Created && f.Kind != incident.Deleted }
+	switch {
+	case len(p.Object.Spec.Containers) == 0:
+		return "it has no spec, which has the probes"
+	case !slices.ContainsFunc(p.Facts, known):
+		return "it has no status, which has the times"
+	}
+	return ""
 }
 
 func readPod(p *incident.Pod) *pod {
-	r := &pod{Pod: p, starts: map[string][]start{}, kills: map[string][]incident.Moment{}}
+	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{}}
 	for _, f := range p.Facts {
 		switch f.Kind {
+		case incident.Waiting:
+			r.waits[f.Container] = true
 		case incident.Running:
 			r.add(f.Container, start{f.When, f.Count, nil})
 		case incident.Terminated:
@@ -55,8 +79,12 @@ func readPod(p *incident.Pod) *pod {
 			}
 			r.add(f.Container, start{f.When, number, f})
 		case incident.Condition:
-			if f.Reason == "Ready" && f.Value == "True" && f.When.Known() && !slices.Contains(r.ready, f.When) {
+			switch known := f.When.Known(); {
+			case f.Reason != "Ready":
+			case f.Value == "True" && known && !slices.Contains(r.ready, f.When):
 				r.ready = append(r.ready, f.When)
+			case f.Value == "False" && known:
+				r.unready = append(r.unready, f.When)
 			}
 		case incident.Event:
 			for _, point := range f.Points {
@@ -113,9 +141,7 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 		return m.End().After(s.at.At) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
 	})
 	if r < 0 {
-		if s.unknown = neverReady; s.instance == 0 && len(list) == 1 && len(p.ready) > 0 {
-			s.unknown = clocksDisagree
-		}
+		s.unknown = p.notReady(list, i)
 		return
 	}
 	s.ready = p.ready[r]
@@ -126,9 +152,27 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 		s.unknown, s.fromAbove = otherRestarted, ""
 	case s.took.Least > k.never:
 		s.unknown, s.fromAbove = laterReady, ""
+	case k.never == bounds.Never && between(s.at, s.ready).Least > longestStart:
+		s.unknown, s.fromAbove = lateReady, ""
 	case s.instance != 0 && s.ready.At.Sub(s.at.End()) <= k.look && !o.end.After(s.ready.End().Add(k.look)):
 		s.unknown, s.fromAbove = tooYoung, ""
 	}
+}
+
+// notReady says why a pod does not show when a start ended.
+func (p *pod) notReady(list []start, i int) string {
+	s := &list[i]
+	switch {
+	case slices.ContainsFunc(p.unready, func(since incident.Moment) bool { return !since.At.After(s.at.End()) }):
+		return neverReady
+	case s.instance == 0 && len(list) == 1 && len(p.ready) > 0:
+		return clocksDisagree
+	case len(p.ready)+len(p.unready) == 0:
+		return noReadyTime
+	case i+1 < len(list) || s.end != nil:
+		return earlierStart
+	}
+	return notReadyNow
 }
 
 // others says what else than the container can have made the pod Ready later, or nothing.

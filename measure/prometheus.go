@@ -32,37 +32,45 @@ type series struct {
 // maxSeries limits the series of all files, and maxValues the values of one.
 const maxSeries, maxValues = 200_000, 100_000
 
-// Read adds the metrics in a file: the JSON of query or query_range, one after the other, or the text format. The error has the line.
+// Read adds the metrics in a file: the JSON of query or query_range, one after the other, or the text format, which can be that of promtool. The error has the
+// line.
 func (m *Metrics) Read(data []byte) error {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+	if text := bytes.TrimSpace(data); bytes.HasPrefix(text, []byte("{")) && !bytes.HasPrefix(text, []byte("{}")) {
 		return m.readJSON(data)
 	}
+	var labels map[string]string
 	for i, line := range strings.Split(string(data), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+		line = strings.TrimSpace(promtoolTime.ReplaceAllString(line, ""))
+		if line == "" || line[0] == '#' {
 			continue
 		}
-		parts := sampleLine.FindStringSubmatch(line)
-		if parts == nil {
+		text := line
+		if parts := sampleLine.FindStringSubmatch(line); parts != nil {
+			text, labels = parts[3], map[string]string{"__name__": parts[1]}
+			for _, l := range labelOf.FindAllStringSubmatch(parts[2], -1) {
+				labels[l[1]] = l[2]
+			}
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		switch {
+		case labels == nil || err != nil && text == line:
 			return fmt.Errorf("%d:1: this is no sample of the text format of Prometheus, such as prober_probe_total{probe_type=\"Liveness\"} 3", i+1)
-		}
-		value, err := strconv.ParseFloat(parts[3], 64)
-		if err != nil {
-			return fmt.Errorf("%d:%d: %.20q is no number", i+1, strings.LastIndex(line, parts[3])+1, parts[3])
-		}
-		labels := map[string]string{"__name__": parts[1]}
-		for _, l := range labelOf.FindAllStringSubmatch(parts[2], -1) {
-			labels[l[1]] = l[2]
-		}
-		if err := m.add(labels, []float64{value}); err != nil {
-			return err
+		case text == "": // promtool and the page of Prometheus write the values below the labels
+		case err != nil:
+			return fmt.Errorf("%d:%d: %.20q is no number", i+1, strings.LastIndex(line, text)+1, text)
+		default:
+			if err := m.add(labels, []float64{value}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 var (
-	sampleLine = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$`)
-	labelOf    = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
+	sampleLine   = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?(?:\s*=>)?(?:\s+([^\s{]\S*))?(?:\s+-?\d+)?$`)
+	labelOf      = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
+	promtoolTime = regexp.MustCompile(`\s+@\[[\d.]+\]$`)
 )
 
 func (m *Metrics) readJSON(data []byte) error {
@@ -89,6 +97,9 @@ func (m *Metrics) readJSON(data []byte) error {
 			return fmt.Errorf("%d:1: this is no answer of Prometheus with data: %.200s", at(begin), answer.Error)
 		}
 		for _, r := range answer.Data.Result {
+			if r.Metric["__name__"] == "" {
+				return fmt.Errorf("%d:1: the answer has no name of a metric: ask for the metric itself, not for a function of it such as rate", at(begin))
+			}
 			if r.Value != nil {
 				r.Values = append(r.Values, *r.Value)
 			}
@@ -121,7 +132,17 @@ func (m *Metrics) add(labels map[string]string, values []float64) error {
 	if len(m.series) >= maxSeries || len(values) > maxValues {
 		return fmt.Errorf("there are more than %d series, or more than %d values of one: ask for one namespace", maxSeries, maxValues)
 	}
-	if len(values) > 0 {
+	for _, name := range []string{"namespace", "pod", "container"} { // without honorLabels, Prometheus renames the labels of kube-state-metrics
+		if exported, has := labels["exported_"+name]; has {
+			labels[name] = exported
+		}
+	}
+	last := len(m.series) - 1
+	switch {
+	case len(values) == 0:
+	case last >= 0 && maps.Equal(m.series[last].labels, labels): // values below the labels
+		m.series[last].values = append(m.series[last].values, values...)
+	default:
 		m.series = append(m.series, series{labels, values})
 	}
 	return nil
@@ -192,6 +213,22 @@ func (m *Metrics) addTo(pods []*incident.Pod) []*incident.Pod {
 	return pods
 }
 
+// unused adds the pods that only the metrics have.
+func (m *Metrics) unused(list []Count, pods []*incident.Pod) []Count {
+	seen := map[string]bool{}
+	for _, p := range pods {
+		seen[p.Key()] = true
+	}
+	for _, s := range m.series {
+		key := s.labels["namespace"] + "/" + s.labels["pod"]
+		if !seen[key] && slices.Contains(metricNames, strings.TrimSuffix(s.labels["__name__"], "_bucket")) {
+			seen[key] = true
+			list = add(list, "only the metrics have it, and no pod of its workload is in the files", key)
+		}
+	}
+	return list
+}
+
 // withoutLast returns a name without what follows its last dash.
 func withoutLast(name string) string { return name[:max(strings.LastIndex(name, "-"), 0)] }
 
@@ -200,7 +237,8 @@ type Probe struct {
 	Type     trace.Probe `json:"type"`
 	Runs     int         `json:"runs"`
 	Failures int         `json:"failures"`
-	// Within is the least bound of the histogram in which 99% of the runs ended, or nil if it has no such bound.
+	// Within is the least bound of the histogram in which 99% of the successful runs ended, or nil if it has no such bound. The kubelet does not count the
+	// others (doProbe in pkg/kubelet/prober/worker.go at v1.37.0).
 	Within  *Seconds `json:"within,omitempty"`
 	Timeout Seconds  `json:"timeout"`
 
@@ -268,7 +306,7 @@ func (c *Container) probe(of trace.Probe, pod *incident.Pod) *Probe {
 	return p
 }
 
-// tail computes in which time 99% of the runs ended.
+// tail computes in which time 99% of the successful runs ended.
 func (p *Probe) tail() {
 	all := p.buckets[math.Inf(1)]
 	for _, le := range slices.Sorted(maps.Keys(p.buckets)) {

@@ -32,7 +32,7 @@ func newMeasure() *cobra.Command {
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", measureOutputs)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default all)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default those of the nodes in the files, or all)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`, as for check.")
 	flags.StringArrayVar(&o.prometheus, "prometheus", nil, "A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd
@@ -48,7 +48,8 @@ its probes: a start ended between the last run that must have failed and the fir
 one that succeeded, and the times have whole seconds. So measure prints a range for
 each container that contains all starts, how exactly it is known, and what its
 probes always allow. It counts the restarts, and tells how long programs lived and
-how long they took to stop.
+how long they took to stop. Without --kubernetes, the versions of the Node objects in
+the files count.
 
 With --prometheus, measure also reads the metrics of the kubelet about probes and
 those of kube-state-metrics about pods. It asks nothing of a network.
@@ -66,7 +67,7 @@ Exit codes:
   2    invalid usage, a file that cannot be read, or no pods` + usualExits
 
 const measureExamples = `  # How long do the programs of a namespace take to start?
-  kubectl get pods,events -n shop -o json | probesim measure -
+  kubectl get pods,events,nodes -n shop -o json | probesim measure -
 
   # Check the manifests with these starts
   kubectl get pods -n shop -o json | probesim measure - -o config > .probesim.yaml
@@ -92,23 +93,24 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	rec := incident.Read(recordings)
-	for _, p := range rec.Problems {
-		if p.Lost {
-			warn(cmd.ErrOrStderr(), p.String())
-		}
-	}
-	r := measure.Of(rec, options)
+	r := measureFiles(cmd, recordings, options)
 	if len(r.Workloads) == 0 {
-		return &exitError{exitUsage, errors.New("there are no pods with a spec in the files\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE -o json")}
+		because := "there are no pods with a spec and a status in the files"
+		if len(r.Unused) > 0 {
+			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
+		}
+		return &exitError{exitUsage, errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE -o json")}
 	}
 	if err := o.write(cmd.OutOrStdout(), r); err != nil {
 		return writeError(err)
 	}
-	if !r.Measured() {
-		return &exitError{exitFailed, errors.New("nothing is measured: -o json says why for each container")}
+	switch {
+	case r.Measured():
+		return nil
+	case o.output == "annotations" || o.output == "config":
+		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
-	return nil
+	return &exitError{code: exitFailed}
 }
 
 func (o *measureOptions) options() (measure.Options, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,16 +26,11 @@ func addMeasured(cmd *cobra.Command, name *string) {
 // nil if there are none. The options are those of the nodes.
 func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o measure.Options) (*measure.Report, error) {
 	if name == "" {
-		var live []incident.File
-		for _, f := range manifests {
-			if bytes.Contains(f.Data, []byte("containerStatuses")) {
-				live = append(live, incident.File{Name: f.Name, Data: f.Data})
-			}
-		}
-		if len(live) == 0 {
+		pods := slices.DeleteFunc(recorded(manifests), func(f incident.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
+		if len(pods) == 0 {
 			return nil, nil
 		}
-		return measureFiles(cmd, live, o), nil
+		return measureFiles(cmd, pods, o), nil
 	}
 	data, err := readFile(cmd, name, incident.MaxFile)
 	if err != nil {
@@ -62,12 +58,20 @@ func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o mea
 	return r, nil
 }
 
+// recorded returns files as those of a recording.
+func recorded(files []check.File) (list []incident.File) {
+	for _, f := range files {
+		list = append(list, incident.File{Name: f.Name, Data: f.Data})
+	}
+	return list
+}
+
 // isMeasurement reports whether a file is JSON of measure, and no object of Kubernetes.
 func isMeasurement(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"workloads"`)) && !bytes.Contains(data, []byte(`"apiVersion"`))
 }
 
-// measureFiles measures the pods in files, and warns of parts that cannot be read.
+// measureFiles measures the pods in files, and warns of parts that cannot be read. Without versions in the options, those in the files count.
 func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) *measure.Report {
 	rec := incident.Read(files)
 	for _, p := range rec.Problems {
@@ -75,14 +79,23 @@ func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) 
 			warn(cmd.ErrOrStderr(), p.String())
 		}
 	}
+	if len(o.Profiles) == 0 {
+		var unknown []incident.Problem
+		o.Profiles, unknown = measure.Versions(files)
+		for _, p := range unknown {
+			warn(cmd.ErrOrStderr(), p.String())
+		}
+	}
 	return measure.Of(rec, o)
 }
 
-// measure adds what is measured to the options of a check.
+// measure adds what is measured to the options of a check. Without --kubernetes, the versions in the files count.
 func (o *checkOptions) measure(cmd *cobra.Command, files []check.File, options *check.Options) error {
 	nodes := measure.Options{Delays: options.Nodes}
 	if len(o.kubernetes) > 0 {
 		nodes.Profiles = options.Profiles
+	} else if versions, _ := measure.Versions(recorded(files)); len(versions) > 0 {
+		options.Profiles, nodes.Profiles = versions, versions
 	}
 	r, err := readMeasured(cmd, o.measured, files, nodes)
 	if err != nil {
