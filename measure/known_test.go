@@ -19,6 +19,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/incident"
+	"probesim.dev/internal/long"
 	"probesim.dev/measure"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
@@ -102,7 +103,7 @@ spec:
 func TestKnownStarts(t *testing.T) {
 	typical, _ := fakeruntime.DelaySet("typical")
 	kubelet := os.Getenv(kubeletVariable)
-	workloads, pods, starts, measured := 100, 0, 0, 0
+	workloads, pods, starts, measured := long.Sample(100, 1000), 0, 0, 0
 	for seed := range uint64(workloads) {
 		r := rand.New(rand.NewPCG(seed, 4343))
 		w := randomWorkload(r)

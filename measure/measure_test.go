@@ -151,6 +151,22 @@ count: 1
 	}
 }
 
+// TestCrashLoop checks that versions of a pod that crashes tell each life once, also while it waits for its next start.
+func TestCrashLoop(t *testing.T) {
+	const app = "{name: app, image: i, " + readiness + "}"
+	ended := `lastState: {terminated: {exitCode: 1, reason: Error, startedAt: "2026-05-01T10:00:10Z", finishedAt: "2026-05-01T10:00:12Z"}}`
+	notReady := func(status string) string {
+		return strings.Replace(pod("web-0", app, "00:01", status), `"True"`, `"False"`, 1)
+	}
+	text := notReady(running("app", "00:10", 1, "")) +
+		notReady(`{name: app, restartCount: 1, image: "", imageID: "", state: {waiting: {reason: CrashLoopBackOff}}, `+ended+"}") +
+		notReady(running("app", "00:30", 2, ", "+ended))
+	c := of(text, measure.Options{}).Workloads[0].Containers[0]
+	if len(c.Lives) != 1 || c.Lives[0].Count != 1 || c.Restarts != 2 || len(c.Unknown) != 1 || c.Unknown[0].Starts != 2 {
+		t.Errorf("lives %v, %d restarts, unknown %v", c.Lives, c.Restarts, c.Unknown)
+	}
+}
+
 // TestMetrics checks that a pod that only Prometheus knows has a start, and that counters may begin again.
 func TestMetrics(t *testing.T) {
 	var o measure.Options

@@ -66,15 +66,23 @@ func unused(p *incident.Pod) string {
 
 func readPod(p *incident.Pod) *pod {
 	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{}}
+	type status struct {
+		incident.Place
+		container string
+	}
+	waits := map[status]bool{}
+	for _, f := range p.Facts {
+		if f.Kind == incident.Waiting {
+			r.waits[f.Container], waits[status{f.Place, f.Container}] = true, true
+		}
+	}
 	for _, f := range p.Facts {
 		switch f.Kind {
-		case incident.Waiting:
-			r.waits[f.Container] = true
 		case incident.Running:
 			r.add(f.Container, start{f.When, f.Count, nil})
 		case incident.Terminated:
 			number := f.Count
-			if f.Previous && number > 0 {
+			if f.Previous && number > 0 && !waits[status{f.Place, f.Container}] { // the next instance has started
 				number--
 			}
 			r.add(f.Container, start{f.When, number, f})
