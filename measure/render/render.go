@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
@@ -250,7 +252,7 @@ func ends(c *measure.Container) (lines []string) {
 			text += fmt.Sprintf(" %d times", l.Count)
 		}
 		if l.Lasted != nil {
-			text += " after " + words(*l.Lasted)
+			text += " after " + lasted(*l.Lasted)
 		}
 		lines = append(lines, text)
 	}
@@ -291,6 +293,18 @@ func (t *writer) hint() {
 		t.Gap()
 		t.Line(0, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.", report.Plain)
 	}
+}
+
+// lasted formats how long programs lived, above ten minutes as kubectl does.
+func lasted(r measure.Range) string {
+	least, greatest := r.Whole()
+	if least < 10*time.Minute {
+		return words(r)
+	}
+	if a, b := duration.HumanDuration(least), duration.HumanDuration(greatest); a != b {
+		return a + " to " + b
+	}
+	return duration.HumanDuration(greatest)
 }
 
 // words formats a range in whole seconds.
