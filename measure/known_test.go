@@ -48,7 +48,11 @@ func randomWorkload(r *rand.Rand) workload {
 		}
 		return fmt.Sprintf(", %s: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d, successThreshold: %d}", of, handler, delay, between(1, 15), between(1, 4), between(1, failures), successes)
 	}
-	var specs, programs []string
+	var specs, inits, programs []string
+	if r.IntN(4) == 0 {
+		inits = append(inits, "{name: migrate, image: \"web:1\"}")
+		programs = append(programs, fmt.Sprintf("{name: migrate, behavior: [{after: %dms, exit: 0}]}", between(1, 9000)))
+	}
 	for _, name := range []string{"app", "side"}[:1+r.IntN(4)/3] {
 		var probes string
 		if which := between(1, 3); which != 1 {
@@ -73,7 +77,11 @@ func randomWorkload(r *rand.Rand) workload {
 			}
 			rules = append(rules, fmt.Sprintf("{instance: %s, for: %s, probes: down}", instances, start), fmt.Sprintf("{instance: %d, after: %s, exit: %d}", i, start+time.Duration(between(1, 90_000))*time.Millisecond, r.IntN(2)))
 		}
-		specs = append(specs, fmt.Sprintf("{name: %s, image: \"web:1\"%s}", name, probes))
+		if spec := fmt.Sprintf("{name: %s, image: \"web:1\"%s", name, probes); name == "side" && r.IntN(2) == 0 {
+			inits = append(inits, spec+", restartPolicy: Always}")
+		} else {
+			specs = append(specs, spec+"}")
+		}
 		programs = append(programs, fmt.Sprintf("{name: %s, behavior: [%s]}", name, strings.Join(rules, ", ")))
 	}
 	w.scenario = fmt.Sprintf(`
@@ -84,7 +92,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
-    spec: {containers: [%s]}
+    spec: {initContainers: [%s], containers: [%s]}
 ---
 apiVersion: probesim.dev/v1alpha1
 kind: Scenario
@@ -95,7 +103,7 @@ spec:
   seeds: 1
   delays: {set: typical}
   pods: [{name: web, replicas: %d, at: %dms, containers: [%s]}]
-`, strings.Join(specs, ", "), between(60, 300), between(1, 3), between(0, 2999), strings.Join(programs, ", "))
+`, strings.Join(inits, ", "), strings.Join(specs, ", "), between(60, 300), between(1, 3), between(0, 2999), strings.Join(programs, ", "))
 	return w
 }
 
@@ -218,9 +226,13 @@ func (c *cluster) record(spec *v1.Pod, records []trace.Record) {
 					ready.LastTransitionTime = at(success)
 				}
 			}
-			pod.Status.Phase, pod.Status.ContainerStatuses = v1.PodPhase(r.Status.Phase), nil
-			for _, s := range r.Status.Containers {
-				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status(s, lives[s.Name]))
+			pod.Status.Phase, pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = v1.PodPhase(r.Status.Phase), nil, nil
+			for i, s := range r.Status.Containers { // init containers come first
+				of := &pod.Status.ContainerStatuses
+				if i < len(pod.Spec.InitContainers) {
+					of = &pod.Status.InitContainerStatuses
+				}
+				*of = append(*of, status(s, lives[s.Name]))
 			}
 			if c.all {
 				c.write(pod)

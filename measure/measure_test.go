@@ -51,6 +51,9 @@ func TestStarts(t *testing.T) {
 		{"up at once", pod("web-0", app+readiness+"}", "00:11", running("app", "00:10", 0, "")), "0s..2s", ""},
 		{"a sidecar without probes", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:09", 0, "")), "18s..31s", ""},
 		{"another probe", pod("web-0", app+readiness+"}, "+side+", "+readiness+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:09", 0, "")), "0s..31s", "other containers of the pod have probes"},
+		{"an init container", strings.Replace(strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1", "nodeName: n1, initContainers: [{name: migrate, image: i}]", 1),
+			"  containerStatuses", `  initContainerStatuses: [{name: migrate, ready: true, restartCount: 0, image: "", imageID: "", state: {terminated: {exitCode: 0, startedAt: "2026-05-01T10:00:38Z", finishedAt: "2026-05-01T10:00:39Z"}}}]
+  containerStatuses`, 1), "18s..31s", ""},
 		{"a late container", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:39", 0, "")), "0s..31s", "started late"},
 		{"a restart of another", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:35", 1, "")), "", "started again before"},
 		{"a gate", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1", "nodeName: n1, readinessGates: [{conditionType: example.com/lb}]", 1), "0s..31s", "readiness gates"},

@@ -25,7 +25,7 @@ const (
 	laterReady       = "Ready later than its probes allow a start, so it has been not Ready since"
 	lateReady        = "Ready more than 10 minutes after the start, so it has probably been not Ready since"
 	otherRestarted   = "another container of the pod started again before the pod was Ready"
-	tooYoung         = "Ready just before the end of the input, perhaps by the result of the instance before"
+	tooYoung         = "Ready so soon that it can be by the result of the instance before"
 	kubeletRestarted = "Ready at one time with other pods of the node, so the kubelet has restarted since"
 	otherProbes      = "only the greatest time is known, since other containers of the pod have probes"
 	otherLate        = "only the greatest time is known, since another container of the pod started late"
@@ -145,8 +145,12 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 	if k.limit != bounds.Never {
 		s.container.Limit = Seconds(k.limit)
 	}
+	from := s.at.At
+	if s.instance > 0 || i > 0 {
+		from = s.at.End() // in the second of its start, the instance before can have become Ready
+	}
 	r := slices.IndexFunc(p.ready, func(m incident.Moment) bool {
-		return m.End().After(s.at.At) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
+		return m.End().After(from) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
 	})
 	if r < 0 {
 		s.unknown = p.notReady(list, i)
@@ -175,6 +179,8 @@ func (p *pod) notReady(list []start, i int) string {
 		return neverReady
 	case s.instance == 0 && len(list) == 1 && len(p.ready) > 0:
 		return clocksDisagree
+	case slices.Contains(p.ready, s.at):
+		return tooYoung
 	case len(p.ready)+len(p.unready) == 0:
 		return noReadyTime
 	case i+1 < len(list) || s.end != nil:
@@ -191,7 +197,7 @@ func (p *pod) others(s *sample, o *Options) string {
 	for c := range podutil.Containers(&p.Object.Spec) {
 		own := p.starts[c.Name]
 		switch {
-		case c.Name == s.container.Name:
+		case c.Name == s.container.Name, isInit(p.Object, c):
 		case c.StartupProbe != nil || c.ReadinessProbe != nil:
 			return otherProbes
 		case len(own) > 0:

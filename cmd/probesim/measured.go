@@ -74,8 +74,14 @@ func isMeasurement(data []byte) bool {
 // measureFiles measures the pods in files, and warns of parts that cannot be read. Without versions in the options, those in the files count.
 func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) *measure.Report {
 	rec := incident.Read(files)
+	hasVersions := func(name string) bool { // a file with nothing else is no problem
+		return slices.ContainsFunc(files, func(f incident.File) bool {
+			known, unknown := measure.Versions([]incident.File{f})
+			return f.Name == name && len(known)+len(unknown) > 0
+		})
+	}
 	for _, p := range rec.Problems {
-		if p.Lost {
+		if p.Lost && !(p.Line == 0 && hasVersions(p.File)) {
 			warn(cmd.ErrOrStderr(), p.String())
 		}
 	}
