@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,12 +22,12 @@ func (s *Store) Find(kind Kind, namespace, name string) (Object, error) {
 	return nil, notFound(kind, name)
 }
 
-// Create stores a copy of a new object that is not a pod. It gives the object a UID, and a name if that is generated. A ReplicaSet of a
+// Create stores a copy of a new object that is not a pod, which shares the parts of the object: do not change them later. It gives the object a UID, and a name if that is generated. A ReplicaSet of a
 // Deployment does not get the name that the controller asks for, which ends with a hash, but the name of the Deployment and a number:
 // web-1, web-2 and so on. Create returns an AlreadyExists error if there is an object of that name, or a ReplicaSet whose controller has
 // asked for that name.
 func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
-	o = o.DeepCopyObject().(Object)
+	o = copyOf(o)
 	asked := Key(o)
 	if given := s.asked[asked]; s.Get(kind, asked) != nil || kind == ReplicaSets && s.Get(kind, given) != nil {
 		return Change{}, apierrors.NewAlreadyExists(v1.Resource(string(kind)), o.GetName())
@@ -52,8 +53,8 @@ func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
 	return s.put(kind, o), nil
 }
 
-// Update stores a copy of an object that is not a pod, as PUT does; it does not change the status. It returns a NotFound error if the
-// object does not exist, and a Conflict error if its resource version is not the stored one; an empty version always fits. It returns no
+// Update stores a copy of an object that is not a pod, as PUT does; it does not change the status. The copy shares the parts of the object:
+// do not change them later. Update returns a NotFound error if the object does not exist, and a Conflict error if its resource version is not the stored one; an empty version always fits. It returns no
 // change if nothing changes.
 func (s *Store) Update(kind Kind, o Object) (Change, error) {
 	return s.replace(kind, o, prepare)
@@ -64,8 +65,8 @@ func (s *Store) UpdateStatus(kind Kind, o Object) (Change, error) {
 	return s.replace(kind, o, prepareStatus)
 }
 
-// replace stores what prepare makes of a copy of an object.
-func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object)) (Change, error) {
+// replace stores what prepare makes of a copy of an object. Prepare reports whether the object changes besides its metadata.
+func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object) bool) (Change, error) {
 	stored, err := s.Find(kind, o.GetNamespace(), o.GetName())
 	if err != nil {
 		return Change{}, err
@@ -73,14 +74,12 @@ func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object)) (Ch
 	if v := o.GetResourceVersion(); v != "" && v != stored.GetResourceVersion() {
 		return Change{}, apierrors.NewConflict(v1.Resource(string(kind)), o.GetName(), errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
-	o = o.DeepCopyObject().(Object)
+	o = copyOf(o)
 	o.SetUID(stored.GetUID())
 	o.SetCreationTimestamp(stored.GetCreationTimestamp())
 	o.SetGeneration(stored.GetGeneration())
 	o.SetResourceVersion(stored.GetResourceVersion())
-	prepare(stored, o)
-	inWholeSeconds(o)
-	if o.GetGeneration() == stored.GetGeneration() && equality.Semantic.DeepEqual(stored, o) {
+	if changed := prepare(stored, o); !changed && equality.Semantic.DeepEqual(meta(stored), meta(o)) {
 		return Change{New: stored}, nil
 	}
 	return s.put(kind, o), nil
@@ -90,48 +89,77 @@ func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object)) (Ch
 // its ReplicaSets copy; those of a ReplicaSet with its spec; those of an EndpointSlice with all but its metadata, and with its labels
 // (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go, apps/replicaset/strategy.go and discovery/endpointslice/strategy.go at
 // v1.37.0).
-func prepare(stored, o Object) {
+func prepare(stored, o Object) bool {
 	changed := false
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		old := stored.(*appsv1.Deployment)
 		o.Status = old.Status
-		changed = !equality.Semantic.DeepEqual(o.Spec, old.Spec) || !equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
+		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec) || !equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
 	case *appsv1.ReplicaSet:
 		old := stored.(*appsv1.ReplicaSet)
 		o.Status = old.Status
-		changed = !equality.Semantic.DeepEqual(o.Spec, old.Spec)
+		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec)
 	case *discoveryv1.EndpointSlice:
 		old := stored.(*discoveryv1.EndpointSlice)
 		changed = !equality.Semantic.DeepEqual(o.Labels, old.Labels) || !equality.Semantic.DeepEqual(o.Endpoints, old.Endpoints) ||
 			!equality.Semantic.DeepEqual(o.Ports, old.Ports) || o.AddressType != old.AddressType
+	default:
+		return !equality.Semantic.DeepEqual(stored, o)
 	}
 	if changed {
 		o.SetGeneration(stored.GetGeneration() + 1)
 	}
+	return changed
 }
 
 // prepareStatus keeps the spec of an object. A write of the status of a Deployment also keeps its labels but not its annotations: its
 // controller writes the revision that way (the PrepareForUpdate of deploymentStatusStrategy and rsStatusStrategy in
 // pkg/registry/apps/deployment/strategy.go and apps/replicaset/strategy.go at v1.37.0).
-func prepareStatus(stored, o Object) {
+func prepareStatus(stored, o Object) bool {
+	inWholeSeconds(o)
 	switch o := o.(type) {
 	case *appsv1.Deployment:
-		o.Spec, o.Labels = stored.(*appsv1.Deployment).Spec, stored.(*appsv1.Deployment).Labels
+		old := stored.(*appsv1.Deployment)
+		o.Spec, o.Labels = old.Spec, old.Labels
+		return !equality.Semantic.DeepEqual(&o.Status, &old.Status)
 	case *appsv1.ReplicaSet:
-		o.Spec = stored.(*appsv1.ReplicaSet).Spec
+		old := stored.(*appsv1.ReplicaSet)
+		o.Spec = old.Spec
+		return !equality.Semantic.DeepEqual(&o.Status, &old.Status)
 	}
+	return !equality.Semantic.DeepEqual(stored, o)
 }
+
+// copyOf returns a copy of an object that shares its parts.
+func copyOf(o Object) Object {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		own := *o
+		return &own
+	case *appsv1.ReplicaSet:
+		own := *o
+		return &own
+	case *discoveryv1.EndpointSlice:
+		own := *o
+		return &own
+	}
+	return o.DeepCopyObject().(Object)
+}
+
+func meta(o Object) metav1.Object { return o.(metav1.ObjectMetaAccessor).GetObjectMeta() }
 
 // inWholeSeconds drops the fractions of a second from the times of conditions: JSON has none.
 func inWholeSeconds(o Object) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
+		o.Status.Conditions = slices.Clone(o.Status.Conditions)
 		for i := range o.Status.Conditions {
 			c := &o.Status.Conditions[i]
 			c.LastUpdateTime, c.LastTransitionTime = whole(c.LastUpdateTime), whole(c.LastTransitionTime)
 		}
 	case *appsv1.ReplicaSet:
+		o.Status.Conditions = slices.Clone(o.Status.Conditions)
 		for i := range o.Status.Conditions {
 			c := &o.Status.Conditions[i]
 			c.LastTransitionTime = whole(c.LastTransitionTime)
@@ -147,6 +175,5 @@ func (s *Store) Delete(kind Kind, namespace, name string) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	last := stored.DeepCopyObject().(Object)
-	return s.remove(kind, stored, last), nil
+	return s.remove(kind, stored, copyOf(stored)), nil
 }

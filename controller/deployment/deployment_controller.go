@@ -29,6 +29,7 @@ type Controller struct {
 	sets        *controller.Informer
 	pods        *controller.Informer
 	queue       *controller.Queue
+	equal       map[templates]bool // compared
 }
 
 // Start starts the controller in a component.
@@ -36,6 +37,7 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c := &Controller{
 		env: env, client: controller.NewClient(env), events: controller.NewEvents(env, "deployment-controller"),
 		deployments: f.Of(store.Deployments), sets: f.Of(store.ReplicaSets), pods: f.Of(store.Pods),
+		equal: map[templates]bool{},
 	}
 	c.queue = controller.NewQueue(env, "deployment", c.syncDeployment)
 	c.queue.Retries = retries
@@ -95,7 +97,8 @@ func (c *Controller) syncDeployment(p *sim.Proc, key string) error {
 	if !ok {
 		return nil
 	}
-	d := cached.DeepCopy()
+	own := *cached // shares its parts, which are replaced and not changed
+	d := &own
 	sets := controller.List(c.sets, func(rs *appsv1.ReplicaSet) bool { return controller.OwnedBy(rs, d.UID) })
 	if err := c.checkPausedConditions(p, d); err != nil {
 		return err

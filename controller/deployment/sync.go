@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"probesim.dev/apiserver/store"
@@ -75,9 +76,39 @@ func (c *Controller) checkPausedConditions(p *sim.Proc, d *appsv1.Deployment) er
 // getAllReplicaSets returns the ReplicaSet with the template of a Deployment, nil if there is none, and all others, oldest first
 // (getAllReplicaSetsAndSyncRevision).
 func (c *Controller) getAllReplicaSets(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet, create bool) (*appsv1.ReplicaSet, []*appsv1.ReplicaSet, error) {
-	existing, old := findReplicaSets(d, sets)
+	existing, old := c.findReplicaSets(d, sets)
 	newRS, err := c.getNewReplicaSet(p, d, existing, old, create)
 	return newRS, old, err
+}
+
+// findReplicaSets returns the oldest ReplicaSet with the template of a Deployment, or nil, and all others, oldest first
+// (FindNewReplicaSet, FindOldReplicaSets).
+func (c *Controller) findReplicaSets(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) (newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) {
+	old = slices.Clone(sets)
+	slices.SortStableFunc(old, byCreation)
+	i := slices.IndexFunc(old, func(rs *appsv1.ReplicaSet) bool { return c.hasTemplate(rs, d) })
+	if i < 0 {
+		return nil, old
+	}
+	newRS = old[i]
+	return newRS, slices.Delete(old, i, i+1)
+}
+
+// templates are those of a ReplicaSet and a Deployment. A template changes only with the generation of its object.
+type templates struct {
+	set, deployment           types.UID
+	setGeneration, generation int64
+}
+
+// hasTemplate reports whether a ReplicaSet has the template of a Deployment. It remembers what it has compared, because syncs ask often.
+func (c *Controller) hasTemplate(rs *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
+	pair := templates{rs.UID, d.UID, rs.Generation, d.Generation}
+	equal, known := c.equal[pair]
+	if !known {
+		equal = equalTemplates(&rs.Spec.Template, &d.Spec.Template)
+		c.equal[pair] = equal
+	}
+	return equal
 }
 
 // getNewReplicaSet brings the annotations of the new ReplicaSet and the revision of its Deployment up to date, and creates the ReplicaSet if
@@ -90,7 +121,7 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 		}
 		return c.createReplicaSet(p, d, old, next)
 	}
-	own := existing.DeepCopy()
+	own := copyOf(existing)
 	if setAnnotations(d, own, next) || own.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
 		own.Spec.MinReadySeconds = d.Spec.MinReadySeconds
 		return controller.Update(c.client, p, store.ReplicaSets, own)
@@ -108,19 +139,24 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 	return own, nil
 }
 
+// copyOf returns a copy of a ReplicaSet that shares its parts: replace them, and do not change them.
+func copyOf(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
+	own := *rs
+	return &own
+}
+
 // createReplicaSet creates the ReplicaSet of the template of a Deployment.
 func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
 	hash := templateHash(&d.Spec.Template)
-	template := *d.Spec.Template.DeepCopy()
+	template, selector := d.Spec.Template, *d.Spec.Selector
 	template.Labels = labeled(template.Labels, hash)
-	selector := d.Spec.Selector.DeepCopy()
 	selector.MatchLabels = labeled(selector.MatchLabels, hash)
 	newRS := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: d.Name + "-" + hash, Namespace: d.Namespace, Labels: template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
-		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32), MinReadySeconds: d.Spec.MinReadySeconds, Selector: selector, Template: template},
+		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32), MinReadySeconds: d.Spec.MinReadySeconds, Selector: &selector, Template: template},
 	}
 	replicas := newReplicas(d, with(old, newRS), newRS)
 	newRS.Spec.Replicas = &replicas
@@ -188,7 +224,7 @@ func (c *Controller) scaleReplicaSet(p *sim.Proc, rs *appsv1.ReplicaSet, replica
 	if from == replicas && !annotate {
 		return false, rs, nil
 	}
-	own := rs.DeepCopy()
+	own := copyOf(rs)
 	own.Spec.Replicas = &replicas
 	if !setReplicasAnnotations(own, d) && from == replicas {
 		return false, rs, nil

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
@@ -79,26 +80,14 @@ func newReplicas(d *appsv1.Deployment, all []*appsv1.ReplicaSet, newRS *appsv1.R
 	return *newRS.Spec.Replicas + min(room, *d.Spec.Replicas-*newRS.Spec.Replicas)
 }
 
-// findReplicaSets returns the oldest ReplicaSet with the template of a Deployment, or nil, and all others, oldest first
-// (FindNewReplicaSet, FindOldReplicaSets).
-func findReplicaSets(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) (newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) {
-	sets = slices.Clone(sets)
-	slices.SortStableFunc(sets, byCreation)
-	i := slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool { return equalTemplates(&rs.Spec.Template, &d.Spec.Template) })
-	if i < 0 {
-		return nil, sets
-	}
-	return sets[i], slices.Delete(slices.Clone(sets), i, i+1)
-}
-
 // equalTemplates compares templates without the label for their hash (EqualIgnoreHash).
 func equalTemplates(a, b *v1.PodTemplateSpec) bool {
-	x, y := *a, *b
-	for _, t := range []*v1.PodTemplateSpec{&x, &y} {
-		t.Labels = maps.Clone(t.Labels)
-		delete(t.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	x, y := a.ObjectMeta, b.ObjectMeta
+	for _, m := range []*metav1.ObjectMeta{&x, &y} {
+		m.Labels = maps.Clone(m.Labels)
+		delete(m.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
 	}
-	return equality.Semantic.DeepEqual(&x, &y)
+	return equality.Semantic.DeepEqual(&x, &y) && equality.Semantic.DeepEqual(&a.Spec, &b.Spec)
 }
 
 // byCreation puts older ReplicaSets first, and of those created in one second the one whose name comes first.
@@ -169,15 +158,17 @@ func setRevision(d *appsv1.Deployment, revision string) bool {
 	return annotate(&d.Annotations, revisionAnnotation, revision)
 }
 
-// annotate sets an annotation, and reports whether it has changed.
+// annotate sets an annotation in a copy of the map, and reports whether it has changed.
 func annotate(annotations *map[string]string, name, value string) bool {
 	if old, ok := (*annotations)[name]; ok && old == value {
 		return false
 	}
-	if *annotations == nil {
-		*annotations = map[string]string{}
+	own := maps.Clone(*annotations)
+	if own == nil {
+		own = map[string]string{}
 	}
-	(*annotations)[name] = value
+	own[name] = value
+	*annotations = own
 	return true
 }
 

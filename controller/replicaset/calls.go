@@ -65,7 +65,7 @@ func (c *Controller) createPod(p *sim.Proc, key string, rs *appsv1.ReplicaSet) e
 			Namespace: rs.Namespace, GenerateName: rs.Name + "-", Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
 			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
 		},
-		Spec: *template.Spec.DeepCopy(),
+		Spec: template.Spec, // the API server works on a copy
 	}
 	created, err := c.client.CreatePod(p, pod)
 	object := apiserver.ObjectName(kind.Kind, rs)
