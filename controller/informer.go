@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"maps"
 	"slices"
 
 	"probesim.dev/apiserver"
@@ -38,6 +37,7 @@ func (f *Informers) Of(kind store.Kind) *Informer {
 // Informer is a cache of the objects of a kind, which lags behind the API server. You may keep its objects, and must not change them.
 type Informer struct {
 	objects  map[string]store.Object
+	keys     []string // of the objects, in order
 	version  int64
 	handlers []Handler
 }
@@ -61,6 +61,13 @@ func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	key := store.Key(n.New)
 	old, o := i.objects[key], n.New
 	i.version = n.Version
+	at, known := slices.BinarySearch(i.keys, key)
+	switch {
+	case n.Type != store.Deleted && !known:
+		i.keys = slices.Insert(i.keys, at, key)
+	case n.Type == store.Deleted && known:
+		i.keys = slices.Delete(i.keys, at, at+1)
+	}
 	if n.Type == store.Deleted {
 		delete(i.objects, key)
 		old, o = o, nil
@@ -86,7 +93,7 @@ func Get[T store.Object](i *Informer, key string) (T, bool) {
 // List returns the cached objects that satisfy a condition, by key.
 func List[T store.Object](i *Informer, wanted func(T) bool) []T {
 	var list []T
-	for _, key := range slices.Sorted(maps.Keys(i.objects)) {
+	for _, key := range i.keys {
 		if o, ok := i.objects[key].(T); ok && wanted(o) {
 			list = append(list, o)
 		}

@@ -66,3 +66,14 @@ func OwnedBy(o metav1.Object, uid types.UID) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.UID == uid
 }
+
+// HasLabels reports whether an object has all of some labels with their values.
+func HasLabels(o metav1.Object, wanted map[string]string) bool {
+	has := o.GetLabels()
+	for name, value := range wanted {
+		if got, ok := has[name]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}

@@ -81,7 +81,7 @@ func (c *Controller) podChanged(old, o store.Object) {
 
 // selects reports whether a Service selects a pod. One without a selector selects none.
 func selects(s *v1.Service, pod *v1.Pod) bool {
-	return s.Spec.Selector != nil && s.Namespace == pod.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels))
+	return s.Spec.Selector != nil && s.Namespace == pod.Namespace && controller.HasLabels(pod, s.Spec.Selector)
 }
 
 // endpointChanged reports whether a change of a pod can change its endpoint. Each change of a deleted pod counts, because the real

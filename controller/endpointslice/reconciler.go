@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"probesim.dev/apiserver/store"
@@ -45,14 +46,17 @@ func (c *Controller) reconcile(p *sim.Proc, service *v1.Service, pods []*v1.Pod,
 	return nil
 }
 
+// endpoints are endpoints by their pods.
+type endpoints map[types.NamespacedName]discoveryv1.Endpoint
+
 // newPlan compares the pods of a Service with its slices. A Service without endpoints has one empty slice, which becomes the first one with
 // endpoints (reconcileByAddressType).
 func newPlan(service *v1.Service, pods []*v1.Pod, existing []*discoveryv1.EndpointSlice) plan {
-	wanted := map[string]discoveryv1.Endpoint{}
+	wanted := make(endpoints, len(pods))
 	ports := portsOf(service, pods)
 	for _, pod := range pods {
 		if shouldBeInEndpoints(pod) {
-			wanted[store.Key(pod)] = podToEndpoint(service, pod)
+			wanted[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = podToEndpoint(service, pod)
 		}
 	}
 	empty := []discoveryv1.EndpointPort{}
@@ -72,7 +76,7 @@ func newPlan(service *v1.Service, pods []*v1.Pod, existing []*discoveryv1.Endpoi
 
 // fill keeps wanted endpoints where they are, takes others out, and puts new ones into slices that change anyway, then into one with room,
 // then into new ones (reconcileByPortMapping).
-func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted map[string]discoveryv1.Endpoint, existing []*discoveryv1.EndpointSlice) plan {
+func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted endpoints, existing []*discoveryv1.EndpointSlice) plan {
 	var todo plan
 	var unchanged []*discoveryv1.EndpointSlice
 	for _, s := range existing {
@@ -113,9 +117,10 @@ func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted map[stri
 
 // keep returns the endpoints of a slice that are wanted, as they are now, and takes them out of the wanted ones. It reports whether the
 // slice changes.
-func keep(s *discoveryv1.EndpointSlice, wanted map[string]discoveryv1.Endpoint) (kept []discoveryv1.Endpoint, changed bool) {
+func keep(s *discoveryv1.EndpointSlice, wanted endpoints) (kept []discoveryv1.Endpoint, changed bool) {
+	kept = make([]discoveryv1.Endpoint, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
-		pod := e.TargetRef.Namespace + "/" + e.TargetRef.Name
+		pod := types.NamespacedName{Namespace: e.TargetRef.Namespace, Name: e.TargetRef.Name}
 		now, ok := wanted[pod]
 		if !ok || !slices.Equal(now.Addresses, e.Addresses) {
 			changed = true
@@ -135,7 +140,7 @@ func equalEndpoints(a, b discoveryv1.Endpoint) bool {
 }
 
 // sortedEndpoints returns endpoints by pod. The real controller has them in the order of a Go map, which nothing shows.
-func sortedEndpoints(wanted map[string]discoveryv1.Endpoint) []discoveryv1.Endpoint {
+func sortedEndpoints(wanted endpoints) []discoveryv1.Endpoint {
 	var list []discoveryv1.Endpoint
 	for _, e := range wanted {
 		list = append(list, e)
@@ -192,7 +197,7 @@ func podToEndpoint(service *v1.Service, pod *v1.Pod) discoveryv1.Endpoint {
 	serving, terminating := controller.IsPodReady(pod), pod.DeletionTimestamp != nil
 	ready := service.Spec.PublishNotReadyAddresses || serving && !terminating
 	e := discoveryv1.Endpoint{
-		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating},
+		Conditions: discoveryv1.EndpointConditions{Ready: pointer(ready), Serving: pointer(serving), Terminating: pointer(terminating)},
 		TargetRef:  &v1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 	for _, ip := range pod.Status.PodIPs {
@@ -202,6 +207,16 @@ func podToEndpoint(service *v1.Service, pod *v1.Pod) discoveryv1.Endpoint {
 		e.NodeName = &pod.Spec.NodeName
 	}
 	return e
+}
+
+var yes, no = true, false
+
+// pointer returns a pointer to a value that does not change. The endpoints share it.
+func pointer(b bool) *bool {
+	if b {
+		return &yes
+	}
+	return &no
 }
 
 // portsOf returns the ports of a Service with the numbers that its pods have for them (getEndpointPorts in utils.go).

@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"probesim.dev/apiserver/store"
@@ -53,9 +52,8 @@ func (c *Controller) putStatus(p *sim.Proc, rs *appsv1.ReplicaSet, status appsv1
 func (c *Controller) calculateStatus(rs *appsv1.ReplicaSet, active, terminating []*v1.Pod, manageErr error, now time.Time) appsv1.ReplicaSetStatus {
 	status := rs.Status
 	status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas, status.AvailableReplicas = int32(len(active)), 0, 0, 0
-	template := labels.SelectorFromSet(rs.Spec.Template.Labels)
 	for _, pod := range active {
-		if template.Matches(labels.Set(pod.Labels)) {
+		if controller.HasLabels(pod, rs.Spec.Template.Labels) {
 			status.FullyLabeledReplicas++
 		}
 		if controller.IsPodReady(pod) {
