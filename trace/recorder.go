@@ -86,7 +86,8 @@ func (r *Recorder) includes(k Kind) bool { return r.Internal || k.Observable() |
 // does not include.
 func (r *Recorder) Add(rec Record) int64 {
 	if rec.Kind == Behavior && r.Rules != nil {
-		r.Rules(&rec)
+		passed := rec // not rec, which then would be on the heap in each call
+		r.Rules(&passed)
 	}
 	if !r.includes(rec.Kind) {
 		return 0

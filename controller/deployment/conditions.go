@@ -26,11 +26,11 @@ func (c *Controller) condition(t appsv1.DeploymentConditionType, status v1.Condi
 	return appsv1.DeploymentCondition{Type: t, Status: status, LastUpdateTime: now, LastTransitionTime: now, Reason: reason, Message: message}
 }
 
-// conditionOf returns a copy of the condition of a type, or nil.
+// conditionOf returns the condition of a type, or nil. Do not change it.
 func conditionOf(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for _, c := range status.Conditions {
-		if c.Type == t {
-			return &c
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == t {
+			return &status.Conditions[i]
 		}
 	}
 	return nil

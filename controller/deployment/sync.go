@@ -121,14 +121,14 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 		}
 		return c.createReplicaSet(p, d, old, next)
 	}
-	own := copyOf(existing)
-	if setAnnotations(d, own, next) || own.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
-		own.Spec.MinReadySeconds = d.Spec.MinReadySeconds
+	if annotations, changed := annotationsOf(d, existing, next); changed || existing.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
+		own := copyOf(existing)
+		own.Annotations, own.Spec.MinReadySeconds = annotations, d.Spec.MinReadySeconds
 		return controller.Update(c.client, p, store.ReplicaSets, own)
 	}
-	changed := setRevision(d, own.Annotations[revisionAnnotation])
+	changed := setRevision(d, existing.Annotations[revisionAnnotation])
 	if hasProgressDeadline(d) && conditionOf(&d.Status, appsv1.DeploymentProgressing) == nil {
-		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, foundNewRS, fmt.Sprintf("Found new replica set %q", own.Name)))
+		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, foundNewRS, fmt.Sprintf("Found new replica set %q", existing.Name)))
 		changed = true
 	}
 	if changed {
@@ -136,7 +136,7 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 			return nil, err
 		}
 	}
-	return own, nil
+	return existing, nil
 }
 
 // copyOf returns a copy of a ReplicaSet that shares its parts: replace them, and do not change them.
@@ -160,7 +160,7 @@ func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*
 	}
 	replicas := newReplicas(d, with(old, newRS), newRS)
 	newRS.Spec.Replicas = &replicas
-	setAnnotations(d, newRS, revision)
+	newRS.Annotations, _ = annotationsOf(d, newRS, revision)
 	setReplicasAnnotations(newRS, d)
 	created, err := controller.Create(c.client, p, store.ReplicaSets, newRS)
 	if err != nil {

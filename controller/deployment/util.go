@@ -172,25 +172,25 @@ func annotate(annotations *map[string]string, name, value string) bool {
 	return true
 }
 
-// setAnnotations copies the annotations of a Deployment to its new ReplicaSet, and raises the revision of the ReplicaSet if that is lower
-// than the given one. A ReplicaSet that gets another revision was in use before, and keeps the old one in its history. It reports whether
-// an annotation has changed (SetNewReplicaSetAnnotations).
-func setAnnotations(d *appsv1.Deployment, rs *appsv1.ReplicaSet, next int64) bool {
-	changed := false
-	for _, name := range slices.Sorted(maps.Keys(d.Annotations)) {
-		if !slices.Contains(notCopied, name) && annotate(&rs.Annotations, name, d.Annotations[name]) {
+// annotationsOf returns the annotations of a new ReplicaSet with those of its Deployment, and with the given revision if that is higher. A
+// ReplicaSet that gets another revision was in use before, and keeps the old one in its history. It reports whether an annotation changes
+// (SetNewReplicaSetAnnotations).
+func annotationsOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet, next int64) (annotations map[string]string, changed bool) {
+	annotations = rs.Annotations
+	for name, value := range d.Annotations {
+		if !slices.Contains(notCopied, name) && annotate(&annotations, name, value) {
 			changed = true
 		}
 	}
 	before, had := rs.Annotations[revisionAnnotation]
 	if revision(rs) >= next {
-		return changed
+		return annotations, changed
 	}
-	annotate(&rs.Annotations, revisionAnnotation, strconv.FormatInt(next, 10))
+	annotate(&annotations, revisionAnnotation, strconv.FormatInt(next, 10))
 	if had {
-		annotate(&rs.Annotations, historyAnnotation, history(rs.Annotations[historyAnnotation], before))
+		annotate(&annotations, historyAnnotation, history(rs.Annotations[historyAnnotation], before))
 	}
-	return true
+	return annotations, true
 }
 
 // history returns a history of revisions with another one at its end, without the oldest ones if it becomes too long.

@@ -109,13 +109,17 @@ func TestRevisions(t *testing.T) {
 	d := update(3, "1", "0")
 	d.Annotations = map[string]string{"note": "a", revisionAnnotation: "7"}
 	rs := sets(d, 3)[0]
-	if !setAnnotations(d, rs, 1) || rs.Annotations["note"] != "a" || rs.Annotations[revisionAnnotation] != "1" || rs.Annotations[historyAnnotation] != "" {
+	set := func(next int64) (changed bool) {
+		rs.Annotations, changed = annotationsOf(d, rs, next)
+		return changed
+	}
+	if !set(1) || rs.Annotations["note"] != "a" || rs.Annotations[revisionAnnotation] != "1" || rs.Annotations[historyAnnotation] != "" {
 		t.Errorf("a new ReplicaSet has %v", rs.Annotations)
 	}
-	if setAnnotations(d, rs, 1) {
+	if set(1) {
 		t.Error("the same revision changes something")
 	}
-	if !setAnnotations(d, rs, 3) || rs.Annotations[revisionAnnotation] != "3" || rs.Annotations[historyAnnotation] != "1" {
+	if !set(3) || rs.Annotations[revisionAnnotation] != "3" || rs.Annotations[historyAnnotation] != "1" {
 		t.Errorf("a ReplicaSet that is used again has %v", rs.Annotations)
 	}
 	long := history(strings.Repeat("1000,", 399)+"1000", "1001")

@@ -12,6 +12,7 @@ import (
 // orderless lists the functions that may walk a map in its own order, by package, receiver and name, with the reason
 // why the order cannot be seen.
 var orderless = map[string]string{
+	"controller.HasLabels":                        "asks whether all satisfy a condition",
 	"controller/endpointslice.(tracker).expected": "counts",
 	"controller/endpointslice.sortedEndpoints":    "sorts the endpoints",
 	"fakeruntime.mapped":                          "copies each object, whichever comes first",
