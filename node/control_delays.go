@@ -8,36 +8,48 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// controlDelays draws the latencies of a control plane. Those that it does not have are the standard ones.
+// controlDelays draws the latencies of a control plane.
 type controlDelays struct {
 	of       ControlPlane
 	runtime  *runtimeDriver
 	standard controller.StandardDelays
 }
 
-func (d controlDelays) draw(set *fakeruntime.Draw, standard time.Duration, key string) time.Duration {
-	if set == nil {
+// draw returns a latency: that of a range, or that of a set, or else the standard one. Without a seed, the latencies of a set are in
+// proportion to the standard ones, which are about those of typical: equal ones would make ties that no real cluster has.
+func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key string, of func(*fakeruntime.ControlDelays) fakeruntime.Latency) time.Duration {
+	now := d.runtime.sim.Now()
+	switch {
+	case own != nil:
+		return d.runtime.Draw(now, key, *own)
+	case d.of.Delays == nil:
 		return standard
 	}
-	return d.runtime.Draw(d.runtime.sim.Now(), key, *set)
+	latency := of(d.of.Delays)
+	if l, seeded := d.runtime.Latency(now, key, latency); seeded {
+		return l
+	}
+	typical, _ := fakeruntime.ControlDelaySet("typical")
+	return standard * latency.Median() / of(&typical).Median()
 }
 
 func (d controlDelays) Watch(watch string, c store.Change) time.Duration {
-	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New))
+	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New), func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Watch })
 }
 
 func (d controlDelays) Call(caller, method string, kind store.Kind, key string) time.Duration {
-	return d.draw(d.of.Call, d.standard.Call(caller, method, kind, key), caller+" "+method+" "+string(kind)+" "+key)
+	return d.draw(d.of.Call, d.standard.Call(caller, method, kind, key), caller+" "+method+" "+string(kind)+" "+key,
+		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Call })
 }
 
 func (d controlDelays) Schedule(pod string) time.Duration {
-	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod)
+	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod, func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Schedule })
 }
 
 func (d controlDelays) Sync(router string) time.Duration {
-	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router)
+	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router, func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Sync })
 }
 
 func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {
-	return d.draw(&fakeruntime.Draw{Min: least, Max: most}, 0, key)
+	return d.runtime.Draw(d.runtime.sim.Now(), key, fakeruntime.Draw{Min: least, Max: most})
 }

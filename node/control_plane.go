@@ -29,9 +29,10 @@ var ErrNoControlPlane = errors.New("the node has no control plane: set Options.C
 // ControlPlane configures the controllers beside a node: the Deployment, ReplicaSet and EndpointSlice controllers, a scheduler that binds
 // each pod to the node, and kube-proxy. The zero value has the default delays.
 type ControlPlane struct {
-	// Watch is how long a change takes from the API server to the cache of a controller. Call is how long a call of a controller takes to
-	// the API server. Schedule is how long the scheduler takes to bind a pod. Sync is how long kube-proxy takes to write its rules. Nil:
-	// distinct defaults, about 10 ms, 7 ms, 4 ms and 100 ms.
+	// Delays are the latencies, such as those of fakeruntime.ControlDelaySet. Nil: fixed ones, about 10 ms, 7 ms, 4 ms and 100 ms, which
+	// are distinct for each kind of object and call. Without Options.Seed, they are in proportion to these too.
+	Delays *fakeruntime.ControlDelays
+	// Watch, Call, Schedule and Sync, unless nil, replace latencies of Delays.
 	Watch, Call, Schedule, Sync *fakeruntime.Draw
 	// LoadBalancers are routers besides kube-proxy.
 	LoadBalancers []router.LoadBalancer

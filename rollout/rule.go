@@ -13,7 +13,8 @@ import (
 // alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no sleep is enough. The time from the deletion of
 // a pod until its router drops it has an upper end:
 //
-//	a watch shows the deletion to the EndpointSlice controller, which may make another call, or wait for its back-off if its cache does not have its own last write; its write of the
+//	a watch shows the deletion to the EndpointSlice controller, which may make another call. If its cache does not have its own last write, it
+//	waits for a back-off. An earlier back-off may end before a watch shows the write, and then one of twice the length follows. Its write of the
 //	slice is a call; a watch shows the slice to the router. kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A
 //	load balancer takes its own delay.
 //
@@ -35,8 +36,8 @@ func (w *workload) alwaysEnough(o *Options) (time.Duration, bool) {
 
 // longestDrop returns the longest time from the deletion of a pod until its router sends it no requests.
 func longestDrop(o *Options) time.Duration {
-	watch, call, sync := most(controlPlane(o.Delays))
-	drop := 2*watch + 2*call + endpointslice.BackOff
+	watch, call, sync := o.longest()
+	drop := 3*watch + 2*call + 2*endpointslice.BackOff
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		return drop + lb.RemoveMost
 	}

@@ -109,7 +109,7 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	r.sleep, _ = sleepOf(w.container())
 	r.sleep = min(r.sleep, graceOf(w.spec)) // SIGKILL comes then
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
-	control := controlPlane(o.Delays)
+	control := node.ControlPlane{Delays: o.control()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		control.LoadBalancers = []router.LoadBalancer{lb.LoadBalancer}
 	}

@@ -133,7 +133,7 @@ func WithoutPreviews(versions []string, enough int) []string {
 func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
 	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group, Replay: simulate.Command(plan)}
 	if s.Set != "" {
-		plan.Delays = plan.Delays.Over(s.Delays)
+		plan.Delays, plan.Set = plan.Delays.Over(s.Delays), s.Set
 		j.Replay += " --delays " + s.Set
 	}
 	if s.Until != 0 {

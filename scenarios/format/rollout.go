@@ -14,15 +14,12 @@ import (
 // ControlPlane turns on the controllers, the scheduler and kube-proxy. Deployments of spec.pods then create their pods through
 // ReplicaSets.
 type ControlPlane struct {
-	Set       string      `json:"set,omitempty"`       // typical, which is the default
+	Set       string      `json:"set,omitempty"`       // a name in fakeruntime.DelaySets; empty: fixed delays
 	Watch     *value.Draw `json:"watch,omitempty"`     // from a change in the API server to the cache of a controller
 	APIWrite  *value.Draw `json:"apiWrite,omitempty"`  // of a call of a controller
 	Schedule  *value.Draw `json:"schedule,omitempty"`  // until the scheduler has bound a pod
 	ProxySync *value.Draw `json:"proxySync,omitempty"` // until kube-proxy has written its rules
 }
-
-// ControlPlaneSets are the names of sets of delays.
-var ControlPlaneSets = []string{"typical"}
 
 // Service is an entry of spec.services.
 type Service struct {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
@@ -18,6 +20,9 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 	}
 	draw := func(d *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(d) }
 	control := &node.ControlPlane{Watch: draw(of.Watch), Call: draw(of.APIWrite), Schedule: draw(of.Schedule), Sync: draw(of.ProxySync)}
+	if set, ok := fakeruntime.ControlDelaySet(cmp.Or(of.Set, p.Set)); ok {
+		control.Delays = &set
+	}
 	for i := range s.Services {
 		for _, r := range s.Services[i].Spec.Routers {
 			if r.Kind != format.KubeProxy {

@@ -57,6 +57,7 @@ type Plan struct {
 	Duration time.Duration        // length of the run
 	Uptime   time.Duration        // age of the kubelet at t=0
 	Delays   fakeruntime.Delays   // of the node; the programs of pods contain the delays of pods
+	Set      string               // the kind of node that a command asks for, where the scenario has no set of the control plane
 	Config   kubeletconfig.Config // configuration of the kubelet
 }
 

@@ -100,7 +100,7 @@ var fieldEnums = map[string][]string{
 	"Expect.runs":           {format.EveryRun, format.SomeRun},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Delays.set":            fakeruntime.DelaySets(),
-	"ControlPlane.set":      format.ControlPlaneSets,
+	"ControlPlane.set":      fakeruntime.DelaySets(),
 	"Router.kind":           router.Names(),
 }
 

@@ -39,8 +39,10 @@ func (c *checker) checkControlPlane() {
 		}
 		return
 	}
-	if set := n.Field("set"); s.ControlPlane.Set != "" && !slices.Contains(format.ControlPlaneSets, s.ControlPlane.Set) {
-		set.Errorf("there is no set of delays %s: use %s, or set watch, apiWrite, schedule and proxySync", strict.Quote(s.ControlPlane.Set), strings.Join(format.ControlPlaneSets, ", "))
+	if s.ControlPlane.Set != "" {
+		if _, err := format.DelaySet(s.ControlPlane.Set); err != nil {
+			n.Field("set").Errorf("%v", err)
+		}
 	}
 	for i, step := range s.Steps {
 		if step != nil && step.StepClock != nil {
