@@ -89,7 +89,7 @@ func TestAlwaysEnough(t *testing.T) {
 			},
 		}
 		if r.IntN(4) == 0 {
-			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 10"
+			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 15"
 		}
 		always := -1.0
 		for _, row := range run(t, m, o).Rows {
@@ -132,7 +132,7 @@ func TestVerdicts(t *testing.T) {
 			Latency: check.Interval{Max: 15 * time.Second}, App: rollout.App{Stop: check.Durations{Ordinary: interval(20*time.Second, 20*time.Second)}},
 		}, rollout.Loses, "inFlight old", "; terminationGracePeriodSeconds: 25"},
 		{"a probe that never succeeds", manifest{container: "startupProbe: {httpGet: {path: /, port: none}}"}, rollout.Options{}, rollout.NeverReady, "startup probe", ""},
-		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses, "exited old", "minReadySeconds: 6"},
+		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses, "exited old", "minReadySeconds: 7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.Options.Runs = 12

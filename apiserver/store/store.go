@@ -106,14 +106,15 @@ func (s *Store) List(kind Kind) []Object {
 func (s *Store) put(kind Kind, o Object) Change {
 	s.version++
 	o.SetResourceVersion(strconv.FormatInt(s.version, 10))
-	c := Change{Type: Modified, Kind: kind, Old: s.objects[kind][Key(o)], New: o, Version: s.version}
+	key := Key(o)
+	c := Change{Type: Modified, Kind: kind, Old: s.objects[kind][key], New: o, Version: s.version}
 	if c.Old == nil {
 		c.Type = Added
 	}
 	if s.objects[kind] == nil {
 		s.objects[kind] = map[string]Object{}
 	}
-	s.objects[kind][Key(o)] = o
+	s.objects[kind][key] = o
 	return c
 }
 
