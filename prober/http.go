@@ -81,7 +81,11 @@ func (t *hasResponse) RoundTrip(req *http.Request) (*http.Response, error) {
 // responseOutcome returns the outcome of a response: a 2xx status is a success, a redirect that the client did not follow
 // is a warning, and any other status is a failure. A body that cannot be read is an error of the probe.
 func responseOutcome(res *http.Response) outcome {
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxReadLength))
+	var body []byte
+	var err error
+	if res.Body != http.NoBody { // most programs answer without a body, and reading needs memory
+		body, err = io.ReadAll(io.LimitReader(res.Body, maxReadLength))
+	}
 	switch code := res.StatusCode; {
 	case err != nil:
 		return outcome{result: trace.Error, message: err.Error(), errorState: trace.Failure}

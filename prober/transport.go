@@ -152,7 +152,7 @@ func (t *Transport) response(req *http.Request, reply *Reply) *http.Response {
 	case reply.Rest != nil:
 		res.ContentLength = -1
 		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(reply.Body), &pendingBody{t: t, req: req, rest: reply.Rest}))
-	case reply.Code >= 200 && reply.Code != http.StatusNoContent && reply.Code != http.StatusNotModified:
+	case reply.Body != "" && reply.Code >= 200 && reply.Code != http.StatusNoContent && reply.Code != http.StatusNotModified:
 		res.Body = io.NopCloser(strings.NewReader(reply.Body))
 	}
 	return res

@@ -154,18 +154,30 @@ func (p *pod) refusal(name string) string {
 	if p == nil {
 		return NotListening
 	}
+	if name != "" {
+		return p.containers[name].refusal()
+	}
 	reason := NotListening
 	for _, key := range slices.Sorted(maps.Keys(p.containers)) {
-		c := p.containers[key]
-		switch {
-		case name != "" && key != name:
-		case c.running && !c.closed:
+		switch of := p.containers[key].refusal(); {
+		case of == "":
 			return ""
-		case c.running:
-			reason = Refused
-		case c.started && reason != Refused:
-			reason = Exited
+		case of != NotListening && reason != Refused:
+			reason = of
 		}
 	}
 	return reason
+}
+
+// refusal returns why a container does not accept requests, or "" if it does.
+func (c *container) refusal() string {
+	switch {
+	case c == nil || !c.started:
+		return NotListening
+	case !c.running:
+		return Exited
+	case c.closed:
+		return Refused
+	}
+	return ""
 }
