@@ -26,7 +26,7 @@ func (f *Informers) Of(kind store.Kind) *Informer {
 	if i := f.kinds[kind]; i != nil {
 		return i
 	}
-	i := &Informer{objects: map[string]store.Object{}}
+	i := &Informer{sim: f.env.Sim, kind: kind, objects: map[string]store.Object{}}
 	f.kinds[kind] = i
 	name := f.component + " watch of " + string(kind)
 	queue := f.env.API.WatchKind(name, kind, f.env.Delays.Watch)
@@ -36,18 +36,26 @@ func (f *Informers) Of(kind store.Kind) *Informer {
 
 // Informer is a cache of the objects of a kind, which lags behind the API server. You may keep its objects, and must not change them.
 type Informer struct {
+	sim      *sim.Sim
+	kind     store.Kind
 	objects  map[string]store.Object
 	keys     []string // of the objects, in order
 	version  int64
-	handlers []Handler
+	handlers []*listener
 }
 
 // Handler is called when a cache has changed: with nil and the object when one is added, with both when it changes, and with its last state
 // and nil when it is deleted. It must not wait.
 type Handler func(old, o store.Object)
 
-// Handle adds a handler. Handlers are called in the order in which they are added.
-func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, h) }
+// Handle adds a handler, which is called with the change of the cache. Handlers are called in the order in which they are added.
+func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, &listener{handle: h}) }
+
+// HandleFor adds a handler of a controller with a queue of that name. It gets the changes that it wants, all if wants is nil. The
+// real cache changes before its handlers see that, so a sync can see a change before its key is queued because of it.
+func (i *Informer) HandleFor(queue string, wants func(old, o store.Object) bool, h Handler) {
+	i.handlers = append(i.handlers, &listener{process: HandlerName(queue, i.kind), wants: wants, handle: h})
+}
 
 // receive applies a change when it is due, and calls the handlers. Of several changes at one instant, each comes after what the controllers
 // begin because of the one before, as with the real caches: a sync can see a part of them.
@@ -57,7 +65,7 @@ func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	} else {
 		p.Yield()
 	}
-	p.Turn("event")
+	p.Turn(TurnEvent)
 	key := store.Key(n.New)
 	old, o := i.objects[key], n.New
 	i.version = n.Version
@@ -74,9 +82,11 @@ func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	} else {
 		i.objects[key] = o
 	}
-	p.Preempt("handlers") // a sync can see the change before its key is queued because of it
-	for _, h := range i.handlers {
-		h(old, o)
+	p.Preempt("handlers")
+	for _, l := range i.handlers {
+		if l.wants == nil || l.wants(old, o) {
+			l.notify(i.sim, old, o)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (q *Queue) dispatch() {
 func (q *Queue) process(p *sim.Proc, key string) {
 	delete(q.dirty, key)
 	q.processing[key] = true
-	p.Turn("sync")
+	p.Turn(TurnSync)
 	err := q.sync(p, key)
 	if err != nil && q.env.Trace.Wants(trace.SyncFailed) {
 		q.env.Trace.Add(trace.Record{

@@ -72,6 +72,7 @@ func (s *scheduler) schedule(key string) {
 // attempt binds a pod after a delay, if it fits.
 func (s *scheduler) attempt(p *sim.Proc, key string) {
 	p.Sleep(s.env.Delays.Schedule(key))
+	p.Turn("bind")
 	pod, ok := Get[*v1.Pod](s.pods, key)
 	if !ok {
 		return

@@ -140,8 +140,8 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	if process == syncLoopWakes {
 		process = "sync loop"
 	}
-	if call, sleeps := strings.CutPrefix(process, "sleep of "); sleeps && isControllerCall(call) {
-		process = call
+	if sleeper, sleeps := strings.CutPrefix(process, "sleep of "); sleeps && ofControlPlane(sleeper) {
+		process = sleeper
 	}
 	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
 		return left[0].place, true
@@ -149,11 +149,13 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
-// isControllerCall reports whether a process makes calls of controllers. The log shows its calls when they reach the API server, where its
-// sleep ends.
-func isControllerCall(process string) bool {
+// ofControlPlane reports whether a process belongs to the control plane or the pods beside it. The log shows what such a process does when its sleep ends:
+// a call reaches the API server, a cache takes a change.
+func ofControlPlane(process string) bool {
 	kind, _, _ := strings.Cut(process, " ")
-	return slices.Contains([]string{"create", "delete", "deployment", "replicaset", "endpointslice"}, kind)
+	return slices.Contains([]string{
+		"create", "delete", "deployment", "replicaset", "endpointslice", "kube-controller-manager", "kube-proxy", "schedule", "start", "stop",
+	}, kind)
 }
 
 // tickerPeriod is the shortest period of the tickers in receivers.

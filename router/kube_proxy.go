@@ -95,6 +95,7 @@ func (k *kubeProxy) accept(now virtual.Time) bool {
 
 // sync reads the endpoints, and applies them to all Services that have changed when the rules are written.
 func (k *kubeProxy) sync(p *sim.Proc) {
+	p.Turn(controller.TurnSync)
 	began, changes := p.Now(), k.changes
 	k.changes = map[string]change{}
 	services := slices.Sorted(maps.Keys(changes))
@@ -102,7 +103,6 @@ func (k *kubeProxy) sync(p *sim.Proc) {
 	for _, service := range services {
 		targets[service] = targetsOf(k.endpoints(service))
 	}
-	p.Turn("sync")
 	p.Sleep(k.env.Delays.Sync(k.router))
 	for _, service := range services {
 		message := ""

@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"probesim.dev/controller"
 	"probesim.dev/trace"
 )
 
@@ -28,6 +29,9 @@ func (f failures) handleErrors() {
 		var key string
 		if _, scanErr := fmt.Sscanf(err.Error(), "sync %q failed with", &key); scanErr == nil {
 			f.failed("replicaset", key)
+			if strings.Contains(err.Error(), "read version: ") { // it has read nothing before it failed
+				f.api.turns.Add("replicaset "+key, controller.TurnSync)
+			}
 		}
 	}}
 }

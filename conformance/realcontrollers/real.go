@@ -2,17 +2,21 @@ package realcontrollers
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -25,6 +29,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
 	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/controller"
 	"probesim.dev/explore"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
@@ -33,6 +38,7 @@ import (
 // Run runs a scenario on the real controllers of the release. The turns are the calls of the controllers in their order.
 func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []explore.Turn, err error) {
 	klog.SetLogger(logr.Discard())
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the log of turns is the order of execution while one goroutine runs at a time
 	handlers := utilruntime.ErrorHandlers
 	// The default handlers sleep if the last error was less than a millisecond ago, even in another bubble.
 	defer func() { utilruntime.ErrorHandlers = handlers }()
@@ -42,7 +48,7 @@ func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, t
 
 // run runs a scenario in the present bubble.
 func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) {
-	api := newServer(p, time.Now().Add(startUp))
+	api := newServer(&s, p, time.Now().Add(startUp))
 	failures{api}.handleErrors()
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.New(failures{api})))
 	if err := startControllers(ctx, api); err != nil {
@@ -59,7 +65,7 @@ func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) 
 	}
 	time.Sleep(time.Until(api.zero.Add(s.Duration)))
 	api.mu.Lock()
-	records, turns := slices.Clone(api.trace.Records()), slices.Clone(api.turns)
+	records, turns := slices.Clone(api.trace.Records()), api.turns.List()
 	api.mu.Unlock()
 	cancel()
 	time.Sleep(time.Hour) // goroutines notice it
@@ -96,58 +102,108 @@ func (s *server) step(step Step) error {
 	return err
 }
 
-// startControllers starts the controllers with a client each, and kube-proxy's limiter.
+// startControllers starts the controllers of a controller manager over its caches, and kube-proxy's limiter.
 func startControllers(ctx context.Context, api *server) error {
-	client, err := kubernetes.NewForConfigAndClient(
-		&rest.Config{Host: "http://api", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &http.Client{Transport: api})
+	client, err := newClient(api, controllerManager)
 	if err != nil {
 		return err
 	}
-	f := informers.NewSharedInformerFactory(client, 0)
-	pods, services, slices := f.Core().V1().Pods(), f.Core().V1().Services(), f.Discovery().V1().EndpointSlices()
-	deployments, err := deployment.NewDeploymentController(ctx, f.Apps().V1().Deployments(), f.Apps().V1().ReplicaSets(), pods, client)
+	turns, f := api.turns, informers.NewSharedInformerFactory(client, 0)
+	deploymentsOf := func(queue string) appsinformers.DeploymentInformer {
+		return deploymentInformer{f.Apps().V1().Deployments(), turns, queue}
+	}
+	setsOf := func(queue string) appsinformers.ReplicaSetInformer {
+		return replicaSetInformer{f.Apps().V1().ReplicaSets(), turns, queue}
+	}
+	podsOf := func(queue string) coreinformers.PodInformer { return podInformer{f.Core().V1().Pods(), turns, queue} }
+	for kind, i := range map[store.Kind]cache.SharedIndexInformer{
+		store.Deployments: f.Apps().V1().Deployments().Informer(), store.ReplicaSets: f.Apps().V1().ReplicaSets().Informer(),
+		store.Pods: f.Core().V1().Pods().Informer(), store.Services: f.Core().V1().Services().Informer(),
+		store.EndpointSlices: f.Discovery().V1().EndpointSlices().Informer(),
+	} {
+		turns.watch(i, watchName(controllerManager, kind))
+	}
+	deployments, err := deployment.NewDeploymentController(ctx, deploymentsOf("deployment"), setsOf("deployment"), podsOf("deployment"), client)
 	if err != nil {
 		return err
 	}
-	sets := replicaset.NewReplicaSetController(ctx, f.Apps().V1().ReplicaSets(), pods, client, replicaset.BurstReplicas)
-	endpoints := endpointslice.NewController(ctx, pods, services, f.Core().V1().Nodes(), slices, 100, client, 0)
-	startProxy(ctx, api, client)
+	sets := replicaset.NewReplicaSetController(ctx, setsOf("replicaset"), podsOf("replicaset"), client, replicaset.BurstReplicas)
+	endpoints := endpointslice.NewController(ctx, podsOf("endpointslice"), serviceInformer{f.Core().V1().Services(), turns}, f.Core().V1().Nodes(),
+		sliceInformer{f.Discovery().V1().EndpointSlices(), turns}, 100, client, 0)
+	if err := startProxy(ctx, api); err != nil {
+		return err
+	}
 	f.Start(ctx.Done())
-	go deployments.Run(ctx, 5)
-	go sets.Run(ctx, 5)
-	go endpoints.Run(ctx, 5)
+	go deployments.Run(ctx, controller.Workers)
+	go sets.Run(ctx, controller.Workers)
+	go endpoints.Run(ctx, controller.Workers)
 	return nil
 }
 
-// startProxy starts kube-proxy's limiter over a cache of its own. A sync takes its latency, and records the targets if they have changed.
-func startProxy(ctx context.Context, api *server, client kubernetes.Interface) {
-	f := informers.NewSharedInformerFactory(client, 0)
-	lister, informer := f.Discovery().V1().EndpointSlices().Lister(), f.Discovery().V1().EndpointSlices().Informer()
-	targets := map[string][]trace.Endpoint{}
-	sync := func() error {
-		list, _ := lister.List(labels.Everything())
+// The components with a client each.
+const (
+	controllerManager = "kube-controller-manager"
+	kubeProxy         = "kube-proxy"
+)
+
+func watchName(component string, kind store.Kind) string {
+	return component + " watch of " + string(kind)
+}
+
+func newClient(api *server, component string) (kubernetes.Interface, error) {
+	return kubernetes.NewForConfigAndClient(&rest.Config{
+		Host: "http://api", QPS: -1, UserAgent: component, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	}, &http.Client{Transport: api})
+}
+
+// startProxy starts kube-proxy's limiter. As in kube-proxy, a handler keeps the slices for the next sync. A sync takes its latency, and records
+// the targets if they have changed.
+func startProxy(ctx context.Context, api *server) error {
+	client, err := newClient(api, kubeProxy)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	slicesOf, targets := map[string]*discoveryv1.EndpointSlice{}, map[string][]trace.Endpoint{}
+	write := func() error {
 		wanted := map[string][]trace.Endpoint{}
-		for _, s := range list {
+		api.turns.Add(kubeProxy, controller.TurnSync)
+		mu.Lock()
+		for _, key := range slices.Sorted(maps.Keys(slicesOf)) {
+			s := slicesOf[key]
 			service := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 			wanted[service] = append(wanted[service], apiserver.EndpointsOf(s)...)
 		}
-		time.Sleep(delays.Sync("kube-proxy"))
+		mu.Unlock()
+		time.Sleep(api.delays.Sync(kubeProxy))
 		api.mu.Lock()
 		defer api.mu.Unlock()
 		for service, endpoints := range wanted {
 			if now := targetsOf(endpoints); !slices.Equal(now, targets[service]) {
 				targets[service] = now
-				api.record(trace.Record{Kind: trace.RoutesChanged, Reason: "kube-proxy", Object: &trace.Object{Name: "Service " + service, Endpoints: now}})
+				api.record(trace.Record{Kind: trace.RoutesChanged, Reason: kubeProxy, Object: &trace.Object{Name: "Service " + service, Endpoints: now}})
 			}
 		}
 		return nil
 	}
-	runner := release.NewProxyRunner(sync, time.Second, 30*time.Second, time.Hour)
-	informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { runner.Run() }, UpdateFunc: func(any, any) { runner.Run() }, DeleteFunc: func(any) { runner.Run() },
+	runner := release.NewProxyRunner(write, time.Second, 30*time.Second, time.Hour)
+	f := informers.NewSharedInformerFactory(client, 0)
+	changed := func(o any, keep bool) {
+		s := o.(*discoveryv1.EndpointSlice)
+		api.turns.Add(watchName(kubeProxy, store.EndpointSlices), controller.TurnEvent)
+		mu.Lock()
+		if slicesOf[s.Name] = s; !keep {
+			delete(slicesOf, s.Name)
+		}
+		mu.Unlock()
+		runner.Run()
+	}
+	_, err = f.Discovery().V1().EndpointSlices().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { changed(o, true) }, UpdateFunc: func(_, o any) { changed(o, true) }, DeleteFunc: func(o any) { changed(o, false) },
 	})
 	go runner.Loop(ctx.Done())
 	f.Start(ctx.Done())
+	return err
 }
 
 // targetsOf returns the ready endpoints, or those that serve and terminate if there are none (CategorizeEndpoints in pkg/proxy/topology.go).

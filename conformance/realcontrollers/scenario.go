@@ -1,6 +1,8 @@
 package realcontrollers
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -8,7 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
+	"probesim.dev/sim/choose"
 )
 
 // Scenario is a Deployment, its Service, and what users do.
@@ -17,6 +21,7 @@ type Scenario struct {
 	Service    *v1.Service // nil: none
 	Steps      []Step
 	Duration   time.Duration
+	DelaySeed  uint64 // of the latencies of the control plane; 0: the standard ones, with which much happens at one instant
 }
 
 // Step is a strategic merge patch of the Deployment, or an undo if there is none.
@@ -25,8 +30,48 @@ type Step struct {
 	Patch string
 }
 
-// delays are the latencies of both engines.
-var delays controller.StandardDelays
+// delays returns the latencies of the control plane, the same in both engines. now returns the time since t=0.
+func (s *Scenario) delays(now func() time.Duration) controller.Delays {
+	if s.DelaySeed == 0 {
+		return controller.StandardDelays{}
+	}
+	return drawnDelays{choose.Seeded(s.DelaySeed), now}
+}
+
+// drawnDelays draws each latency by what is delayed and when. The ranges are those of RULES about real clusters: a watch event takes 2.5 to 40 ms.
+type drawnDelays struct {
+	seed choose.Seeded
+	now  func() time.Duration
+}
+
+func (d drawnDelays) between(least, most time.Duration, what ...any) time.Duration {
+	f := d.seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: fmt.Sprint(append(what, d.now())...)})
+	return least + time.Duration(f*float64(most-least))
+}
+
+func (d drawnDelays) Watch(watch string, c store.Change) time.Duration {
+	return d.between(2500*time.Microsecond, 40*time.Millisecond, watch, c.Kind, store.Key(c.New), c.Version)
+}
+
+// Call draws the same latency for all creations of an instant: the real controllers do not say in which order they make them.
+func (d drawnDelays) Call(_, method string, kind store.Kind, key string) time.Duration {
+	if method == http.MethodPost {
+		key = ""
+	}
+	return d.between(time.Millisecond, 30*time.Millisecond, method, kind, key)
+}
+
+func (d drawnDelays) Schedule(pod string) time.Duration {
+	return d.between(time.Millisecond, 20*time.Millisecond, "schedule", pod)
+}
+
+func (d drawnDelays) Sync(router string) time.Duration {
+	return d.between(20*time.Millisecond, 400*time.Millisecond, "sync", router)
+}
+
+func (d drawnDelays) Draw(key string, least, most time.Duration) time.Duration {
+	return d.between(least, most, key)
+}
 
 // program is how a pod of the stand-in behaves. Its image says so: in app:start-20s-stop-1s the pod is Ready 20 s after it is bound, and ends 1 s
 // after the request to delete it. A pod of app:start-never-stop-1s is never Ready.

@@ -2,6 +2,7 @@ package realcontrollers
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
-	"probesim.dev/explore"
+	"probesim.dev/controller"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -22,17 +23,22 @@ import (
 type server struct {
 	profile profile.Profile
 	zero    time.Time // t=0
+	delays  controller.Delays
 
-	mu       sync.Mutex
-	store    *store.Store
-	trace    *trace.Recorder
-	watchers []*watcher
-	unbound  map[string]bool // pods that are not bound to a node
-	turns    []explore.Turn  // the calls, in the order in which they reached the server
+	mu        sync.Mutex
+	store     *store.Store
+	trace     *trace.Recorder
+	watchers  []*watcher
+	scheduler time.Time       // when the last change reaches the watch of the scheduler
+	unbound   map[string]bool // pods that are not bound to a node
+	turns     *Turns
 }
 
-func newServer(p profile.Profile, zero time.Time) *server {
-	return &server{profile: p, zero: zero, store: store.New(), trace: &trace.Recorder{Also: trace.SyncFailed}, unbound: map[string]bool{}}
+func newServer(scenario *Scenario, p profile.Profile, zero time.Time) *server {
+	return &server{
+		delays:  scenario.delays(func() time.Duration { return time.Since(zero) }),
+		profile: p, zero: zero, store: store.New(), trace: &trace.Recorder{Also: trace.SyncFailed}, unbound: map[string]bool{}, turns: NewTurns(zero),
+	}
 }
 
 // record adds a record of now.
@@ -55,9 +61,14 @@ func (s *server) changed(c store.Change, err error) (store.Object, error) {
 
 // publish sends a change to the watches.
 func (s *server) publish(c store.Change) {
+	if c.Kind == store.Pods {
+		if at := time.Now().Add(s.delays.Watch(watchName("kube-scheduler", store.Pods), c)); at.After(s.scheduler) {
+			s.scheduler = at
+		}
+	}
 	for _, w := range s.watchers {
 		if w.kind == c.Kind {
-			w.send(string(c.Type), c.New, delays.Watch("", c))
+			w.send(string(c.Type), c.New, s.delays.Watch(w.name, c))
 		}
 	}
 }
@@ -85,7 +96,9 @@ func (s *server) create(kind store.Kind, o store.Object) (store.Object, error) {
 	}
 	s.record(r)
 	s.publish(c)
-	time.AfterFunc(delays.Watch("", c)+delays.Schedule(key), func() { s.locked(func() { s.bind(key) }) })
+	time.AfterFunc(time.Until(s.scheduler), func() {
+		time.AfterFunc(s.delays.Schedule(key), func() { s.locked(func() { s.bind(key) }) })
+	})
 	return admitted, nil
 }
 
@@ -97,6 +110,7 @@ func (s *server) locked(f func()) {
 
 // bind binds a pod to the node, where the stand-in starts it.
 func (s *server) bind(key string) {
+	s.turns.Add("schedule "+key, "bind")
 	old := s.store.Pod(key)
 	if old == nil || !s.unbound[key] {
 		return
@@ -111,6 +125,7 @@ func (s *server) bind(key string) {
 
 // start writes the status of a pod that has started, unless it is deleted.
 func (s *server) start(key string) {
+	s.turns.Add("start "+strings.TrimPrefix(key, "default/"), "start")
 	old := s.store.Pod(key)
 	if old == nil || old.DeletionTimestamp != nil {
 		return
@@ -144,6 +159,7 @@ func (s *server) delete(kind store.Kind, namespace, name string) error {
 	s.publish(c)
 	time.AfterFunc(programOf(old).stop, func() {
 		s.locked(func() {
+			s.turns.Add("stop "+old.Name, "stop")
 			if pod := s.store.Pod(key); pod != nil {
 				s.remove(pod)
 			}

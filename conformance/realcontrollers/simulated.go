@@ -30,7 +30,7 @@ const startUp = 10 * time.Second
 // Simulate runs a scenario on the simulator's controllers until a virtual time, with the choices of a chooser or the canonical ones. It
 // passes clock a function that returns the time, unless clock is nil.
 func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time) ([]trace.Record, error) {
-	w := newSimulated(p, c)
+	w := newSimulated(&s, p, c)
 	defer w.sim.Close()
 	if clock != nil {
 		clock(w.sim.Now)
@@ -86,11 +86,11 @@ type simulated struct {
 	now   func() time.Time
 }
 
-func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
+func newSimulated(s *Scenario, p profile.Profile, c choose.Chooser) *simulated {
 	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: trace.SyncFailed}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
-	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: delays}
+	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: s.delays(func() time.Duration { return w.sim.Now().Offset() })}
 	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
 	manager := controller.NewInformers(env, "kube-controller-manager")
 	deployment.Start(env, manager)
@@ -107,6 +107,7 @@ func (w *simulated) podChanged(_ *sim.Proc, e apiserver.WatchEvent) {
 	case e.Type == apiserver.Added:
 		w.sim.Go("start "+e.Pod.Name, func(p *sim.Proc) {
 			p.Sleep(programOf(e.Pod).startOf())
+			p.Turn("start")
 			if pod := w.api.Pod(e.Pod.Namespace, e.Pod.Name); pod != nil && pod.DeletionTimestamp == nil {
 				status := startedStatus(pod, w.now())
 				w.api.PatchStatus(p, pod.Namespace, pod.Name, &pod.Status, &status)
@@ -115,6 +116,7 @@ func (w *simulated) podChanged(_ *sim.Proc, e apiserver.WatchEvent) {
 	case e.Type == apiserver.Modified && e.Pod.DeletionTimestamp != nil:
 		w.sim.Go("stop "+e.Pod.Name, func(p *sim.Proc) {
 			p.Sleep(programOf(e.Pod).stop)
+			p.Turn("stop")
 			w.api.DeletePod(p, e.Pod.Namespace, e.Pod.Name)
 		})
 	}

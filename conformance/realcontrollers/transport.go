@@ -19,8 +19,7 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
-	"probesim.dev/explore"
-	"probesim.dev/sim/virtual"
+	"probesim.dev/controller/replicaset"
 )
 
 // The resources that are not in the store: one node, and events, which are thrown away.
@@ -69,7 +68,11 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
 		return s.watch(r, p.kind), nil
 	}
-	time.Sleep(delays.Call("", r.Method, p.kind, ""))
+	method := r.Method
+	if p.subresource != "" {
+		method += " " + p.subresource
+	}
+	time.Sleep(s.delays.Call("", method, p.kind, p.namespace+"/"+p.name))
 	if p.kind == events {
 		return reply(http.StatusCreated, body), nil
 	}
@@ -98,6 +101,9 @@ func (s *server) turn(method string, p path) {
 	switch {
 	case method == http.MethodDelete && p.kind == store.Pods:
 		process = "delete " + p.namespace + "/" + p.name
+		if pod := s.store.Pod(p.namespace + "/" + p.name); pod != nil && metav1.GetControllerOf(pod) != nil {
+			s.turns.Add(replicaset.VictimsOf+p.namespace+"/"+metav1.GetControllerOf(pod).Name, store.Key(pod))
+		}
 	case p.subresource == "status":
 		point = method + " status " + string(p.kind)
 		process = strings.TrimSuffix(string(p.kind), "s") + " " + p.namespace + "/" + p.name
@@ -110,7 +116,7 @@ func (s *server) turn(method string, p path) {
 	default:
 		return
 	}
-	s.turns = append(s.turns, explore.Turn{T: virtual.At(time.Since(s.zero)), Process: process, Point: point})
+	s.turns.Add(process, point)
 }
 
 // serve makes a call.

@@ -15,6 +15,7 @@ import (
 
 // watcher is a watch. Its events wait in a queue until they are due.
 type watcher struct {
+	name  string
 	kind  store.Kind
 	queue chan timed
 	ready chan []byte // due events
@@ -27,7 +28,7 @@ type timed struct {
 
 // watch starts a watch: it sends the objects that exist, a bookmark, and then each change.
 func (s *server) watch(r *http.Request, kind store.Kind) *http.Response {
-	w := &watcher{kind: kind, queue: make(chan timed, 1<<16), ready: make(chan []byte, 1<<16)}
+	w := &watcher{name: watchName(r.UserAgent(), kind), kind: kind, queue: make(chan timed, 1<<16), ready: make(chan []byte, 1<<16)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchers = append(s.watchers, w)

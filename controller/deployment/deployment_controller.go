@@ -39,11 +39,12 @@ func Start(env *controller.Env, f *controller.Informers) {
 		deployments: f.Of(store.Deployments), sets: f.Of(store.ReplicaSets), pods: f.Of(store.Pods),
 		equal: map[templates]bool{},
 	}
-	c.queue = controller.NewQueue(env, "deployment", c.syncDeployment)
+	const queue = "deployment"
+	c.queue = controller.NewQueue(env, queue, c.syncDeployment)
 	c.queue.Retries = retries
-	c.deployments.Handle(func(old, o store.Object) { c.queue.Add(store.Key(either(old, o))) })
-	c.sets.Handle(func(old, o store.Object) { c.enqueueOwner(either(old, o)) })
-	c.pods.Handle(c.podChanged)
+	c.deployments.HandleFor(queue, nil, func(old, o store.Object) { c.queue.Add(store.Key(either(old, o))) })
+	c.sets.HandleFor(queue, nil, func(old, o store.Object) { c.enqueueOwner(either(old, o)) })
+	c.pods.HandleFor(queue, nil, c.podChanged)
 }
 
 // either returns the object of a change: a deleted one in its last state.

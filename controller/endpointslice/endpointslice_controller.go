@@ -50,11 +50,12 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c := &Controller{
 		client: controller.NewClient(env), services: f.Of(store.Services), pods: f.Of(store.Pods), slices: f.Of(store.EndpointSlices), written: tracker{},
 	}
-	c.queue = controller.NewQueue(env, "endpointslice", c.syncService)
+	const queue = "endpointslice"
+	c.queue = controller.NewQueue(env, queue, c.syncService)
 	c.queue.Base, c.queue.Retries = BackOff, retries
-	c.services.Handle(c.serviceChanged)
-	c.pods.Handle(c.podChanged)
-	c.slices.Handle(c.sliceChanged)
+	c.services.HandleFor(queue, nil, c.serviceChanged)
+	c.pods.HandleFor(queue, podMatters, c.podChanged)
+	c.slices.HandleFor(queue, nil, c.sliceChanged)
 }
 
 func (c *Controller) serviceChanged(old, o store.Object) {
@@ -64,14 +65,18 @@ func (c *Controller) serviceChanged(old, o store.Object) {
 	c.queue.Add(store.Key(o))
 }
 
-// podChanged queues the Services that select a pod, if it has changed for them: those of its labels now and before. The real controller has
-// a queue of pods in between, which takes no time.
+// podMatters reports whether Services can see a change of a pod.
+func podMatters(old, o store.Object) bool {
+	before, existed := old.(*v1.Pod)
+	pod, exists := o.(*v1.Pod)
+	return !existed || !exists || endpointChanged(before, pod) || !equalLabels(before, pod)
+}
+
+// podChanged queues the Services that select a pod, by its labels now and before. The real controller has a queue of pods in between from
+// v1.35 on, which takes no time.
 func (c *Controller) podChanged(old, o store.Object) {
 	before, existed := old.(*v1.Pod)
 	pod, exists := o.(*v1.Pod)
-	if existed && exists && !endpointChanged(before, pod) && equalLabels(before, pod) {
-		return
-	}
 	for _, service := range controller.List(c.services, func(s *v1.Service) bool {
 		return existed && selects(s, before) || exists && selects(s, pod)
 	}) {

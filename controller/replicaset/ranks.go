@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/choose"
@@ -20,11 +21,16 @@ import (
 // UIDOf is the source of the jitter that stands for the random UID of a pod where the UID decides.
 const UIDOf choose.JitterSource = "uid of "
 
+// VictimsOf, followed by a ReplicaSet, is the name of the walk over its pods in the order in which they are deleted.
+const VictimsOf = "victims of "
+
 // podsToDelete returns a number of the pods of a ReplicaSet, those that are missed least. If all go, the order of the Go map that lists them
 // stays (getPodsToDelete in replica_set.go).
 func (c *Controller) podsToDelete(rs *appsv1.ReplicaSet, active []*v1.Pod, number int) []*v1.Pod {
 	victims := slices.Clone(active)
-	choose.Shuffle(&c.env.Sim.Asker, "victims of "+rs.Namespace+"/"+rs.Name, victims)
+	walk := VictimsOf + store.Key(rs)
+	choose.Guided(&c.env.Sim.Asker, walk, victims, func(pod *v1.Pod) string { return store.Key(pod) })
+	choose.Shuffle(&c.env.Sim.Asker, walk, victims)
 	if number < len(victims) {
 		r := &ranks{now: c.env.Now(), neighbors: c.neighbors(rs), uid: map[types.UID]float64{}}
 		r.draw = func(pod *v1.Pod) float64 { return c.env.Sim.Fraction(UIDOf, pod.Namespace+"/"+pod.Name) }

@@ -42,9 +42,10 @@ func Start(env *controller.Env, f *controller.Informers) {
 	if env.Profile.StaleControllerConsistencyReplicaSet {
 		c.own = controller.NewOwnWrites(f, store.Pods, store.ReplicaSets)
 	}
-	c.queue = controller.NewQueue(env, "replicaset", c.syncReplicaSet)
-	c.sets.Handle(c.setChanged)
-	c.pods.Handle(c.podChanged)
+	const queue = "replicaset"
+	c.queue = controller.NewQueue(env, queue, c.syncReplicaSet)
+	c.sets.HandleFor(queue, nil, c.setChanged)
+	c.pods.HandleFor(queue, nil, c.podChanged)
 }
 
 // setChanged queues a ReplicaSet, and forgets what is known of one that is gone (addRS, updateRS, deleteRS).
