@@ -44,6 +44,7 @@ func (l *listener) notify(s *sim.Sim, old, o store.Object) {
 
 // next calls the handler for a change when its turn comes.
 func (l *listener) next(p *sim.Proc, u update) {
+	p.Yield()
 	p.Turn(TurnHandle)
 	p.WithCause(u.cause, func() { l.handle(u.old, u.o) })
 }
