@@ -99,7 +99,7 @@ func (l *log) do(process, point string, now virtual.Time) {
 	if point == probed {
 		l.doOf(runtime, point, now)
 	}
-	l.doOf(process, point, now)
+	l.doOf(creatorOf(process), point, now)
 }
 
 func (l *log) doOf(process, point string, now virtual.Time) {
@@ -143,10 +143,19 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	if sleeper, sleeps := strings.CutPrefix(process, "sleep of "); sleeps && ofControlPlane(sleeper) {
 		process = sleeper
 	}
+	process = creatorOf(process)
 	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
 		return left[0].place, true
 	}
 	return 0, false
+}
+
+// creatorOf returns the process that the log has for one of several that create the pods of a ReplicaSet: the real ones have no numbers.
+func creatorOf(process string) string {
+	if strings.HasPrefix(process, "create ") {
+		return process[:strings.LastIndexByte(process, ' ')]
+	}
+	return process
 }
 
 // ofControlPlane reports whether a process belongs to the control plane or the pods beside it. The log shows what such a process does when its sleep ends:

@@ -60,7 +60,7 @@ func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) 
 	for _, step := range s.Steps {
 		time.Sleep(time.Until(api.zero.Add(step.At)))
 		if err == nil {
-			err = api.step(step)
+			err = api.step(&s, step)
 		}
 	}
 	time.Sleep(time.Until(api.zero.Add(s.Duration)))
@@ -72,29 +72,40 @@ func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) 
 	return records, turns, err
 }
 
-// begin creates the Deployment and the Service.
+// begin creates the Deployments and the Services.
 func (s *server) begin(scenario Scenario) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, err := admission.AdmitDeployment(s.profile, scenario.Deployment)
-	if err != nil {
-		return err
+	for _, d := range scenario.deployments() {
+		admitted, err := admission.AdmitDeployment(s.profile, d)
+		if err == nil {
+			_, err = s.create(store.Deployments, admitted)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if _, err := s.create(store.Deployments, d); err != nil || scenario.Service == nil {
-		return err
+	for _, o := range scenario.services() {
+		admitted, err := admission.AdmitService(o)
+		if err == nil {
+			_, err = s.create(store.Services, admitted)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	service, err := admission.AdmitService(scenario.Service)
-	if err == nil {
-		_, err = s.create(store.Services, service)
-	}
-	return err
+	return nil
 }
 
 // step takes a step of the scenario.
-func (s *server) step(step Step) error {
+func (s *server) step(scenario *Scenario, step Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d, refused := stepped(s.profile, step, s.store.List(store.Deployments), s.store.List(store.ReplicaSets))
+	if step.Delete != "" {
+		_ = s.delete(store.Pods, "default", step.Delete) // an error if there is no such pod
+		return nil
+	}
+	d, refused := scenario.stepped(s.profile, step, s.store.List(store.Deployments), s.store.List(store.ReplicaSets))
 	if refused != nil {
 		return nil
 	}
@@ -152,8 +163,8 @@ func watchName(component string, kind store.Kind) string {
 
 func newClient(api *server, component string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfigAndClient(&rest.Config{
-		Host: "http://api", QPS: -1, UserAgent: component, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	}, &http.Client{Transport: api})
+		Host: "http://api", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	}, &http.Client{Transport: connection{api, component}})
 }
 
 // startProxy starts kube-proxy's limiter. As in kube-proxy, a handler keeps the slices for the next sync. A sync takes its latency, and records

@@ -120,20 +120,29 @@ func (s *server) bind(key string) {
 	delete(s.unbound, key)
 	s.record(trace.Record{Kind: trace.PodScheduled, Pod: key, Message: admission.NodeName})
 	s.publish(s.store.PutPod(old, &pod))
-	time.AfterFunc(programOf(&pod).startOf(), func() { s.locked(func() { s.start(key) }) })
+	s.become(key, 0)
 }
 
-// start writes the status of a pod that has started, unless it is deleted.
-func (s *server) start(key string) {
-	s.turns.Add("start "+strings.TrimPrefix(key, "default/"), "start")
-	old := s.store.Pod(key)
-	if old == nil || old.DeletionTimestamp != nil {
+// become writes the nth condition of a pod when it is due, unless the pod is deleted by then.
+func (s *server) become(key string, n int) {
+	c, ok := programOf(s.store.Pod(key)).condition(n)
+	if !ok {
 		return
 	}
-	pod := *old
-	pod.Status = startedStatus(old, time.Now())
-	s.record(trace.Record{Kind: trace.StatusPatched, Pod: key, Status: apiserver.Observed(&pod)})
-	s.publish(s.store.PutPod(old, &pod))
+	time.AfterFunc(c.after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.turns.Add("start "+strings.TrimPrefix(key, "default/"), "start")
+		old := s.store.Pod(key)
+		if old == nil || old.DeletionTimestamp != nil {
+			return
+		}
+		pod := *old
+		pod.Status = c.status(old, time.Now())
+		s.record(trace.Record{Kind: trace.StatusPatched, Pod: key, Status: apiserver.Observed(&pod)})
+		s.publish(s.store.PutPod(old, &pod))
+		s.become(key, n+1)
+	})
 }
 
 // delete deletes an object. The stand-in stops a pod that is bound to the node; another one is removed at once.

@@ -1,6 +1,9 @@
 package realcontrollers
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,23 +44,30 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 			failed = err
 		}
 	}
-	w.sim.At(0, "scenario", func() {
-		d, err := admission.AdmitDeployment(p, s.Deployment)
-		if try(err); err == nil {
-			_, err = w.api.CreateObject(store.Deployments, d)
-			try(err)
+	create := func(kind store.Kind, o store.Object, err error) {
+		if err == nil {
+			_, err = w.api.CreateObject(kind, o)
 		}
-		if s.Service != nil {
-			service, err := admission.AdmitService(s.Service)
-			if try(err); err == nil {
-				_, err = w.api.CreateObject(store.Services, service)
-				try(err)
-			}
+		try(err)
+	}
+	w.sim.At(0, "scenario", func() {
+		for _, d := range s.deployments() {
+			admitted, err := admission.AdmitDeployment(p, d)
+			create(store.Deployments, admitted, err)
+		}
+		for _, o := range s.services() {
+			admitted, err := admission.AdmitService(o)
+			create(store.Services, admitted, err)
 		}
 	})
 	for _, step := range s.Steps {
 		w.sim.At(virtual.At(step.At), "scenario", func() {
-			if changed, err := stepped(p, step, w.api.Objects(store.Deployments), w.api.Objects(store.ReplicaSets)); err == nil {
+			if step.Delete != "" {
+				_ = w.api.DeleteControlledPod("default", step.Delete) // an error if there is no such pod
+				return
+			}
+			changed, err := s.stepped(p, step, w.api.Objects(store.Deployments), w.api.Objects(store.ReplicaSets))
+			if err == nil {
 				_, err = w.api.UpdateObject(store.Deployments, changed)
 				try(err)
 			}
@@ -69,9 +79,14 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 	return w.trace.Records(), failed
 }
 
-// stepped returns the only Deployment after a step, or an error if the API server or kubectl refuses the step; it then changes nothing.
-func stepped(p profile.Profile, step Step, deployments, sets []store.Object) (*appsv1.Deployment, error) {
-	d := deployments[0].(*appsv1.Deployment)
+// stepped returns a Deployment after a step, or an error if the API server or kubectl refuses the step; it then changes nothing.
+func (s *Scenario) stepped(p profile.Profile, step Step, deployments, sets []store.Object) (*appsv1.Deployment, error) {
+	name := cmp.Or(step.Of, s.Deployment.Name)
+	i := slices.IndexFunc(deployments, func(o store.Object) bool { return o.GetName() == name })
+	if i < 0 {
+		return nil, fmt.Errorf("no Deployment %s", name)
+	}
+	d := deployments[i].(*appsv1.Deployment)
 	if step.Patch == "" {
 		return deployment.Undone(d, sets, 0)
 	}
@@ -106,10 +121,18 @@ func (w *simulated) podChanged(_ *sim.Proc, e apiserver.WatchEvent) {
 	switch {
 	case e.Type == apiserver.Added:
 		w.sim.Go("start "+e.Pod.Name, func(p *sim.Proc) {
-			p.Sleep(programOf(e.Pod).startOf())
-			p.Turn("start")
-			if pod := w.api.Pod(e.Pod.Namespace, e.Pod.Name); pod != nil && pod.DeletionTimestamp == nil {
-				status := startedStatus(pod, w.now())
+			for n := 0; ; n++ {
+				c, ok := programOf(e.Pod).condition(n)
+				if !ok {
+					return
+				}
+				p.Sleep(c.after)
+				p.Turn("start")
+				pod := w.api.Pod(e.Pod.Namespace, e.Pod.Name)
+				if pod == nil || pod.DeletionTimestamp != nil {
+					return
+				}
+				status := c.status(pod, w.now())
 				w.api.PatchStatus(p, pod.Namespace, pod.Name, &pod.Status, &status)
 			}
 		})

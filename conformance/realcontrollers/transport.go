@@ -57,8 +57,14 @@ func parse(url string) path {
 	return p
 }
 
+// connection is the way of a component to the server.
+type connection struct {
+	*server
+	component string
+}
+
 // RoundTrip serves a request after its latency.
-func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		body, _ = io.ReadAll(r.Body)
@@ -66,7 +72,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	p := parse(r.URL.Path)
 	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
-		return s.watch(r, p.kind), nil
+		return s.watch(r, s.component, p.kind), nil
 	}
 	method := r.Method
 	if p.subresource != "" {
@@ -95,8 +101,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply(http.StatusOK, encode(typed(p.kind, o))), nil
 }
 
-// turn logs a call of a process of the simulator, if the URL says which it is.
-func (s *server) turn(method string, p path) {
+// turn logs a call of a process of the simulator, if the URL or the object says which it is.
+func (s *server) turn(method string, p path, o store.Object) {
 	point, process := method+" "+string(p.kind), ""
 	switch {
 	case method == http.MethodDelete && p.kind == store.Pods:
@@ -104,6 +110,8 @@ func (s *server) turn(method string, p path) {
 		if pod := s.store.Pod(p.namespace + "/" + p.name); pod != nil && metav1.GetControllerOf(pod) != nil {
 			s.turns.Add(replicaset.VictimsOf+p.namespace+"/"+metav1.GetControllerOf(pod).Name, store.Key(pod))
 		}
+	case method == http.MethodPost && p.kind == store.Pods && metav1.GetControllerOf(o) != nil:
+		process = "create " + p.namespace + "/" + metav1.GetControllerOf(o).Name
 	case p.subresource == "status":
 		point = method + " status " + string(p.kind)
 		process = strings.TrimSuffix(string(p.kind), "s") + " " + p.namespace + "/" + p.name
@@ -121,11 +129,11 @@ func (s *server) turn(method string, p path) {
 
 // serve makes a call.
 func (s *server) serve(method string, p path, body []byte) (store.Object, error) {
-	s.turn(method, p)
 	if method == http.MethodGet {
 		return s.store.Find(p.kind, p.namespace, p.name)
 	}
 	if method == http.MethodDelete {
+		s.turn(method, p, nil)
 		return nil, s.delete(p.kind, p.namespace, p.name)
 	}
 	gvk := kinds[p.kind]
@@ -135,6 +143,7 @@ func (s *server) serve(method string, p path, body []byte) (store.Object, error)
 	}
 	o := decoded.(store.Object)
 	o.SetNamespace(p.namespace)
+	s.turn(method, p, o)
 	switch {
 	case method == http.MethodPost:
 		return s.create(p.kind, o)

@@ -27,8 +27,8 @@ type timed struct {
 }
 
 // watch starts a watch: it sends the objects that exist, a bookmark, and then each change.
-func (s *server) watch(r *http.Request, kind store.Kind) *http.Response {
-	w := &watcher{name: watchName(r.UserAgent(), kind), kind: kind, queue: make(chan timed, 1<<16), ready: make(chan []byte, 1<<16)}
+func (s *server) watch(r *http.Request, component string, kind store.Kind) *http.Response {
+	w := &watcher{name: watchName(component, kind), kind: kind, queue: make(chan timed, 1<<16), ready: make(chan []byte, 1<<16)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchers = append(s.watchers, w)
