@@ -112,6 +112,10 @@ func (s *server) turn(method string, p path, o store.Object) {
 		}
 	case method == http.MethodPost && p.kind == store.Pods && metav1.GetControllerOf(o) != nil:
 		process = "create " + p.namespace + "/" + metav1.GetControllerOf(o).Name
+	case method == http.MethodPost && p.kind == store.ReplicaSets && metav1.GetControllerOf(o) != nil:
+		process = "deployment " + p.namespace + "/" + metav1.GetControllerOf(o).Name
+	case p.kind == store.EndpointSlices && o != nil:
+		process = "endpointslice " + p.namespace + "/" + o.GetLabels()[discoveryv1.LabelServiceName]
 	case p.subresource == "status":
 		point = method + " status " + string(p.kind)
 		process = strings.TrimSuffix(string(p.kind), "s") + " " + p.namespace + "/" + p.name
