@@ -125,7 +125,7 @@ func randomImage(r *rand.Rand, never int) string {
 		image += fmt.Sprintf("-boot-%dms", 100+r.IntN(3000))
 	}
 	if r.IntN(6) == 0 {
-		image += fmt.Sprintf("-flap-%dms", 1000+r.IntN(40000))
+		image += fmt.Sprintf("-flap-%dms", 8000+r.IntN(40000))
 	}
 	return image
 }

@@ -34,9 +34,29 @@ func (c *Controller) podsToDelete(rs *appsv1.ReplicaSet, active []*v1.Pod, numbe
 	if number < len(victims) {
 		r := &ranks{now: c.env.Now(), neighbors: c.neighbors(rs), uid: map[types.UID]float64{}}
 		r.draw = func(pod *v1.Pod) float64 { return c.env.Sim.Fraction(UIDOf, pod.Namespace+"/"+pod.Name) }
-		slices.SortStableFunc(victims, r.compare)
+		compare := r.compare
+		if c.env.Sim.Places(walk, store.Key(victims[0])) && !isOrder(victims, r.compare) {
+			compare = r.compareStates
+		}
+		slices.SortStableFunc(victims, compare)
 	}
 	return victims[:number]
+}
+
+// isOrder reports whether a comparison orders pods. That of ranks may not: of three pods, the first two may have become Ready in one second, so that their
+// restarts or creation decide, while the UIDs decide between each of them and the third. What sort.Sort then makes of the order of the Go map
+// is not specified, and only a Guide knows it.
+func isOrder(pods []*v1.Pod, compare func(a, b *v1.Pod) int) bool {
+	for _, a := range pods {
+		for _, b := range pods {
+			for _, c := range pods {
+				if compare(a, b) <= 0 && compare(b, c) <= 0 && compare(a, c) > 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // neighbors returns the number of active pods on each node that belong to a ReplicaSet of the same owner
@@ -68,19 +88,11 @@ type ranks struct {
 var phases = map[v1.PodPhase]int{v1.PodPending: 0, v1.PodUnknown: 1, v1.PodRunning: 2}
 
 func (r *ranks) compare(a, b *v1.Pod) int {
-	bound, ready := compareBools(a.Spec.NodeName != "", b.Spec.NodeName != ""), compareBools(controller.IsPodReady(a), controller.IsPodReady(b))
+	if c := r.compareStates(a, b); c != 0 {
+		return c
+	}
 	restarts, sidecarRestarts := mostRestarts(a)
 	otherRestarts, otherSidecarRestarts := mostRestarts(b)
-	first := cmp.Or(
-		bound,
-		cmp.Compare(phases[a.Status.Phase], phases[b.Status.Phase]),
-		ready,
-		cmp.Compare(deletionCost(a), deletionCost(b)),
-		cmp.Compare(r.neighbors[b.Spec.NodeName], r.neighbors[a.Spec.NodeName]),
-	)
-	if first != 0 {
-		return first
-	}
 	if controller.IsPodReady(a) {
 		if c, decided := r.byAge(a, b, controller.ReadyCondition(a).LastTransitionTime, controller.ReadyCondition(b).LastTransitionTime); decided {
 			return c
@@ -91,6 +103,17 @@ func (r *ranks) compare(a, b *v1.Pod) int {
 	}
 	c, _ := r.byAge(a, b, a.CreationTimestamp, b.CreationTimestamp)
 	return c
+}
+
+// compareStates compares what comes before ages and restarts.
+func (r *ranks) compareStates(a, b *v1.Pod) int {
+	return cmp.Or(
+		compareBools(a.Spec.NodeName != "", b.Spec.NodeName != ""),
+		cmp.Compare(phases[a.Status.Phase], phases[b.Status.Phase]),
+		compareBools(controller.IsPodReady(a), controller.IsPodReady(b)),
+		cmp.Compare(deletionCost(a), deletionCost(b)),
+		cmp.Compare(r.neighbors[b.Spec.NodeName], r.neighbors[a.Spec.NodeName]),
+	)
 }
 
 // byAge puts a younger pod first, one without a time before all others, and decides between two pods whose ages have the same whole logarithm to the base 2 by their UIDs. It does
