@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,6 +27,12 @@ func Read[T store.Object](c *Client, p *sim.Proc, kind store.Kind, namespace, na
 	c.wait(p, "GET", kind, namespace+"/"+name)
 	o, err := c.env.API.FindObject(kind, namespace, name)
 	return as[T](o, err)
+}
+
+// List lists the objects of a kind in a namespace, by key.
+func (c *Client) List(p *sim.Proc, kind store.Kind, namespace string) []store.Object {
+	c.wait(p, "GET", kind, namespace+"/")
+	return slices.DeleteFunc(c.env.API.Objects(kind), func(o store.Object) bool { return o.GetNamespace() != namespace })
 }
 
 // Create creates an object other than a pod, and returns it as it is stored.

@@ -1,6 +1,7 @@
 package realcontrollers
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -190,6 +191,7 @@ func startProxy(ctx context.Context, api *server) error {
 		api.mu.Lock()
 		defer api.mu.Unlock()
 		for service, endpoints := range wanted {
+			slices.SortFunc(endpoints, func(a, b trace.Endpoint) int { return cmp.Compare(a.Pod, b.Pod) })
 			if now := targetsOf(endpoints); !slices.Equal(now, targets[service]) {
 				targets[service] = now
 				api.record(trace.Record{Kind: trace.RoutesChanged, Reason: kubeProxy, Object: &trace.Object{Name: "Service " + service, Endpoints: now}})

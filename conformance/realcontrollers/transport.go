@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -84,6 +86,9 @@ func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.Method == http.MethodGet && p.name == "" {
+		return s.list(p, r.URL.Query().Get("labelSelector"))
+	}
 	o, err := s.serve(r.Method, p, body)
 	var status apierrors.APIStatus
 	switch {
@@ -99,6 +104,31 @@ func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(http.StatusCreated, encode(typed(p.kind, o))), nil
 	}
 	return reply(http.StatusOK, encode(typed(p.kind, o))), nil
+}
+
+// list serves the objects of a kind that a selector matches.
+func (s *server) list(p path, selector string) (*http.Response, error) {
+	wanted, err := labels.Parse(selector)
+	if err != nil {
+		return nil, err
+	}
+	if p.kind == store.ReplicaSets && p.namespace != "" { // a handler of the Deployment controller asks
+		s.turns.Add("deployment pods", "GET replicasets")
+	}
+	items := []store.Object{}
+	if p.kind == nodes {
+		items = append(items, typed(nodes, node()))
+	}
+	for _, o := range s.store.List(p.kind) {
+		if (p.namespace == "" || o.GetNamespace() == p.namespace) && wanted.Matches(labels.Set(o.GetLabels())) {
+			items = append(items, typed(p.kind, o))
+		}
+	}
+	gvk := kinds[p.kind]
+	return reply(http.StatusOK, encode(map[string]any{
+		"kind": gvk.Kind + "List", "apiVersion": gvk.GroupVersion().String(), "items": items,
+		"metadata": map[string]any{"resourceVersion": strconv.FormatInt(s.store.Version()+1, 10)},
+	})), nil
 }
 
 // turn logs a call of a process of the simulator, if the URL or the object says which it is.

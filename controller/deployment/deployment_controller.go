@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/store"
@@ -29,7 +30,8 @@ type Controller struct {
 	sets        *controller.Informer
 	pods        *controller.Informer
 	queue       *controller.Queue
-	equal       map[templates]bool // compared
+	equal       map[templates]bool            // compared
+	gone        *sim.Chan[*appsv1.Deployment] // Deployments of pods that are gone, before v1.37
 }
 
 // Start starts the controller in a component.
@@ -45,6 +47,11 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c.deployments.HandleFor(queue, nil, func(old, o store.Object) { c.queue.Add(store.Key(either(old, o))) })
 	c.sets.HandleFor(queue, nil, func(old, o store.Object) { c.enqueueOwner(either(old, o)) })
 	c.pods.HandleFor(queue, nil, c.podChanged)
+	if !env.Profile.RecreateSyncsOnEachDeletion {
+		const name = "deployment pods"
+		c.gone = sim.NewChan[*appsv1.Deployment](env.Sim, name, 1<<12)
+		env.Sim.Go(name, func(p *sim.Proc) { p.Serve(sim.On(c.gone, c.podGone)) })
+	}
 }
 
 // either returns the object of a change: a deleted one in its last state.
@@ -74,7 +81,7 @@ func (c *Controller) enqueueOwner(o store.Object) {
 	}
 }
 
-// podChanged queues the Deployment of a pod that is gone, if it replaces all pods at once (deletePod).
+// podChanged queues the Deployment of a pod that is gone, if it takes away all pods before it creates new ones (deletePod).
 func (c *Controller) podChanged(old, o store.Object) {
 	if o != nil {
 		return
@@ -87,7 +94,29 @@ func (c *Controller) podChanged(old, o store.Object) {
 	if !ok || rs.UID != owner.UID {
 		return
 	}
-	if d := c.ownerOf(rs); d != nil && d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+	d := c.ownerOf(rs)
+	if d == nil || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		return
+	}
+	if c.gone != nil {
+		c.gone.TrySend(d)
+		return
+	}
+	c.queue.Add(store.Key(d))
+}
+
+// podGone queues a Deployment if it has no pods any more. The handler of the real controller waits for the list of ReplicaSets, and so do the next
+// pods (deletePod at v1.36.3).
+func (c *Controller) podGone(p *sim.Proc, d *appsv1.Deployment) {
+	owners := map[types.UID]bool{}
+	for _, o := range c.client.List(p, store.ReplicaSets, d.Namespace) {
+		owners[o.GetUID()] = controller.OwnedBy(o, d.UID)
+	}
+	left := controller.List(c.pods, func(pod *v1.Pod) bool {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		return owner != nil && owners[owner.UID]
+	})
+	if len(left) == 0 {
 		c.queue.Add(store.Key(d))
 	}
 }

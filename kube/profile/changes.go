@@ -23,6 +23,7 @@ var changes = []change{
 	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
 	{"ProxyWithoutBurst", []int{131615}, func(c *Changes) *bool { return &c.ProxyWithoutBurst }, []span{{from: "v1.34"}}},
+	{"RecreateSyncsOnEachDeletion", []int{136639}, func(c *Changes) *bool { return &c.RecreateSyncsOnEachDeletion }, []span{{from: "v1.37"}}},
 	{"ReinspectionEventAlone", []int{137363}, func(c *Changes) *bool { return &c.ReinspectionEventAlone }, []span{{from: "v1.36"}}},
 	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
 	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},

@@ -114,6 +114,10 @@ type Changes struct {
 	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies make up to two syncs without a wait.
 	// #131615.
 	ProxyWithoutBurst bool
+	// RecreateSyncsOnEachDeletion makes the Deployment controller sync a Deployment with the strategy Recreate when any of its pods is gone. Older
+	// controllers first list its ReplicaSets through the API, and sync only if no pod is left (deletePod in deployment_controller.go at v1.36.3).
+	// #136639.
+	RecreateSyncsOnEachDeletion bool
 	// ReinspectionEventAlone makes a relist that inspects a pod because of a resize ask for a sync only if it has no other event of the pod.
 	// Older kubelets always ask for a sync then. #137363.
 	ReinspectionEventAlone bool
