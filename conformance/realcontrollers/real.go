@@ -120,7 +120,7 @@ func startControllers(ctx context.Context, api *server) error {
 	if err != nil {
 		return err
 	}
-	turns, f := api.turns, informers.NewSharedInformerFactory(client, 0)
+	turns, f := api.turns, informers.NewSharedInformerFactory(client, noResync)
 	deploymentsOf := func(queue string) appsinformers.DeploymentInformer {
 		return deploymentInformer{f.Apps().V1().Deployments(), turns, queue}
 	}
@@ -151,6 +151,10 @@ func startControllers(ctx context.Context, api *server) error {
 	go endpoints.Run(ctx, controller.Workers)
 	return nil
 }
+
+// noResync is the period of resyncs: none comes. Without a period, reflectors before v1.34 wait for a channel from outside the bubble, whose time
+// then stands still.
+const noResync = 10000 * time.Hour
 
 // The components with a client each.
 const (
@@ -200,7 +204,7 @@ func startProxy(ctx context.Context, api *server) error {
 		return nil
 	}
 	runner := release.NewProxyRunner(write, time.Second, 30*time.Second, time.Hour)
-	f := informers.NewSharedInformerFactory(client, 0)
+	f := informers.NewSharedInformerFactory(client, noResync)
 	changed := func(o any, keep bool) {
 		s := o.(*discoveryv1.EndpointSlice)
 		api.turns.Add(watchName(kubeProxy, store.EndpointSlices), controller.TurnEvent)
