@@ -128,6 +128,9 @@ var scenarios = []struct {
 	{"scale to zero and back", web(3, one), 4, []Step{at(60, replicas("0")), at(100, replicas("3"))}, nil},
 	{"scale in a rollout", web(10, one, surge("3", "2")), 6, []Step{at(90, image(never)), at(120, replicas("15"))}, nil},
 	{"scale down in a rollout", web(10, one, surge("3", "2")), 6, []Step{at(90, image(never)), at(120, replicas("5"))}, nil},
+	{"a new template and a new number at once", web(17, one), 5, []Step{
+		at(60, image(two)), at(70, `{"spec": {"replicas": 15, "template": {"spec": {"containers": [{"name": "app", "image": "`+three+`"}]}}}}`),
+	}, nil},
 	{"pause and resume", web(4, one), 6, []Step{at(90, image(two)), at(95, pause), at(150, resume)}, nil},
 	{"scale while paused", web(4, one), 6, []Step{at(90, image(two)), at(105, pause), at(120, replicas("8")), at(150, resume)}, nil},
 	{"a change while paused", web(3, one), 6, []Step{at(60, pause), at(70, image(two)), at(100, image(three)), at(130, resume)}, nil},

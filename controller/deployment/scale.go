@@ -17,6 +17,8 @@ func (c *Controller) scale(p *sim.Proc, d *appsv1.Deployment, newRS *appsv1.Repl
 		_, _, err := c.scaleReplicaSet(p, only, *d.Spec.Replicas, d, false)
 		return err
 	}
+	old = slices.Clone(old)
+	slices.SortFunc(old, func(a, b *appsv1.ReplicaSet) int { return byCreation(b, a) }) // FindActiveOrLatest leaves them in this order
 	if isSaturated(d, newRS) {
 		for _, rs := range active(old) {
 			if _, _, err := c.scaleReplicaSet(p, rs, 0, d, false); err != nil {
