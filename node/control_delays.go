@@ -8,25 +8,47 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// controlDelays draws the latencies of a control plane.
+// Draws draws latencies at the current time. The key says what takes them.
+type Draws interface {
+	Draw(key string, of fakeruntime.Draw) time.Duration
+	// Latency returns false without a seed.
+	Latency(key string, of fakeruntime.Latency) (time.Duration, bool)
+}
+
+// drawsNow are the draws of a node.
+type drawsNow struct{ *runtimeDriver }
+
+func (d drawsNow) Draw(key string, of fakeruntime.Draw) time.Duration {
+	return d.Runtime.Draw(d.sim.Now(), key, of)
+}
+
+func (d drawsNow) Latency(key string, of fakeruntime.Latency) (time.Duration, bool) {
+	return d.Runtime.Latency(d.sim.Now(), key, of)
+}
+
+// Latencies returns the latencies of the control plane. Those that the control plane does not have are the standard ones.
+func (o *ControlPlane) Latencies(draws Draws) controller.Delays {
+	return controlDelays{of: *o, draws: draws}
+}
+
+// controlDelays are the latencies of a control plane.
 type controlDelays struct {
 	of       ControlPlane
-	runtime  *runtimeDriver
+	draws    Draws
 	standard controller.StandardDelays
 }
 
 // draw returns a latency: that of a range, or that of a set, or else the standard one. Without a seed, the latencies of a set are in
 // proportion to the standard ones, which are about those of typical: equal ones would make ties that no real cluster has.
 func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key string, of func(*fakeruntime.ControlDelays) fakeruntime.Latency) time.Duration {
-	now := d.runtime.sim.Now()
 	switch {
 	case own != nil:
-		return d.runtime.Draw(now, key, *own)
+		return d.draws.Draw(key, *own)
 	case d.of.Delays == nil:
 		return standard
 	}
 	latency := of(d.of.Delays)
-	if l, seeded := d.runtime.Latency(now, key, latency); seeded {
+	if l, seeded := d.draws.Latency(key, latency); seeded {
 		return l
 	}
 	typical, _ := fakeruntime.ControlDelaySet("typical")
@@ -51,5 +73,5 @@ func (d controlDelays) Sync(router string) time.Duration {
 }
 
 func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {
-	return d.runtime.Draw(d.runtime.sim.Now(), key, fakeruntime.Draw{Min: least, Max: most})
+	return d.draws.Draw(key, fakeruntime.Draw{Min: least, Max: most})
 }

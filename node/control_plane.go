@@ -59,7 +59,7 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	env := &controller.Env{
 		Sim: n.sim, API: n.api, Trace: n.trace, Profile: n.options.Profile,
 		Now:    func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
-		Delays: controlDelays{of: *o, runtime: n.runtime},
+		Delays: o.Latencies(drawsNow{n.runtime}),
 		Size:   n.options.Config.Allocatable,
 	}
 	n.control = &controlPlane{env: env, workloads: map[string]*workload{}, requests: traffic.New(o.Traffic...)}

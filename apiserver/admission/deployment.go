@@ -165,12 +165,16 @@ func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*ap
 	return AdmitDeployment(p, patched)
 }
 
-// AdmitService returns a copy of a new Service with the defaults that the simulator reads, or an Invalid error that lists the fields of the
-// metadata and the selector that the API server rejects.
+// AdmitService returns a copy of a new Service with the defaults that the simulator and the real controllers read, or an Invalid error that
+// lists the fields of the metadata and the selector that the API server rejects. The cluster has IPv4 alone (initIPFamilyFields in
+// pkg/registry/core/service/storage/alloc.go at v1.37.0).
 func AdmitService(s *v1.Service) (*v1.Service, error) {
 	s = s.DeepCopy()
 	setDefault(&s.Namespace, v1.NamespaceDefault)
 	setDefault(&s.Spec.Type, v1.ServiceTypeClusterIP)
+	if len(s.Spec.IPFamilies) == 0 && s.Spec.Type != v1.ServiceTypeExternalName {
+		s.Spec.IPFamilies = []v1.IPFamily{v1.IPv4Protocol}
+	}
 	for i := range s.Spec.Ports {
 		port := &s.Spec.Ports[i]
 		setDefault(&port.Protocol, v1.ProtocolTCP)

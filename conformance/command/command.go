@@ -141,10 +141,6 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, realkubelet.ErrStepClock)
 			continue
 		}
-		if s.Spec.ControlPlane != nil {
-			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, realkubelet.ErrControlPlane)
-			continue
-		}
 		n := len(plans)
 		for _, plan := range s.Plans() {
 			switch {

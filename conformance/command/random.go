@@ -69,6 +69,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with the overlay")
 	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, podsUsage)
+	c.Flags().BoolVar(&f.scenario.Rollouts, "rollouts", false, "compare rollouts of Deployments beside the real controllers, instead of pods")
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)

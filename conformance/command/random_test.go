@@ -15,6 +15,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/random"
 )
 
 // TestMain lets the test binary replace the command when it starts itself as a worker.
@@ -27,12 +28,27 @@ func TestMain(m *testing.M) {
 
 // TestRandomSeeds compares some random scenarios in this process.
 func TestRandomSeeds(t *testing.T) {
-	for seed := 1; seed <= 5; seed++ {
-		r := compareSeed(t, seed, seedOptions{})
-		if r.Fault != "" || len(r.Runs) != 1 || r.difference() != nil || r.Runs[0].Records == 0 {
-			t.Errorf("seed %d: %+v", seed, r)
+	for _, o := range []random.Options{{}, {Rollouts: true}} {
+		for seed := 1; seed <= 5; seed++ {
+			r := compareSeed(t, seed, seedOptions{scenario: o})
+			if r.Fault != "" || len(r.Runs) != 1 || r.difference() != nil || r.Runs[0].Records == 0 {
+				t.Errorf("seed %d with %+v: %+v", seed, o, r)
+			}
 		}
 	}
+}
+
+// TestDifferentRollout checks that rollouts differ if the simulator has the kube-proxy of another release.
+func TestDifferentRollout(t *testing.T) {
+	wrong, _ := profile.Named(release.Version)
+	wrong.ProxyWithoutBurst = !wrong.ProxyWithoutBurst
+	for seed := 1; seed <= 20; seed++ {
+		r := compareSeed(t, seed, seedOptions{budget: 5, profile: &wrong, scenario: random.Options{Rollouts: true}})
+		if d := r.difference(); d != nil && strings.Contains(d.Text, "RoutesChanged") {
+			return
+		}
+	}
+	t.Error("no rollout differs")
 }
 
 // TestDifferentSeed checks that a seed that differs is shrunk to a smaller file that still differs and

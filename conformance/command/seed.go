@@ -98,7 +98,7 @@ func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.O
 	if err != nil {
 		return nil, err
 	}
-	return compare.Plan(t, all[0].Plan(release.Version, nil), compare.Options{
+	return compare.Plan(t, all[0].Plan(release.Version, all[0].Plans()[0].Seed), compare.Options{
 		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step, Profile: o.profile,
 	})
 }

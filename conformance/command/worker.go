@@ -45,6 +45,7 @@ func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	c.Flags().DurationVar(&f.shrink, "shrink", 0, "")
 	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, "")
 	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "")
+	c.Flags().BoolVar(&f.scenario.Rollouts, "rollouts", false, "")
 	return c
 }
 

@@ -42,7 +42,8 @@ func newWorkers(f *randomFlags) (*workers, error) {
 		}
 	}
 	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs), "--repeat", strconv.Itoa(f.repeat),
-		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock), "--seeds"}
+		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock),
+		"--rollouts=" + strconv.FormatBool(f.scenario.Rollouts), "--seeds"}
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type Outcome struct {
 	explore.Result
 	Plan *scenarios.Plan
 	Real []trace.Record // the trace of the real kubelet
+	want []trace.Record // the records of Real that are compared
 	// Wall time of the real run, of the shortest of several simulated runs of the same plan, and of the whole search.
 	RealTime, SimTime, FollowTime time.Duration
 }
@@ -63,9 +65,9 @@ func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Plan: p, Real: real.Records, RealTime: wall, SimTime: c.simTime()}
+	out := &Outcome{Plan: p, Real: real.Records, want: compared(real.Records), RealTime: wall, SimTime: c.simTime()}
 	start := time.Now()
-	out.Result = explore.Follow(c.follow(real))
+	out.Result = explore.Follow(c.follow(real, out.want))
 	out.FollowTime = time.Since(start)
 	return out, c.err
 }
@@ -106,8 +108,18 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	return result, time.Since(start), err
 }
 
+// compared returns the records that the comparison covers: all but the events of controllers. client-go combines similar events of an object,
+// and sends only some of many, which the simulator does not.
+func compared(records []trace.Record) []trace.Record {
+	ofController := func(r trace.Record) bool { return r.Kind == trace.Event && r.Object != nil }
+	if !slices.ContainsFunc(records, ofController) {
+		return records
+	}
+	return slices.DeleteFunc(slices.Clone(records), ofController)
+}
+
 // follow returns the options to follow a run of the real kubelet.
-func (c *comparison) follow(real *realkubelet.Result) explore.Options {
+func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) explore.Options {
 	var requeues []explore.Requeue
 	for _, d := range real.Draws {
 		if d.Requeue {
@@ -129,7 +141,7 @@ func (c *comparison) follow(real *realkubelet.Result) explore.Options {
 	return explore.Options{
 		Log:      log,
 		Run:      c.simulate,
-		Want:     real.Records,
+		Want:     want,
 		Duration: c.plan.Duration,
 		Requeues: requeues,
 		Starts:   starts,
@@ -147,7 +159,7 @@ func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time)
 	clock(n.Now)
 	drive.Start(c.plan, n)
 	err := n.RunUntil(until)
-	return n.Trace().Records(), err
+	return compared(n.Trace().Records()), err
 }
 
 // simTime returns the wall time of one simulated run: the shortest of three. The first run takes about twice as long, because the real
@@ -169,6 +181,7 @@ func (c *comparison) timeOneRun() time.Duration {
 func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
 		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
-		Trace: &trace.Recorder{Internal: internal, Details: true, Also: trace.TriggerTaken},
+		ControlPlane: c.plan.ControlPlane(),
+		Trace:        &trace.Recorder{Internal: internal, Details: true, Also: trace.TriggerTaken},
 	})
 }

@@ -32,10 +32,6 @@ func TestLibrary(t *testing.T) {
 				t.Logf("%s: %v", s.Metadata.Name, realkubelet.ErrStepClock)
 				continue
 			}
-			if s.Spec.ControlPlane != nil {
-				t.Logf("%s: %v", s.Metadata.Name, realkubelet.ErrControlPlane)
-				continue
-			}
 			if known, _ := profile.Named(release.Version); s.ChangesProbes() && !known.MutableContainerProbes {
 				continue // the API server refuses it
 			}

@@ -14,8 +14,8 @@ import (
 // Records returns the number of compared records.
 func (o *Outcome) Records() int {
 	n := 0
-	for i := range o.Real {
-		if o.Real[i].Kind.Observable() && o.Real[i].T < virtual.At(o.Plan.Duration) {
+	for i := range o.want {
+		if o.want[i].Kind.Observable() && o.want[i].T < virtual.At(o.Plan.Duration) {
 			n++
 		}
 	}
@@ -24,7 +24,7 @@ func (o *Outcome) Records() int {
 
 // Text shows the records of both sides around the divergence. It panics if there is no divergence.
 func (o *Outcome) Text() string {
-	text := o.Divergence.Text(o.Real)
+	text := o.Divergence.Text(o.want)
 	if !realkubelet.Overlay {
 		text += "built without the overlay: on a busy machine Go interrupts the kubelet, and the search may not find the order; see conformance/README.md\n"
 	}

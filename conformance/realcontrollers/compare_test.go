@@ -58,8 +58,7 @@ func TestRandom(t *testing.T) {
 	t.Logf("%d of %d scenarios are equal, %d in the first run; %d runs; different: %v", *number-uint64(len(different)), *number, once, runs, different)
 }
 
-// compared returns the records that the comparison covers. It leaves out events, which both engines send apart from the rest, and how long a
-// router took, which the real one does not say. Of the syncs that fail it has those of EndpointSlices, one at each instant: they are tried
+// compared returns the records that the comparison covers. It leaves out events, which both engines send apart from the rest. Of the syncs that fail it has those of EndpointSlices, one at each instant: they are tried
 // again a second later. A ReplicaSet is tried again within milliseconds, so what its syncs do shows when they failed.
 func compared(records []trace.Record) []trace.Record {
 	var list []trace.Record
@@ -68,8 +67,6 @@ func compared(records []trace.Record) []trace.Record {
 		switch r.Kind {
 		case trace.Event:
 			continue
-		case trace.RoutesChanged:
-			r.Took, r.Message = 0, ""
 		case trace.SyncFailed:
 			key := r.Reason + " " + r.Object.Name
 			if at, again := failed[key]; r.Reason != "endpointslice" || again && at == r.T {

@@ -14,12 +14,12 @@ import (
 
 // failures records the syncs of the real controllers that fail and are tried again. No call shows them, but they decide when the next sync is. The
 // Deployment and EndpointSlice controllers log them, and the ReplicaSet controller reports them as errors.
-type failures struct{ api *server }
+type failures struct{ api *Server }
 
 // failed records that a sync of a key failed.
 func (f failures) failed(queue, key string) {
 	f.api.locked(func() {
-		f.api.record(trace.Record{Kind: trace.SyncFailed, Reason: queue, Object: &trace.Object{Name: key}})
+		f.api.Record(trace.Record{Kind: trace.SyncFailed, Reason: queue, Object: &trace.Object{Name: key}})
 	})
 }
 

@@ -1,8 +1,6 @@
 package realcontrollers
 
 import (
-	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,174 +12,170 @@ import (
 	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
 	"probesim.dev/kube/profile"
+	"probesim.dev/router"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// server is an API server over a store for clients that are goroutines, with a scheduler and a stand-in for the kubelet. Changes take no
-// time; callers wait for latencies before.
-type server struct {
-	profile profile.Profile
-	zero    time.Time // t=0
-	delays  controller.Delays
-
-	mu        sync.Mutex
-	store     *store.Store
-	trace     *trace.Recorder
-	watchers  []*watcher
-	scheduler time.Time       // when the last change reaches the watch of the scheduler
-	unbound   map[string]bool // pods that are not bound to a node
-	turns     *Turns
+// Cluster is what the control plane of a run works on.
+type Cluster struct {
+	Profile profile.Profile
+	Lock    sync.Locker // of the store; held during the calls of Pods
+	Store   *store.Store
+	Pods    Pods
+	Delays  controller.Delays
+	Wall    func() time.Time // wall clock of the control plane
+	Now     func() virtual.Time
+	// At calls do at a time. It may be called with the lock.
+	At func(t virtual.Time, do func())
+	// Ended is closed when the run ends: no call of At counts any more.
+	Ended <-chan struct{}
+	// Record adds a record of now, and Turn a turn of a process of the simulator. They may be called with the lock.
+	Record func(trace.Record)
+	Turn   func(process, point string)
+	// LoadBalancers are routers besides kube-proxy.
+	LoadBalancers []router.LoadBalancer
 }
 
-func newServer(scenario *Scenario, p profile.Profile, zero time.Time) *server {
-	return &server{
-		delays:  scenario.delays(func() time.Duration { return time.Since(zero) }),
-		profile: p, zero: zero, store: store.New(), trace: &trace.Recorder{Also: trace.SyncFailed}, unbound: map[string]bool{}, turns: NewTurns(zero),
-	}
+// Pods makes the calls about pods. Each publishes what it changes.
+type Pods interface {
+	// CreatePod stores a pod that is not bound to a node; admission has accepted it.
+	CreatePod(*v1.Pod) error
+	// BindPod replaces a pod by one that is bound to the node.
+	BindPod(old, pod *v1.Pod)
+	// DeletePod deletes a pod with a grace period; nil means that of the pod.
+	DeletePod(pod *v1.Pod, gracePeriodSeconds *int64)
 }
 
-// record adds a record of now.
-func (s *server) record(r trace.Record) {
-	r.T = virtual.At(time.Since(s.zero))
-	s.trace.Add(r)
+// Server is an API server over a store for clients that are goroutines, with a scheduler. Changes take no time; callers wait for latencies
+// before.
+type Server struct {
+	Cluster
+	turns    *Turns
+	watchers []*watcher
+	creating map[string]int // calls in progress that create a pod, by the key of its ReplicaSet
+}
+
+// NewServer returns a server without clients.
+func NewServer(c Cluster) *Server {
+	return &Server{Cluster: c, turns: newTurns(c.Turn), creating: map[string]int{}}
 }
 
 // changed records and sends the change of an object other than a pod, and returns the object.
-func (s *server) changed(c store.Change, err error) (store.Object, error) {
+func (s *Server) changed(c store.Change, err error) (store.Object, error) {
 	if err != nil || c.Type == "" {
 		return c.New, err
 	}
 	for _, r := range apiserver.RecordsOf(c) {
-		s.record(r)
+		s.Record(r)
 	}
-	s.publish(c)
+	s.Publish(c)
 	return c.New, nil
 }
 
-// publish sends a change to the watches.
-func (s *server) publish(c store.Change) {
-	if c.Kind == store.Pods {
-		if at := time.Now().Add(s.delays.Watch(watchName("kube-scheduler", store.Pods), c)); at.After(s.scheduler) {
-			s.scheduler = at
-		}
-	}
+// Publish sends a change to the watches. The caller holds the lock.
+func (s *Server) Publish(c store.Change) {
 	for _, w := range s.watchers {
 		if w.kind == c.Kind {
-			w.send(string(c.Type), c.New, s.delays.Watch(w.name, c))
+			w.send(c)
 		}
 	}
 }
 
-// create stores a new object.
-func (s *server) create(kind store.Kind, o store.Object) (store.Object, error) {
+// Create stores a new object. The caller holds the lock.
+func (s *Server) Create(kind store.Kind, o store.Object) (store.Object, error) {
 	pod, ok := o.(*v1.Pod)
 	if !ok {
-		return s.changed(s.store.Create(kind, o, time.Now()))
+		return s.changed(s.Store.Create(kind, o, s.Wall()))
 	}
-	s.store.NamePod(pod)
-	admitted, err := admission.Admit(s.profile, pod)
+	s.Store.NamePod(pod)
+	admitted, err := admission.Admit(s.Profile, pod)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.store.AddPod(admitted, true, time.Now())
-	if err != nil {
+	if err := s.Pods.CreatePod(admitted); err != nil {
 		return nil, err
 	}
-	key := store.Key(admitted)
-	s.unbound[key] = true
-	r := trace.Record{Kind: trace.PodAdded, Pod: key}
-	if owner := metav1.GetControllerOfNoCopy(admitted); owner != nil {
-		r.Object = &trace.Object{Name: owner.Kind + " " + admitted.Namespace + "/" + owner.Name}
-	}
-	s.record(r)
-	s.publish(c)
-	time.AfterFunc(time.Until(s.scheduler), func() {
-		time.AfterFunc(s.delays.Schedule(key), func() { s.locked(func() { s.bind(key) }) })
-	})
-	return admitted, nil
+	return s.Store.Pod(store.Key(admitted)), nil
 }
 
-func (s *server) locked(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Update replaces an object other than a pod, except its status. The caller holds the lock.
+func (s *Server) Update(kind store.Kind, o store.Object) error {
+	_, err := s.changed(s.Store.Update(kind, o))
+	return err
+}
+
+// PodAdded returns the record of a new pod of a controller.
+func PodAdded(pod *v1.Pod) trace.Record {
+	r := trace.Record{Kind: trace.PodAdded, Pod: store.Key(pod)}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		r.Object = &trace.Object{Name: owner.Kind + " " + pod.Namespace + "/" + owner.Name}
+	}
+	return r
+}
+
+// locked calls f with the lock.
+func (s *Server) locked(f func()) {
+	s.Lock.Lock()
+	defer s.Lock.Unlock()
 	f()
 }
 
-// bind binds a pod to the node, where the stand-in starts it.
-func (s *server) bind(key string) {
-	s.turns.Add("schedule "+key, "bind")
-	old := s.store.Pod(key)
-	if old == nil || !s.unbound[key] {
+// later calls f with the lock after a delay.
+func (s *Server) later(delay time.Duration, f func()) {
+	s.At(s.Now().Add(delay), func() { s.locked(f) })
+}
+
+// wait waits for a delay, and then calls f with the lock. It reports false if the run ends before. The caller does not hold the lock.
+func (s *Server) wait(delay time.Duration, f func()) bool {
+	done := make(chan struct{})
+	s.later(delay, func() {
+		f()
+		close(done)
+	})
+	select {
+	case <-done:
+		return true
+	case <-s.Ended:
+		return false
+	}
+}
+
+// schedule binds a new pod to the node.
+func (s *Server) schedule(c store.Change) {
+	if pod := c.New.(*v1.Pod); c.Type == store.Added && pod.Spec.NodeName == "" {
+		key := store.Key(pod)
+		s.later(s.Delays.Schedule(key), func() { s.bind(key) })
+	}
+}
+
+func (s *Server) bind(key string) {
+	s.Turn("schedule "+key, "bind")
+	old := s.Store.Pod(key)
+	if old == nil || old.Spec.NodeName != "" {
 		return
 	}
 	pod := *old
 	pod.Spec.NodeName = admission.NodeName
-	delete(s.unbound, key)
-	s.record(trace.Record{Kind: trace.PodScheduled, Pod: key, Message: admission.NodeName})
-	s.publish(s.store.PutPod(old, &pod))
-	s.become(key, 0)
+	s.Record(trace.Record{Kind: trace.PodScheduled, Pod: key, Message: admission.NodeName})
+	s.Pods.BindPod(old, &pod)
 }
 
-// become writes the nth condition of a pod when it is due, unless the pod is deleted by then.
-func (s *server) become(key string, n int) {
-	c, ok := programOf(s.store.Pod(key)).condition(n)
-	if !ok {
-		return
-	}
-	time.AfterFunc(c.after, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.turns.Add("start "+strings.TrimPrefix(key, "default/"), "start")
-		old := s.store.Pod(key)
-		if old == nil || old.DeletionTimestamp != nil {
-			return
-		}
-		pod := *old
-		pod.Status = c.status(old, time.Now())
-		s.record(trace.Record{Kind: trace.StatusPatched, Pod: key, Status: apiserver.Observed(&pod)})
-		s.publish(s.store.PutPod(old, &pod))
-		s.become(key, n+1)
-	})
-}
-
-// delete deletes an object. The stand-in stops a pod that is bound to the node; another one is removed at once.
-func (s *server) delete(kind store.Kind, namespace, name string) error {
+// delete deletes an object. A pod that is not bound to a node is removed at once.
+func (s *Server) delete(kind store.Kind, namespace, name string) error {
 	if kind != store.Pods {
-		_, err := s.changed(s.store.Delete(kind, namespace, name))
+		_, err := s.changed(s.Store.Delete(kind, namespace, name))
 		return err
 	}
-	old, err := s.store.FindPod(namespace, name)
+	pod, err := s.Store.FindPod(namespace, name)
 	if err != nil {
 		return err
 	}
-	key := store.Key(old)
-	s.record(trace.Record{Kind: trace.PodDeleteRequested, Pod: key})
-	if s.unbound[key] {
-		s.remove(old)
-		return nil
+	s.Record(trace.Record{Kind: trace.PodDeleteRequested, Pod: store.Key(pod)})
+	var grace *int64
+	if pod.Spec.NodeName == "" {
+		grace = new(int64)
 	}
-	c := s.store.DeletePod(old, nil, time.Now())
-	if c.Type == "" {
-		return nil
-	}
-	s.publish(c)
-	time.AfterFunc(programOf(old).stop, func() {
-		s.locked(func() {
-			s.turns.Add("stop "+old.Name, "stop")
-			if pod := s.store.Pod(key); pod != nil {
-				s.remove(pod)
-			}
-		})
-	})
+	s.Pods.DeletePod(pod, grace)
 	return nil
-}
-
-func (s *server) remove(pod *v1.Pod) {
-	c := s.store.DeletePod(pod, new(int64), time.Now())
-	if c.Type != store.Deleted {
-		panic(errors.New("a pod without a grace period stays"))
-	}
-	s.record(trace.Record{Kind: trace.PodRemoved, Pod: store.Key(pod)})
-	s.publish(c)
 }

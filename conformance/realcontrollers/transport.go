@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -59,14 +58,14 @@ func parse(url string) path {
 	return p
 }
 
-// connection is the way of a component to the server.
-type connection struct {
-	*server
+// transport carries the requests of a component.
+type transport struct {
+	*Server
 	component string
 }
 
 // RoundTrip serves a request after its latency.
-func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		body, _ = io.ReadAll(r.Body)
@@ -74,22 +73,21 @@ func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	p := parse(r.URL.Path)
 	if watch := r.URL.Query().Get("watch"); watch == "true" || watch == "1" {
-		return s.watch(r, s.component, p.kind), nil
+		return t.watch(t.component, r, p.kind), nil
 	}
-	method := r.Method
-	if p.subresource != "" {
-		method += " " + p.subresource
+	var o store.Object
+	var list []byte
+	var err error
+	c := t.begin(r.Method, p, body)
+	if !t.wait(c.latency, func() {
+		if r.Method == http.MethodGet && p.name == "" {
+			list, err = t.list(c, p, r.URL.Query().Get("labelSelector"))
+			return
+		}
+		o, err = t.serve(c, p, body)
+	}) {
+		return nil, errEnded
 	}
-	time.Sleep(s.delays.Call("", method, p.kind, p.namespace+"/"+p.name))
-	if p.kind == events {
-		return reply(http.StatusCreated, body), nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Method == http.MethodGet && p.name == "" {
-		return s.list(p, r.URL.Query().Get("labelSelector"))
-	}
-	o, err := s.serve(r.Method, p, body)
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &status):
@@ -98,6 +96,10 @@ func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(int(failure.Code), encode(failure)), nil
 	case err != nil:
 		return nil, err
+	case list != nil:
+		return reply(http.StatusOK, list), nil
+	case p.kind == events:
+		return reply(http.StatusCreated, body), nil
 	case o == nil:
 		return reply(http.StatusOK, encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})), nil
 	case r.Method == http.MethodPost:
@@ -106,70 +108,70 @@ func (s connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply(http.StatusOK, encode(typed(p.kind, o))), nil
 }
 
-// list serves the objects of a kind that a selector matches.
-func (s *server) list(p path, selector string) (*http.Response, error) {
+// errEnded is the error of calls after the end of the run.
+var errEnded = errors.New("the run is over")
+
+// serve makes a call when it reaches the server.
+func (s *Server) serve(c call, p path, body []byte) (store.Object, error) {
+	if c.of != "" {
+		s.creating[c.of]--
+	}
+	if c.victims != "" {
+		s.Turn(replicaset.VictimsOf+c.victims, p.namespace+"/"+p.name)
+	}
+	if c.process != "" {
+		s.Turn(c.process, c.method+" "+string(p.kind))
+	}
+	if p.kind == events {
+		return nil, s.event(body)
+	}
+	switch c.method {
+	case http.MethodGet:
+		return s.Store.Find(p.kind, p.namespace, p.name)
+	case http.MethodDelete:
+		return nil, s.delete(p.kind, p.namespace, p.name)
+	}
+	o, err := decode(p, body)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.method == http.MethodPost:
+		return s.Create(p.kind, o)
+	case c.method == putStatus:
+		return s.changed(s.Store.UpdateStatus(p.kind, o))
+	case c.method == http.MethodPut:
+		return s.changed(s.Store.Update(p.kind, o))
+	}
+	return nil, apierrors.NewMethodNotSupported(v1.Resource(string(p.kind)), c.method)
+}
+
+// list returns the objects of a kind that a selector matches, as JSON.
+func (s *Server) list(c call, p path, selector string) ([]byte, error) {
 	wanted, err := labels.Parse(selector)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if p.kind == store.ReplicaSets && p.namespace != "" { // a handler of the Deployment controller asks
-		s.turns.Add("deployment pods", "GET replicasets")
+	if c.process != "" {
+		s.Turn(c.process, c.method+" "+string(p.kind))
 	}
 	items := []store.Object{}
 	if p.kind == nodes {
 		items = append(items, typed(nodes, node()))
 	}
-	for _, o := range s.store.List(p.kind) {
+	for _, o := range s.Store.List(p.kind) {
 		if (p.namespace == "" || o.GetNamespace() == p.namespace) && wanted.Matches(labels.Set(o.GetLabels())) {
 			items = append(items, typed(p.kind, o))
 		}
 	}
 	gvk := kinds[p.kind]
-	return reply(http.StatusOK, encode(map[string]any{
+	return encode(map[string]any{
 		"kind": gvk.Kind + "List", "apiVersion": gvk.GroupVersion().String(), "items": items,
-		"metadata": map[string]any{"resourceVersion": strconv.FormatInt(s.store.Version()+1, 10)},
-	})), nil
+		"metadata": map[string]any{"resourceVersion": strconv.FormatInt(s.Store.Version()+1, 10)},
+	}), nil
 }
 
-// turn logs a call of a process of the simulator, if the URL or the object says which it is.
-func (s *server) turn(method string, p path, o store.Object) {
-	point, process := method+" "+string(p.kind), ""
-	switch {
-	case method == http.MethodDelete && p.kind == store.Pods:
-		process = "delete " + p.namespace + "/" + p.name
-		if pod := s.store.Pod(p.namespace + "/" + p.name); pod != nil && metav1.GetControllerOf(pod) != nil {
-			s.turns.Add(replicaset.VictimsOf+p.namespace+"/"+metav1.GetControllerOf(pod).Name, store.Key(pod))
-		}
-	case method == http.MethodPost && p.kind == store.Pods && metav1.GetControllerOf(o) != nil:
-		process = "create " + p.namespace + "/" + metav1.GetControllerOf(o).Name
-	case method == http.MethodPost && p.kind == store.ReplicaSets && metav1.GetControllerOf(o) != nil:
-		process = "deployment " + p.namespace + "/" + metav1.GetControllerOf(o).Name
-	case p.kind == store.EndpointSlices && o != nil:
-		process = "endpointslice " + p.namespace + "/" + o.GetLabels()[discoveryv1.LabelServiceName]
-	case p.subresource == "status":
-		point = method + " status " + string(p.kind)
-		process = strings.TrimSuffix(string(p.kind), "s") + " " + p.namespace + "/" + p.name
-	case p.kind == store.ReplicaSets && method != http.MethodPost && method != http.MethodGet:
-		rs := s.store.Get(p.kind, p.namespace+"/"+p.name)
-		if rs == nil || metav1.GetControllerOf(rs) == nil {
-			return
-		}
-		process = "deployment " + p.namespace + "/" + metav1.GetControllerOf(rs).Name
-	default:
-		return
-	}
-	s.turns.Add(process, point)
-}
-
-// serve makes a call.
-func (s *server) serve(method string, p path, body []byte) (store.Object, error) {
-	if method == http.MethodGet {
-		return s.store.Find(p.kind, p.namespace, p.name)
-	}
-	if method == http.MethodDelete {
-		s.turn(method, p, nil)
-		return nil, s.delete(p.kind, p.namespace, p.name)
-	}
+// decode returns the object in the body of a request.
+func decode(p path, body []byte) (store.Object, error) {
 	gvk := kinds[p.kind]
 	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, &gvk, nil)
 	if err != nil {
@@ -177,16 +179,7 @@ func (s *server) serve(method string, p path, body []byte) (store.Object, error)
 	}
 	o := decoded.(store.Object)
 	o.SetNamespace(p.namespace)
-	s.turn(method, p, o)
-	switch {
-	case method == http.MethodPost:
-		return s.create(p.kind, o)
-	case method == http.MethodPut && p.subresource == "status":
-		return s.changed(s.store.UpdateStatus(p.kind, o))
-	case method == http.MethodPut:
-		return s.changed(s.store.Update(p.kind, o))
-	}
-	return nil, apierrors.NewMethodNotSupported(v1.Resource(string(p.kind)), method)
+	return o, nil
 }
 
 // typed returns a copy of an object with its kind and version, which clients expect.

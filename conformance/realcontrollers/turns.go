@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -18,36 +17,21 @@ import (
 
 	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
-	"probesim.dev/explore"
-	"probesim.dev/sim/virtual"
 )
 
 // Turns is the log of what the goroutines of the real controllers do, in its order: a cache takes a change, a handler sees it, a sync begins,
 // a call reaches the API server. The simulator's processes have the same names, and take the same order within an instant. The controllers
 // are unmodified: the log comes from their indexes, listers and handlers, which callers of client-go may extend, and from their requests.
 type Turns struct {
-	zero time.Time // t=0
+	Add func(process, point string) // adds a turn of now
 
 	mu       sync.Mutex
-	list     []explore.Turn
 	handling map[string]bool // goroutines that run a handler
 }
 
-// NewTurns returns an empty log. The turns count from the time zero.
-func NewTurns(zero time.Time) *Turns { return &Turns{zero: zero, handling: map[string]bool{}} }
-
-// Add adds a turn of now.
-func (l *Turns) Add(process, point string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(l.list, explore.Turn{T: virtual.At(time.Since(l.zero)), Process: process, Point: point})
-}
-
-// List returns the turns.
-func (l *Turns) List() []explore.Turn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]explore.Turn(nil), l.list...)
+// newTurns returns a log that calls a function with each turn.
+func newTurns(add func(process, point string)) *Turns {
+	return &Turns{Add: add, handling: map[string]bool{}}
 }
 
 // watch logs the changes that a cache takes. The cache calls an index for the old and for the new state of an object, under its lock.

@@ -8,9 +8,6 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// ErrControlPlane is the reason why scenarios with controlPlane are skipped: the real controllers do not run beside the real kubelet yet.
-var ErrControlPlane = errors.New("the real kubelet runs without controllers: the scenario has controlPlane")
-
 // ErrStepClock is the error for a scenario with clock steps in a program that was built without the overlay.
 var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see conformance/README.md")
 
@@ -19,6 +16,7 @@ var ErrStepClock = errors.New("this program cannot run scenarios with stepClock:
 // the order of draws.
 func ForPlan(p *scenarios.Plan, o Options) Options {
 	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
+	o.ControlPlane = p.ControlPlane()
 	o.Details = o.Details || p.Scenario.NeedsDetails()
 	if p.Seed != nil {
 		o.StartSeed = *p.Seed

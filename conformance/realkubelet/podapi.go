@@ -1,11 +1,8 @@
 package realkubelet
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,18 +22,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// podAPI is the pods API of the API server, over client-go's fake clientset. Callers wait for the latency
-// before they call it; changes themselves take no time.
+// podAPI is the pods API of the API server: a store, and client-go's fake clientset for the calls of the kubelet. Callers wait for the
+// latency before they call it; changes themselves take no time.
 type podAPI struct {
 	driver   *driver
 	recorder *recorder
 	fake     *fake.Clientset
 	profile  profile.Profile // profile of the kubelet's release
 
-	mu     sync.Mutex
-	names  map[types.NamespacedName]int     // number of mirror pods created
-	pods   map[types.NamespacedName]*v1.Pod // stored pods; replaced, never changed
-	source *podSource                       // source of the running kubelet; nil if no kubelet runs
+	mu      sync.Mutex
+	store   *store.Store
+	source  *podSource    // source of the running kubelet; nil if no kubelet runs
+	control *controlPlane // nil without a control plane
 
 	manifests *manifests
 }
@@ -44,8 +41,8 @@ type podAPI struct {
 func newPodAPI(d *driver, r *recorder, p profile.Profile, node *v1.Node) *podAPI {
 	return &podAPI{
 		driver: d, recorder: r, profile: p,
-		fake: fake.NewSimpleClientset(node), //nolint:staticcheck // managed fields are of no use here
-		pods: map[types.NamespacedName]*v1.Pod{}, names: map[types.NamespacedName]int{}, manifests: newManifests(),
+		fake:  fake.NewSimpleClientset(node), //nolint:staticcheck // managed fields are of no use here
+		store: store.New(), manifests: newManifests(),
 	}
 }
 
@@ -54,19 +51,32 @@ func (a *podAPI) client(c *connection) kubernetes.Interface { return client{a.fa
 
 // add creates a pod that is bound to the node, and sends it to the runtime and the kubelet.
 func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	pod = a.admitted(pod)
-	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
-	a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddPod(program) })
-	if err := a.fake.Tracker().Add(pod); err != nil {
+	pod.Spec.NodeName = nodeName
+	c, err := a.create(pod, false, program)
+	if err != nil {
 		return err
 	}
-	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: pod.Namespace + "/" + pod.Name})
-	a.set(pod)
+	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: store.Key(pod)})
+	a.publish(c)
 	return nil
 }
 
-// admitted returns the pod as the API server stores it after creation and binding
-// (pkg/registry/core/pod/strategy.go, PrepareForCreate).
+// create stores a pod, and sends it to the runtime. The caller holds the lock, and publishes the change.
+func (a *podAPI) create(pod *v1.Pod, generated bool, program fakeruntime.Pod) (store.Change, error) {
+	c, err := a.store.AddPod(pod, generated, a.driver.apiNow())
+	if err != nil {
+		return c, err
+	}
+	pod.Status.QOSClass = qos.GetPodQOS(pod)
+	program.UID, program.Namespace, program.Name = string(pod.UID), pod.Namespace, pod.Name
+	a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddPod(program) })
+	return c, a.fake.Tracker().Add(pod)
+}
+
+// admitted returns the pod as the API server stores it after creation (pkg/registry/core/pod/strategy.go, PrepareForCreate).
 func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	admission.DropDisabled(a.profile, &pod.Spec)
@@ -76,10 +86,6 @@ func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	if pod.UID == "" {
 		pod.UID = types.UID("uid-" + pod.Namespace + "-" + pod.Name)
 	}
-	pod.CreationTimestamp = metav1.NewTime(a.driver.apiNow())
-	pod.Generation = 1
-	pod.Spec.NodeName = nodeName
-	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
 	provideReferences(pod)
 	return serialized(pod)
 }
@@ -99,51 +105,48 @@ func serialized(pod *v1.Pod) *v1.Pod {
 
 // requestDeletion deletes a pod for a user, like the API server.
 func (a *podAPI) requestDeletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
-	pod := a.get(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	pod := a.store.Pod(key.String())
 	if pod == nil {
 		return nil
 	}
 	a.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key.String()})
-	return a.delete(pod, key, gracePeriodSeconds)
+	return a.delete(pod, gracePeriodSeconds)
 }
 
 // deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended, and for mirror pods.
 func (a *podAPI) deleteNow(key types.NamespacedName, only *metav1.Preconditions) error {
-	pod := a.get(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	pod := a.store.Pod(key.String())
 	switch {
 	case pod == nil:
 		return apierrors.NewNotFound(v1.Resource("pods"), key.Name)
 	case only != nil && only.UID != nil && *only.UID != pod.UID:
 		return apierrors.NewConflict(v1.Resource("pods"), key.Name, errors.New("the UID differs"))
 	}
-	return a.delete(pod, key, new(int64))
+	return a.delete(pod, new(int64))
 }
 
-func (a *podAPI) delete(pod *v1.Pod, key types.NamespacedName, gracePeriodSeconds *int64) error {
-	after, gone := store.AfterDelete(pod, gracePeriodSeconds, a.driver.apiNow())
-	switch {
-	case gone:
-		return a.remove(key)
-	case after == pod:
-		return nil
-	}
-	return a.update(after)
+// delete applies a request to delete a pod. The caller holds the lock.
+func (a *podAPI) delete(pod *v1.Pod, gracePeriodSeconds *int64) error {
+	return a.changed(a.store.DeletePod(pod, gracePeriodSeconds, a.driver.apiNow()))
 }
 
 // change stores what admission makes of a pod, like the API server.
 func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, error)) error {
-	pod := a.get(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	pod := a.store.Pod(key.String())
 	if pod == nil {
 		return nil
 	}
 	after, err := admit(pod)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case store.Gone(after):
-		return a.remove(key)
 	}
-	return a.update(after)
+	return a.changed(a.store.PutPod(pod, serialized(after)))
 }
 
 // addEphemeralContainer adds an ephemeral container to a pod, like the API server.
@@ -159,33 +162,33 @@ func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralC
 	})
 }
 
-// update replaces the pod with the same name.
-func (a *podAPI) update(pod *v1.Pod) error {
-	pod = serialized(pod)
-	if err := a.fake.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), pod, pod.Namespace); err != nil {
-		return err
+// changed tells the clientset, the kubelet and the control plane of a change of a pod, if there is one. The caller holds the lock.
+func (a *podAPI) changed(c store.Change) error {
+	pod, _ := c.New.(*v1.Pod)
+	var err error
+	switch c.Type {
+	case store.Added:
+		err = a.fake.Tracker().Add(pod)
+	case store.Modified:
+		err = a.fake.Tracker().Update(podResource, pod, pod.Namespace)
+	case store.Deleted:
+		err = a.fake.Tracker().Delete(podResource, pod.Namespace, pod.Name)
+		a.recorder.add(trace.Record{Kind: trace.PodRemoved, Pod: store.Key(pod)})
+	default:
+		return nil
 	}
-	a.set(pod)
-	return nil
+	a.publish(c)
+	return err
 }
 
-// remove removes a pod from the API.
-func (a *podAPI) remove(key types.NamespacedName) error {
-	if err := a.fake.CoreV1().Pods(key.Namespace).Delete(context.Background(), key.Name, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	delete(a.pods, key)
-	a.mu.Unlock()
-	a.recorder.add(trace.Record{Kind: trace.PodRemoved, Pod: key.String()})
-	a.notify()
-	return nil
-}
+var podResource = v1.SchemeGroupVersion.WithResource("pods")
 
-// statusPatched stores the result of a status patch.
+// statusPatched stores the result of a status patch, which the clientset has already.
 func (a *podAPI) statusPatched(pod *v1.Pod) {
-	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: pod.Namespace + "/" + pod.Name, Status: a.observed(pod)})
-	a.set(pod.DeepCopy())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: store.Key(pod), Status: a.observed(pod)})
+	a.publish(a.store.PutPod(a.store.Pod(store.Key(pod)), pod.DeepCopy()))
 }
 
 // observed returns the status of a pod for the trace.
@@ -199,35 +202,35 @@ func (a *podAPI) observed(pod *v1.Pod) *trace.PodStatus {
 func (a *podAPI) get(key types.NamespacedName) *v1.Pod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.pods[key]
+	return a.store.Pod(key.String())
 }
 
-func (a *podAPI) set(pod *v1.Pod) {
-	a.mu.Lock()
-	a.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = pod
-	a.mu.Unlock()
-	a.notify()
+// publish sends a change to the watches. The kubelet's has the pods that are bound to the node. The caller holds the lock.
+func (a *podAPI) publish(c store.Change) {
+	if c.New.(*v1.Pod).Spec.NodeName != "" {
+		a.notify()
+	}
+	if a.control != nil {
+		a.control.Publish(c)
+	}
 }
 
-// notify sends all pods to the kubelet, like the kubelet's watch after a change.
+// notify sends all pods to the kubelet, like the kubelet's watch after a change. The caller holds the lock.
 func (a *podAPI) notify() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	source, pods := a.source, a.list()
 	if source != nil && !a.driver.apiDown.Load() {
 		a.driver.at(a.driver.now(), func() { source.send(pods) })
 	}
 }
 
-// list returns all pods by name. The caller holds the lock.
+// list returns all pods that are bound to the node, by name. The caller holds the lock.
 func (a *podAPI) list() []*v1.Pod {
-	pods := make([]*v1.Pod, 0, len(a.pods))
-	for _, pod := range a.pods {
-		pods = append(pods, pod)
+	var pods []*v1.Pod
+	for _, o := range a.store.List(store.Pods) {
+		if pod := o.(*v1.Pod); pod.Spec.NodeName != "" {
+			pods = append(pods, pod)
+		}
 	}
-	slices.SortFunc(pods, func(a, b *v1.Pod) int {
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-	})
 	return pods
 }
 

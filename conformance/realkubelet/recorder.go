@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // recorder keeps the trace of a run. The kubelet's goroutines write to it concurrently.
@@ -37,6 +38,15 @@ func (r *recorder) observe(f func(*trace.Record)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace.Observe(f)
+}
+
+// fold adds the records of the requests that are lost. Later observers see them after the record that ends or begins a loss.
+func (r *recorder) fold(requests *traffic.Fold) {
+	r.observe(func(rec *trace.Record) {
+		for _, lost := range requests.Observe(rec) {
+			r.trace.Add(lost)
+		}
+	})
 }
 
 // close ends the trace and returns the records. Later records, while the kubelet is torn down, are dropped.

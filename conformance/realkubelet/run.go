@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/kubeletconfig"
+	simulator "probesim.dev/node"
 	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -48,6 +49,8 @@ type Options struct {
 	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil means
 	// always DefaultJitter.
 	Jitter func(t virtual.Time) float64
+	// ControlPlane runs the real controllers beside the kubelet. Nil: there are none.
+	ControlPlane *simulator.ControlPlane
 	// Procs is the number of the kubelet's goroutines that run in parallel. 0 means 1: each goroutine runs
 	// until it blocks, and runs are repeatable. Larger values produce other orders of the events at one
 	// instant.
@@ -121,6 +124,12 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
+	if opts.ControlPlane != nil {
+		if err := startControlPlane(opts.ControlPlane, api, n.turns); err != nil {
+			return err
+		}
+		defer api.control.cancel()
+	}
 	drive(w)
 
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))

@@ -7,11 +7,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"probesim.dev/apiserver/admission"
+	"probesim.dev/apiserver/store"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/sim/virtual"
@@ -82,22 +82,19 @@ func (w *world) changeManifest(key types.NamespacedName, pod *v1.Pod) {
 // createMirror stores the mirror pod that the kubelet has made from its copy of a static pod. The copy has tags, so the stored pod comes
 // from the manifest.
 func (a *podAPI) createMirror(mirror *v1.Pod) (*v1.Pod, error) {
-	key := types.NamespacedName{Namespace: mirror.Namespace, Name: mirror.Name}
-	if a.get(key) != nil {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := store.Key(mirror)
+	if a.store.Pod(key) != nil {
 		return nil, apierrors.NewAlreadyExists(v1.Resource("pods"), mirror.Name)
 	}
 	a.manifests.mu.Lock()
 	static := a.manifests.written[types.UID(podutil.DelaysOf(mirror))]
 	a.manifests.mu.Unlock()
-	pod := admission.Mirror(static, a.names[key])
-	a.names[key]++
-	pod.CreationTimestamp = metav1.NewTime(a.driver.apiNow())
+	pod := admission.Mirror(static, a.store.Mirrors(key))
 	pod.Status = v1.PodStatus{Phase: v1.PodPending, QOSClass: qos.GetPodQOS(pod)}
 	pod = serialized(pod)
-	if err := a.fake.Tracker().Add(pod); err != nil {
-		return nil, err
-	}
-	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: key.String()})
-	a.set(pod)
-	return pod, nil
+	c := a.store.AddMirror(pod, a.driver.apiNow())
+	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: key})
+	return pod, a.changed(c)
 }

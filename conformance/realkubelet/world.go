@@ -112,9 +112,11 @@ func (w *world) SetAPIDown(down bool) {
 	w.driver.apiDown.Store(down)
 	if down {
 		w.node.conn.refuse()
-	} else {
-		w.api.notify()
+		return
 	}
+	w.api.mu.Lock()
+	defer w.api.mu.Unlock()
+	w.api.notify()
 }
 
 func (w *world) SetRuntimeHealth(h fakeruntime.Health) {

@@ -147,7 +147,7 @@ func copyOf(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 
 // createReplicaSet creates the ReplicaSet of the template of a Deployment.
 func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
-	hash := templateHash(&d.Spec.Template)
+	hash := TemplateHash(&d.Spec.Template)
 	template, selector := d.Spec.Template, *d.Spec.Selector
 	template.Labels = labeled(template.Labels, hash)
 	selector.MatchLabels = labeled(selector.MatchLabels, hash)
@@ -195,8 +195,8 @@ func (c *Controller) createFailed(p *sim.Proc, d *appsv1.Deployment, name string
 	return err
 }
 
-// templateHash returns a hash of a template. It differs from the hash of Kubernetes, which changes with the release.
-func templateHash(template *v1.PodTemplateSpec) string {
+// TemplateHash returns a hash of a template. It differs from the hash of Kubernetes, which changes with the release.
+func TemplateHash(template *v1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
 	if err != nil {
 		panic(err) // API types can always be marshaled

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -127,6 +128,30 @@ func (w *fakeWorld) SetAPIDown(down bool) { w.logf("API down: %t", down) }
 func (w *fakeWorld) StepClock(by time.Duration) { w.logf("clock: %v", by) }
 
 func (w *fakeWorld) Occur(moment int) { w.logf("moment %d", moment) }
+
+func (w *fakeWorld) OccurIn(podUID, container string, moment int) {
+	w.logf("moment %d in %s of %s", moment, container, podUID)
+}
+
+func (w *fakeWorld) AddService(s *v1.Service) error {
+	w.logf("add service %s/%s", s.Namespace, s.Name)
+	return nil
+}
+
+func (w *fakeWorld) AddWorkload(d *appsv1.Deployment, _ func(*v1.Pod) fakeruntime.Pod) error {
+	w.logf("add deployment %s/%s", d.Namespace, d.Name)
+	return nil
+}
+
+func (w *fakeWorld) PatchWorkload(namespace, name string, patch []byte) error {
+	w.logf("patch deployment %s/%s %s", namespace, name, patch)
+	return nil
+}
+
+func (w *fakeWorld) UndoWorkload(namespace, name string, revision int64) error {
+	w.logf("undo deployment %s/%s %d", namespace, name, revision)
+	return nil
+}
 
 func (w *fakeWorld) SetRuntimeHealth(h fakeruntime.Health) { w.logf("runtime: %+v", h) }
 

@@ -66,7 +66,5 @@ func (d *Driver) takeLease(l *lease, t virtual.Time) {
 	}
 	c := l.waiting[0]
 	l.holder, l.waiting = c, l.waiting[1:]
-	if world, ok := d.world.(ControlPlane); ok {
-		world.OccurIn(string(d.pods[c.pod].Pod.UID), c.container, d.plan.Scenario.Lease(c.lease.Name))
-	}
+	d.world.OccurIn(string(d.pods[c.pod].Pod.UID), c.container, d.plan.Scenario.Lease(c.lease.Name))
 }

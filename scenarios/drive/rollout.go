@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"errors"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,7 +13,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// ControlPlane is a World with controllers, which a scenario with a control plane needs.
+// ControlPlane is the part of a World that only scenarios with a control plane use.
 type ControlPlane interface {
 	// AddWorkload creates a Deployment through the API. It calls program for each pod that the controllers create.
 	AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error
@@ -28,9 +27,6 @@ type ControlPlane interface {
 	AddService(*v1.Service) error
 }
 
-// errNoControlPlane is the error of a scenario with a control plane in a World without one.
-var errNoControlPlane = errors.New("a scenario with controlPlane runs only on the simulator, and not yet on the real kubelet")
-
 // rollout is the state of a Deployment of the scenario.
 type rollout struct {
 	*plan.Workload
@@ -43,20 +39,15 @@ func (d *Driver) startControlled() {
 	if d.plan.Scenario.Spec.ControlPlane == nil {
 		return
 	}
-	world, ok := d.world.(ControlPlane)
-	if !ok {
-		d.check(errNoControlPlane)
-		return
-	}
 	for _, s := range d.plan.Scenario.Services {
-		d.later(0, func(d *Driver) { d.check(world.AddService(s.Object)) })
+		d.later(0, func(d *Driver) { d.check(d.world.AddService(s.Object)) })
 	}
 	for _, w := range d.plan.Deployments() {
 		r := &rollout{w.Workload, w.Containers, map[int]map[string]fakeruntime.ContainerConfig{}}
 		d.rolled = append(d.rolled, r)
 		d.later(w.At, func(d *Driver) {
 			d.created[w.Workload] = true
-			d.check(world.AddWorkload(r.Controlled.Deployment, func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))
+			d.check(d.world.AddWorkload(r.Controlled.Deployment, func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))
 		})
 	}
 }
@@ -87,8 +78,8 @@ func (d *Driver) replicaSetChanged(record *trace.Record) {
 func (d *Driver) rollOut(step *format.Step) bool {
 	a := step.Rollout
 	if a.Undo != nil {
-		return d.changeWorkload(a.Workload, func(world ControlPlane, namespace, name string) error {
-			return world.UndoWorkload(namespace, name, *a.Undo)
+		return d.changeWorkload(a.Workload, func(namespace, name string) error {
+			return d.world.UndoWorkload(namespace, name, *a.Undo)
 		})
 	}
 	for _, r := range d.rolled {
@@ -100,19 +91,15 @@ func (d *Driver) rollOut(step *format.Step) bool {
 }
 
 func (d *Driver) patchWorkload(name string, patch []byte) bool {
-	return d.changeWorkload(name, func(world ControlPlane, namespace, name string) error {
-		return world.PatchWorkload(namespace, name, patch)
+	return d.changeWorkload(name, func(namespace, name string) error {
+		return d.world.PatchWorkload(namespace, name, patch)
 	})
 }
 
 // changeWorkload changes a Deployment, unless it is not created yet.
-func (d *Driver) changeWorkload(workload string, change func(world ControlPlane, namespace, name string) error) bool {
-	world, ok := d.world.(ControlPlane)
+func (d *Driver) changeWorkload(workload string, change func(namespace, name string) error) bool {
 	w := d.plan.Scenario.Deployment(workload)
-	if !ok || !d.created[w] {
-		return false
-	}
-	return d.check(change(world, w.Pod.Namespace, w.Manifest.Name))
+	return d.created[w] && d.check(change(w.Pod.Namespace, w.Manifest.Name))
 }
 
 // wallTime is the time of the API server at a time of the run, which begins at the first second of the year 2000.

@@ -13,6 +13,7 @@ import (
 // World is a node on which a scenario runs: the simulated node, or the real kubelet on a virtual clock. Times are
 // virtual times since t=0 of the scenario. Methods act at the current time.
 type World interface {
+	ControlPlane
 	// AddAdmitted creates a pod through the API that admission.Admit has returned for the profile of the plan. Worlds share the
 	// pod: they do not change it.
 	AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error

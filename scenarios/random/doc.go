@@ -16,6 +16,8 @@
 //   - One scenario in five overrides the latencies of calls.
 //   - With the option Late, there are also static pods, resizes, rules with since and endpoints, replicas, crowds of 20 to 60 pods
 //     that fail or exit at the same moment, and runs of up to an hour.
+//   - With the option Rollouts, there are one or two Deployments instead, most often behind a Service with requests, of 1 to 10 pods and with any
+//     strategy. Users change their template, restart, scale, pause, resume and undo them, and delete their pods.
 //
 // Scenarios differ in character, not only in detail, because each scenario first draws its shares of crashes, deletions,
 // unusual values and so on. Some scenarios are quiet and others are full of trouble.

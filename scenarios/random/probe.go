@@ -35,6 +35,9 @@ var combinations = []weighted[[]string]{
 	{20, []string{"startup", "liveness", "readiness"}},
 }
 
+// mostSeconds is the longest period of a probe in a scenario with rollouts.
+const mostSeconds = 60
+
 // Values of the fields of probes.
 var (
 	periods = []weighted[span]{
@@ -99,6 +102,9 @@ func (g *generator) probe(c *container, key string) *yaml.Node {
 	g.sometimes(45, n, "initialDelaySeconds", initialDelays)
 	if g.percent(70) {
 		period = g.number(periods)
+		if g.options.Rollouts {
+			period = min(period, mostSeconds) // workers of longer periods than the age of the kubelet start at random times
+		}
 		put(n, "periodSeconds", number(period))
 	}
 	if g.percent(55) {

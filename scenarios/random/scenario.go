@@ -27,6 +27,9 @@ type Options struct {
 	// Late adds features that the format has had for a shorter time to some scenarios, such as static pods, resizes and replicas, and makes some
 	// runs last up to an hour. The rest of the scenario stays the same.
 	Late bool
+	// Rollouts makes another scenario, with a control plane: Deployments behind Services, which are rolled out and scaled. The options above
+	// have no effect on it.
+	Rollouts bool
 	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API servers before v1.36 reject them.
 	WithInitResizes bool
 	// WithoutResizes leaves out the resizes of Late, which are not simulated in some releases.
@@ -46,6 +49,9 @@ func Scenario(seed uint64) []byte { return Options{}.Scenario(seed) }
 func (o Options) Scenario(seed uint64) []byte {
 	g := &generator{rng: rng{seed}, options: o}
 	g.temper = drawTemper(&g.rng)
+	if o.Rollouts {
+		return g.file(seed, g.rolloutFile(seed))
+	}
 	g.duration = g.runDuration()
 	g.pods = g.drawPods()
 	scenario := g.scenario(seed)
@@ -54,6 +60,11 @@ func (o Options) Scenario(seed uint64) []byte {
 		documents = append(documents, p.manifest)
 	}
 	documents = append(documents, scenario)
+	return g.file(seed, documents)
+}
+
+// file returns the text of the file of a seed.
+func (g *generator) file(seed uint64, documents []*yaml.Node) []byte {
 	documents[0].HeadComment = fmt.Sprintf("Random scenario %d.", seed)
 	return write(documents)
 }
@@ -67,6 +78,7 @@ type generator struct {
 	pods     []*pod
 	crowd    []*pod // at most one more pod, with replicas
 	listens  bool   // the kubelet handles a shutdown of its node
+	images   int    // images of rollouts
 }
 
 // aside returns a generator with a separate stream of numbers. Features added to the format later use it, to keep all
