@@ -39,13 +39,13 @@ func TestReports(t *testing.T) {
 		verdict rollout.Verdict // empty: an error
 		says    []string
 	}{
-		{"sigterm-stops-the-server", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 2}}: none lost"}},
+		{"sigterm-stops-the-server", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 3}}: none lost"}},
 		{"no-readiness-probe", rollout.Options{}, rollout.Loses, []string{"has no readinessProbe: its pods get requests as soon as it runs"}},
 		{"no-readiness-probe", start(5, 5), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet", "a readinessProbe that succeeds when the program is up"}},
-		{"behind-ingress-nginx", behind("ingress-nginx"), rollout.Loses, []string{"still a target of ingress-nginx", "preStop: {sleep: {seconds: 5}}: none lost"}},
+		{"behind-ingress-nginx", behind("ingress-nginx"), rollout.Loses, []string{"still a target of ingress-nginx", "preStop: {sleep: {seconds: 8}}: none lost"}},
 		{"scale-down-behind-ingress-nginx", rollout.Options{Router: "ingress-nginx", Change: rollout.Change{Kind: rollout.Scale, Scale: 5}}, rollout.Loses, []string{"the program has exited, still a target of ingress-nginx", "preStop: {sleep: {seconds: 4}}: none lost"}},
 		{"alb-ip-sleep-of-5s", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "25s to 70s is enough"}},
-		{"alb-instance-which-sleep", rollout.Options{Router: "alb-instance", Runs: 12}, rollout.Loses, []string{"still a target of alb-instance", "preStop: {sleep: {seconds: 4"}},
+		{"alb-instance-which-sleep", rollout.Options{Router: "alb-instance", Runs: 12}, rollout.Loses, []string{"still a target of alb-instance", "preStop: {sleep: {seconds: 5"}},
 		{"alb-health-check-of-30s", behind("alb-instance"), rollout.Loses, []string{"still a target of alb-instance", "30s is too short, 45s is enough", "Not simulated: how long the preStop hook takes"}},
 		{"alb-single-pod", behind("alb-ip"), rollout.Loses, []string{"no pod is a target of alb-ip", "alb-ip takes up to 30s to add a pod"}},
 		{"readiness-gate", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "Not simulated: readinessGates"}},

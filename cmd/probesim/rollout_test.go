@@ -23,7 +23,7 @@ spec:
       containers: [{name: app, image: example.com/web, readinessProbe: {httpGet: {path: `+path+`, port: 80}}}]
 `)
 	for _, format := range rolloutOutputs {
-		out := s.run("rollout", file, "--runs", "1", "--start", "20m", "-o", format)
+		out := s.run("rollout", file, "--runs", "1", "--app", "start never", "-o", format)
 		switch {
 		case !strings.Contains(out, "ever") || !strings.Contains(out, "forged"):
 			t.Errorf("-o %s prints %q", format, out)

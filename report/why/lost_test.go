@@ -37,7 +37,11 @@ func TestLost(t *testing.T) {
 					checkArm(t, &race, &race.End, race.To)
 				}
 			}
-			if want := expect.Lost(r.Records, s.Services[0].Key(), r.End); math.Abs(sum-want) > 1e-6 {
+			want := 0.0
+			for _, service := range s.Services {
+				want += expect.Lost(r.Records, service.Key(), r.End)
+			}
+			if math.Abs(sum-want) > 1e-6 {
 				t.Errorf("%s [%s]: the losses have %v requests, and %v are lost", s.Metadata.Name, plan.Version, sum, want)
 			}
 			if _, found := run.Lost(run.Losses() + 1); found {
