@@ -137,8 +137,8 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenarios.Plan {
 	var plans []*scenarios.Plan
 	for _, s := range all {
-		if s.StepsClock() && !realkubelet.Overlay {
-			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, realkubelet.ErrStepClock)
+		if err := realkubelet.Refuse(s); err != nil {
+			fmt.Fprintf(warnings, "%s:%d: skipped %s: %v\n", s.File, s.Line, s.Metadata.Name, err)
 			continue
 		}
 		n := len(plans)

@@ -28,8 +28,8 @@ func TestLibrary(t *testing.T) {
 	}
 	for _, jitter := range []*int64{nil, new(int64(1))} {
 		for _, s := range all {
-			if s.StepsClock() && !realkubelet.Overlay {
-				t.Logf("%s: %v", s.Metadata.Name, realkubelet.ErrStepClock)
+			if err := realkubelet.Refuse(s); err != nil {
+				t.Logf("%s: %v", s.Metadata.Name, err)
 				continue
 			}
 			if known, _ := profile.Named(release.Version); s.ChangesProbes() && !known.MutableContainerProbes {

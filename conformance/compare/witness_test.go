@@ -156,8 +156,8 @@ const witnessTries = 12
 // runWitness runs a witness on the real kubelet, and checks its expectation in this trace.
 func runWitness(t *testing.T, w witness.File) (err error) {
 	plan := planOf(t, w)
-	if plan.Scenario.StepsClock() && !realkubelet.Overlay {
-		t.Logf("%s: %v", w.Name, realkubelet.ErrStepClock)
+	if err := realkubelet.Refuse(plan.Scenario); err != nil {
+		t.Logf("%s: %v", w.Name, err)
 		return nil
 	}
 	jitter, holds := inUsualOrder(t, plan)

@@ -125,6 +125,9 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
 	if opts.ControlPlane != nil {
+		if opts.Config.Allocatable != (kubeletconfig.Allocatable{}) {
+			return ErrSize
+		}
 		if err := startControlPlane(opts.ControlPlane, api, n.turns); err != nil {
 			return err
 		}
