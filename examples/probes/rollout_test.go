@@ -32,7 +32,9 @@ var _ = Describe("a rollout", func() {
 			Spec:       v1.ServiceSpec{Selector: d.Spec.Selector.MatchLabels, Ports: []v1.ServicePort{{Port: 80}}},
 		}, Requests{Rate: 200, Least: 20 * time.Millisecond, Most: 80 * time.Millisecond})
 		n.AdvanceTo(time.Minute)
-		shop.Update(func(spec *appsv1.DeploymentSpec) { spec.Template.Spec.Containers[0].Image = "registry.example.com/shop:2.7.2" })
+		shop.Update(func(spec *appsv1.DeploymentSpec) {
+			spec.Template.Spec.Containers[0].Image = "registry.example.com/shop:2.7.2"
+		})
 		n.Advance(5 * time.Minute)
 		AddReportEntry("node", n, ReportEntryVisibilityFailureOrVerbose)
 		return shop
