@@ -66,7 +66,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 	case whole:
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 			_, field, _ := cutLast("."+wrong.Field, ".")
-			r.problem(o.at, true, "a part of the pod was not used: %s cannot be a %s", field, wrong.Value)
+			r.problem(o.at, true, "a part of the pod was not used: %s has the wrong type: %s", field, wrong.Value)
 		} else if err != nil {
 			r.problem(o.at, true, "a part of the pod was not used: %v", err)
 		}

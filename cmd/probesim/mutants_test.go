@@ -275,7 +275,11 @@ func mutantProblems(runs [2]ran, isFile bool, file string, args []string) (probl
 	if !slices.Contains([]int{exitOK, exitFailed, exitUsage, exitBroken, exitInterrupted}, r.code) || strings.Contains(r.stderr, "goroutine ") {
 		wrong("it panics or has a wrong exit code")
 	}
+	// The texts of clusters have lines, and other files columns too.
 	place := regexp.MustCompile(`(^|\n|[^\w])` + regexp.QuoteMeta(file) + `:[0-9]+:[0-9]+: `)
+	if args[0] == "measure" {
+		place = regexp.MustCompile(regexp.QuoteMeta(file) + `:[0-9]+: `)
+	}
 	if isFile && r.code == exitUsage && !place.MatchString(r.stderr) && !place.MatchString(r.stdout) && !noPlace.MatchString(r.stderr) {
 		wrong("a refusal without a place")
 	}
