@@ -35,15 +35,18 @@ func NumbersOfObjects(records []Record, end virtual.Time) []ObjectNumbers {
 		k := slices.IndexFunc(list, func(c *objectClock) bool { return c.Name == r.Object.Name })
 		if k < 0 {
 			k = len(list)
-			list = append(list, &objectClock{ObjectNumbers: ObjectNumbers{Name: r.Object.Name, Fewest: -1}, open: map[string]*Record{}})
+			list = append(list, &objectClock{ObjectNumbers: ObjectNumbers{Name: r.Object.Name, Fewest: -1}})
 		}
-		list[k].add(r)
+		if r.Object.Workload != nil {
+			list[k].state(r)
+		}
 	}
+	losses := Losses(records, end)
 	numbers := make([]ObjectNumbers, len(list))
 	for i, c := range list {
-		for _, r := range records {
-			if o := c.open[lossKey(&r)]; o != nil && o.Step == r.Step { // those that go on, in the order of the trace
-				c.Lost += lostIn(o, end.Sub(o.T))
+		for _, l := range losses {
+			if records[l.First].Object.Name == c.Name {
+				c.Lost += l.Lost
 			}
 		}
 		numbers[i] = c.ObjectNumbers
@@ -56,21 +59,6 @@ type objectClock struct {
 	ObjectNumbers
 	generation int64
 	changed    virtual.Time
-	open       map[string]*Record // LossStarted records of losses that go on
-}
-
-func (c *objectClock) add(r *Record) {
-	switch {
-	case r.Kind == LossStarted:
-		c.open[lossKey(r)] = r
-	case r.Kind == LossEnded:
-		if o := c.open[lossKey(r)]; o != nil && o.Reason == r.Reason {
-			delete(c.open, lossKey(r))
-		}
-		c.Lost += r.Object.Loss.Lost
-	case r.Object.Workload != nil:
-		c.state(r)
-	}
 }
 
 // state takes over the state of a Deployment.
@@ -86,17 +74,4 @@ func (c *objectClock) state(r *Record) {
 	case c.Fewest < 0 && w.Complete(), c.Fewest > w.Ready:
 		c.Fewest = w.Ready
 	}
-}
-
-func lossKey(r *Record) string {
-	if r.Object == nil || r.Object.Loss == nil {
-		return ""
-	}
-	return r.Object.Loss.Router + " " + r.Pod
-}
-
-// lostIn returns how many requests a loss that goes on loses in a time.
-func lostIn(started *Record, d time.Duration) float64 {
-	l := started.Object.Loss
-	return l.Rate * float64(l.One) / float64(l.Of) * d.Seconds()
 }

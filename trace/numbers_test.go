@@ -17,7 +17,8 @@ func TestNumbersOfObjects(t *testing.T) {
 		}}}
 	}
 	loss := func(s int, kind Kind, step int64, lost float64) Record {
-		return Record{Step: step, T: at(s), Kind: kind, Pod: "default/web-1-0", Reason: "refused", Object: &Object{
+		took := map[Kind]time.Duration{LossEnded: time.Second}[kind]
+		return Record{Step: step, T: at(s), Kind: kind, Took: took, Pod: "default/web-1-0", Reason: "refused", Object: &Object{
 			Name: "Service default/web", Loss: &Loss{Router: "kube-proxy", Rate: 90, One: 1, Of: 3, Lost: lost},
 		}}
 	}

@@ -122,7 +122,7 @@ func Read(records []trace.Record, end virtual.Time) *History {
 			h.pod(r).add(r, h)
 		}
 	}
-	h.endLosses()
+	h.addLosses(records)
 	slices.Sort(h.Changes)
 	return h
 }

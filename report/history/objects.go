@@ -78,7 +78,7 @@ func (h *History) addObject(r *trace.Record) {
 		router := h.service(name).router(r.Reason)
 		router.Targets = addLevel(router.Targets, r, len(r.Object.Endpoints))
 	case r.Kind == trace.LossStarted || r.Kind == trace.LossEnded:
-		h.service(name).router(r.Object.Loss.Router).addLoss(r)
+		h.service(name).router(r.Object.Loss.Router)
 		h.changed(r.T, "")
 	}
 }
@@ -105,33 +105,13 @@ func addLevel(list []Level, r *trace.Record, value int) []Level {
 	return append(list, Level{r.T, value, r})
 }
 
-func (r *Router) addLoss(record *trace.Record) {
-	l := record.Object.Loss
-	rate := l.Rate * float64(l.One) / float64(l.Of)
-	if record.Kind == trace.LossStarted {
-		r.Losses = append(r.Losses, Loss{From: record.T, To: Forever, Pod: record.Pod, Rate: rate, Record: record})
-		return
-	}
-	for i := len(r.Losses) - 1; i >= 0; i-- {
-		if of := &r.Losses[i]; of.To == Forever && of.Pod == record.Pod && of.From == record.T.Add(-record.Took) && of.Record.Reason == record.Reason {
-			of.To, of.Lost = record.T, l.Lost
-			return
-		}
-	}
-	r.Losses = append(r.Losses, Loss{From: record.T, To: record.T, Pod: record.Pod, Rate: l.Lost, Lost: l.Lost, Record: record})
-}
-
-// endLosses ends the losses in progress.
-func (h *History) endLosses() {
-	for _, s := range h.Services {
-		for _, r := range s.Routers {
-			for i := range r.Losses {
-				if l := &r.Losses[i]; l.To == Forever {
-					l.To = max(h.End, l.From)
-					l.Lost = l.Rate * l.To.Sub(l.From).Seconds()
-				}
-			}
-		}
+// addLosses adds the losses of the run.
+func (h *History) addLosses(records []trace.Record) {
+	for _, l := range trace.Losses(records, h.End) {
+		first := &records[l.First]
+		_, name, _ := strings.Cut(first.Object.Name, " ")
+		r := h.service(name).router(first.Object.Loss.Router)
+		r.Losses = append(r.Losses, Loss{From: l.From, To: l.To, Pod: first.Pod, Rate: l.Rate, Lost: l.Lost, Record: first})
 	}
 }
 

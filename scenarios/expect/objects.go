@@ -80,40 +80,10 @@ func (c *checker) lost(e *format.Expect, f *failures) {
 }
 
 // lossesIn returns the number of requests to a Service that are lost in a time, and the records of these losses.
-func (c *checker) lossesIn(key string, from, to virtual.Time) (float64, []int) {
-	sum := 0.0
-	var records []int
-	add := func(i int, begin, end virtual.Time, l *trace.Loss) {
-		if begin, end = max(begin, from), min(end, to); end > begin {
-			sum += l.Rate * float64(l.One) / float64(l.Of) * end.Sub(begin).Seconds()
-			records = append(records, i)
-		}
-	}
-	open := map[string]int{}
-	of := func(r *trace.Record) string { return r.Object.Loss.Router + " " + r.Pod }
-	for i := range c.index.records {
-		r := &c.index.records[i]
-		if r.Object == nil || r.Object.Loss == nil || r.Object.Name != key {
-			continue
-		}
-		started, began := open[of(r)]
-		switch {
-		case r.Kind == trace.LossStarted:
-			open[of(r)] = i
-		case r.Took == 0 && !(began && c.index.records[started].Reason == r.Reason): // at this instant
-			if r.T >= from && r.T <= to {
-				sum, records = sum+r.Object.Loss.Lost, append(records, i)
-			}
-		default:
-			delete(open, of(r))
-			add(i, r.T.Add(-r.Took), r.T, r.Object.Loss)
-		}
-	}
-	for i := range c.index.records { // those that have not ended, in the order of the trace
-		if r := &c.index.records[i]; r.Kind == trace.LossStarted && r.Object.Name == key {
-			if started, still := open[of(r)]; still && started == i {
-				add(i, r.T, c.run.End, r.Object.Loss)
-			}
+func (c *checker) lossesIn(key string, from, to virtual.Time) (sum float64, records []int) {
+	for _, l := range trace.Losses(c.index.records, c.run.End) {
+		if n := l.In(from, to); n > 0 && c.index.records[l.First].Object.Name == key {
+			sum, records = sum+n, append(records, l.Last)
 		}
 	}
 	return sum, records
