@@ -16,6 +16,7 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios/manifests"
 )
 
@@ -131,9 +132,10 @@ func (a *around) exceeded(w *workload, pods int32) (list []string) {
 func (a *around) obstacles(w *workload, most int32) (list []string) {
 	pod := &w.spec.Spec.Template.Spec
 	list = slices.Concat(ports(pod), a.volumes(w), w.places(most))
-	for _, name := range slices.Sorted(maps.Keys(resources(pod))) {
+	needed := resources(pod, false)
+	for _, name := range slices.Sorted(maps.Keys(needed)) {
 		if strings.Contains(string(name), "/") { // such as nvidia.com/gpu
-			needs := usage(pod, name, 1)
+			needs := needed[name]
 			list = append(list, fmt.Sprintf("%s %s beside what the old pods have", needs.String(), name))
 		}
 	}
@@ -169,13 +171,14 @@ func (w *workload) places(most int32) (list []string) {
 	return list
 }
 
-// resources returns what the containers of a pod request.
-func resources(pod *v1.PodSpec) v1.ResourceList {
-	all := v1.ResourceList{}
-	for _, c := range pod.Containers {
-		maps.Copy(all, c.Resources.Requests)
-	}
-	return all
+// resources returns what the containers of a pod together request, or their limits.
+func resources(pod *v1.PodSpec, limits bool) v1.ResourceList {
+	return podutil.SumOf(&v1.Pod{Spec: *pod}, func(c *v1.Container) v1.ResourceList {
+		if limits {
+			return c.Resources.Limits
+		}
+		return c.Resources.Requests
+	})
 }
 
 // ports names the ports of the node that a pod has for itself.
@@ -225,16 +228,8 @@ func usage(pod *v1.PodSpec, of v1.ResourceName, pods int32) resource.Quantity {
 	if strings.HasSuffix(name, "pods") {
 		return *resource.NewQuantity(int64(pods), resource.DecimalSI)
 	}
-	var sum resource.Quantity
-	for range pods {
-		for _, c := range pod.Containers {
-			list := c.Resources.Requests
-			if isLimit {
-				list = c.Resources.Limits
-			}
-			sum.Add(list[v1.ResourceName(name)])
-		}
-	}
+	sum := resources(pod, isLimit)[v1.ResourceName(name)]
+	sum.Mul(int64(pods))
 	return sum
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"probesim.dev/check"
 	"probesim.dev/internal/printable"
@@ -42,13 +41,14 @@ func eachDeployment(files []check.File, visit func(*manifests.Workload, []manife
 
 // seeRollout names the command that rolls the Deployments behind a Service out, if there are any.
 func seeRollout(cmd *cobra.Command, paths []string, files []check.File) {
+	if slices.Contains(paths, "-") {
+		return
+	}
 	found := false
 	eachDeployment(files, func(w *manifests.Workload, services []manifests.Service) {
-		found = found || slices.ContainsFunc(services, func(s manifests.Service) bool {
-			return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
-		})
+		found = found || slices.ContainsFunc(services, func(s manifests.Service) bool { return s.Selects(w) })
 	})
-	if !found || slices.Contains(paths, "-") {
+	if !found {
 		return
 	}
 	var words []string
@@ -61,9 +61,11 @@ func seeRollout(cmd *cobra.Command, paths []string, files []check.File) {
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other, if a template changes.
 func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before, after []check.File) {
-	changed := changedTemplates(before, after)
-	last := paths[len(paths)-1]
-	if len(changed) == 0 || slices.Contains(paths, "-") {
+	if slices.Contains(paths, "-") {
+		return
+	}
+	changed, last := changedTemplates(before, after), paths[len(paths)-1]
+	if len(changed) == 0 {
 		return
 	}
 	from := simulate.Quote(paths[0])

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"probesim.dev/check/tune"
 	"probesim.dev/internal/runner/terminal"
@@ -100,10 +100,10 @@ func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
 			continue
 		}
 		var value any
-		if err := json.Unmarshal(t.Patch, &value); err != nil {
+		if err := utiljson.Unmarshal(t.Patch, &value); err != nil { // numbers stay whole
 			return err
 		}
-		text, err := tune.PatchFile(tune.PatchCommand(t.Kind, t.Namespace, t.Name), wholeNumbers(value))
+		text, err := tune.PatchFile(tune.PatchCommand(t.Kind, t.Namespace, t.Name), value)
 		if err != nil {
 			return err
 		}
@@ -116,21 +116,4 @@ func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
 		}
 	}
 	return nil
-}
-
-// wholeNumbers makes the numbers of a patch whole ones again.
-func wholeNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key := range v {
-			v[key] = wholeNumbers(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = wholeNumbers(v[i])
-		}
-	case float64:
-		return int64(v)
-	}
-	return v
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
@@ -83,7 +82,7 @@ func WriteRollout(o Options) (text []byte, warnings []string, err error) {
 // serviceOf returns the name of the first Service that selects the pods of a workload, or "".
 func serviceOf(m *manifests.File, w *manifests.Workload) string {
 	for _, s := range m.Services {
-		if s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels)) {
+		if s.Selects(w) {
 			return s.Name
 		}
 	}

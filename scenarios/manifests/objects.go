@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
@@ -281,6 +282,11 @@ func (f *Objects) ServiceNames() []string {
 type Service struct {
 	Namespace, Name string
 	Selector        map[string]string
+}
+
+// Selects reports whether the Service selects the pods of a workload. One without a selector selects none.
+func (s *Service) Selects(w *Workload) bool {
+	return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
 }
 
 func serviceIn(n *strict.Node) Service {

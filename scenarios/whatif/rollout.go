@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/manifests"
@@ -116,7 +115,7 @@ func (w *writer) services() (found []service) {
 	for i := range w.manifest.Workloads {
 		of := &w.manifest.Workloads[i]
 		for _, s := range w.manifest.Services {
-			if !w.isRolledOut(of) || s.Namespace != of.Pod.Namespace || len(s.Selector) == 0 || !labels.SelectorFromSet(s.Selector).Matches(labels.Set(of.Pod.Labels)) {
+			if !w.isRolledOut(of) || !s.Selects(of) {
 				continue
 			}
 			one := service{name: quoted(s.Name)}
