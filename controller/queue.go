@@ -124,9 +124,6 @@ func (q *Queue) AddRateLimited(key string) {
 	q.AddAfter(key, max(backoff, q.bucket.reserve(q.sim.Now())))
 }
 
-// Idle reports whether no key is processed or waits to be.
-func (q *Queue) Idle() bool { return q.busy+len(q.fifo) == 0 }
-
 // bucket is a token bucket that holds 100 tokens and gets 10 each second (BucketRateLimiter in default_rate_limiters.go).
 type bucket struct {
 	full virtual.Time // when it is full again

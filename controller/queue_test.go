@@ -38,9 +38,6 @@ func TestQueueJoinsKeys(t *testing.T) {
 	if want := []string{"0s a", "0s b", "10s b"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if !q.Idle() {
-		t.Error("the queue is not idle")
-	}
 }
 
 // At most five keys are processed at once.
