@@ -302,6 +302,7 @@ func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(
 	s.o.Sim.Turn(p.Name(), method)
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
+	s.o.Sim.Turn("call to the API server", "end")
 	if s.o.Trace.Wants(trace.CRICall) {
 		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method, Took: p.Now().Sub(start)}
 		if !reached {

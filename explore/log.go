@@ -137,17 +137,27 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	if receiver, ok := receivers[process]; ok {
 		return l.rankOfTicker(process, receiver, now)
 	}
-	if process == syncLoopWakes {
-		process = "sync loop"
-	}
-	if sleeper, sleeps := strings.CutPrefix(process, "sleep of "); sleeps && ofControlPlane(sleeper) {
-		process = sleeper
-	}
-	process = creatorOf(process)
+	process = creatorOf(continues(process))
 	if left := l.left(process, now); len(left) > 0 && left[0].t == now {
 		return left[0].place, true
 	}
 	return 0, false
+}
+
+// continues returns the process whose turn follows in the log when a timer or a process without turns ends: a hook ends before its container
+// is stopped.
+func continues(process string) string {
+	sleeper, sleeps := strings.CutPrefix(process, "sleep of ")
+	container, hook := strings.CutPrefix(sleeper, "preStop hook of ")
+	switch {
+	case hook:
+		return "killer of " + container
+	case process == "sleep of status manager":
+		return "call to the API server"
+	case process == syncLoopWakes, sleeps && (ofControlPlane(sleeper) || strings.HasPrefix(sleeper, "killer of ")):
+		return sleeper
+	}
+	return process
 }
 
 // creatorOf returns the process that the log has for one of several that create the pods of a ReplicaSet: the real ones have no numbers.

@@ -46,6 +46,24 @@ func TestLogOrdersProcesses(t *testing.T) {
 	}
 }
 
+// A hook that ends goes when its container is stopped, and the call of the status manager when the log shows its end.
+func TestLogOrdersHooksAndCalls(t *testing.T) {
+	const a, b = "preStop hook of default/a/app", "sleep of preStop hook of default/b/app"
+	l := newLog([]Turn{
+		{at10, "killer of default/b/app", "stop"}, {at10, "call to the API server", "end"}, {at10, "killer of default/a/app", "stop"},
+	}).again()
+	for _, test := range []struct{ process, first string }{
+		{"killer of default/b/app", b}, {"call to the API server", "sleep of status manager"}, {"", a},
+	} {
+		if got := firstOf(l, at10, a, "sleep of status manager", b); got != test.first {
+			t.Errorf("%s goes first, want %s", got, test.first)
+		}
+		if test.process != "" {
+			l.do(test.process, l.left(test.process, at10)[0].point, at10)
+		}
+	}
+}
+
 // The timeout of a request and a tick at the same instant have the order of the log, which shows when the probe ends.
 func TestLogOrdersTimeouts(t *testing.T) {
 	l := newLog([]Turn{{at10, "v", "tick of v"}, {at10, "w", "probed"}, {at10, "x", "tick of x"}}).again()

@@ -181,11 +181,14 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	k.prober.StopProbes(p, id, trace.Liveness, trace.Startup)
 	grace -= k.executePreStopHook(p, pod, kill, grace)
 	grace -= order.waitForTurn(p, kill.container.Name, grace)
+	killer := killerOf(pod, kill.container.Name)
+	k.sim.Turn(killer, "stop")
 	err := k.call(p, fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: kill.container.ID, GraceSeconds: max(grace, minimumGracePeriod),
 		StopReason: string(kill.reason), Cause: p.Cause(),
 	})
 	if err == nil {
+		k.sim.Turn(killer, "stopped")
 		k.prober.StopProbes(p, id, trace.Liveness, trace.Readiness, trace.Startup)
 		order.terminated(kill.container.Name)
 	}

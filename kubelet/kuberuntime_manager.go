@@ -437,7 +437,7 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	waiting := len(running.containers)
 	for _, c := range running.containers {
 		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: p.Cause()}
-		k.sim.Go("killer of "+podName(u.pod)+"/"+c.Name, func(killer *sim.Proc) {
+		k.sim.Go(killerOf(u.pod, c.Name), func(killer *sim.Proc) {
 			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
 				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
 			}
@@ -459,6 +459,11 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 		failed = append(failed, notStopped)
 	}
 	return utilerrors.NewAggregate(failed)
+}
+
+// killerOf returns the name of the process that stops a container of a pod that ends.
+func killerOf(pod *v1.Pod, container string) string {
+	return "killer of " + podName(pod) + "/" + container
 }
 
 // syncResultError formats the error of an action (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at

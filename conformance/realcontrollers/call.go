@@ -55,12 +55,21 @@ func (s *Server) begin(method string, p path, body []byte) (c call) {
 			o, _ = decode(p, body) // serve returns the error
 			key = keyOfNew(o)
 		default:
-			o = s.Store.Get(p.kind, key)
+			o = s.lastState(p.kind, key)
 		}
 		caller = s.processOf(&c, p, o)
 	})
 	c.latency = s.Delays.Call(caller, c.method, p.kind, key)
 	return c
+}
+
+// lastState returns an object, or the last one that a call found if it is deleted.
+func (s *Server) lastState(kind store.Kind, key string) store.Object {
+	name := string(kind) + " " + key
+	if o := s.Store.Get(kind, key); o != nil {
+		s.found[name] = o
+	}
+	return s.found[name]
 }
 
 // keyOfNew returns the key of an object that has no name yet, as the simulator's controllers have it: the real hash of a template changes with

@@ -53,12 +53,13 @@ type Server struct {
 	Cluster
 	turns    *Turns
 	watchers []*watcher
-	creating map[string]int // calls in progress that create a pod, by the key of its ReplicaSet
+	creating map[string]int          // calls in progress that create a pod, by the key of its ReplicaSet
+	found    map[string]store.Object // the last state of each object that a call is about: later calls may find none
 }
 
 // NewServer returns a server without clients.
 func NewServer(c Cluster) *Server {
-	return &Server{Cluster: c, turns: newTurns(c.Turn), creating: map[string]int{}}
+	return &Server{Cluster: c, turns: newTurns(c.Turn), creating: map[string]int{}, found: map[string]store.Object{}}
 }
 
 // changed records and sends the change of an object other than a pod, and returns the object.

@@ -106,6 +106,9 @@ func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name st
 	if err == errRunEnded {
 		return nil, err
 	}
+	if !p.conn.isCut() {
+		p.conn.turns.add("call to the API server", "end")
+	}
 	var pod *v1.Pod
 	if err == nil {
 		pod, err = do()

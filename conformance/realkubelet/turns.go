@@ -147,6 +147,10 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 		}
 	case "SyncLoop (probe)":
 		l.add("sync loop", value("probe")+" updates")
+	case "Killing container with a grace period":
+		l.add(killerOf(value), "stop")
+	case "Container exited normally":
+		l.add(killerOf(value), "stopped")
 	case triggerTaken:
 		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"), value("containerName"))
 		l.add(worker, manualTriggerOf(worker))
@@ -155,4 +159,9 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 			l.add(turn.Process, turn.Point)
 		}
 	}
+}
+
+// killerOf returns the name of the process that stops a container of a pod which ends. The containers of pods can end at one instant.
+func killerOf(value func(key string) string) string {
+	return "killer of " + value("pod") + "/" + value("containerName")
 }
