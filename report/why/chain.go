@@ -53,6 +53,10 @@ func (r *Run) momentClause(rec *trace.Record) string {
 	switch name := printable.Text(trace.PodName(rec.Pod)); {
 	case rec.Kind == trace.StatusPatched:
 		return fmt.Sprintf("the status of %s changed at %s", name, r.at(rec.T))
+	case rec.Kind == trace.PodScheduled:
+		return fmt.Sprintf("%s was bound to the node at %s", name, r.at(rec.T))
+	case rec.Kind == trace.PodRemoved:
+		return fmt.Sprintf("%s was removed at %s", name, r.at(rec.T))
 	case rec.Kind == trace.ContainerExited:
 		return fmt.Sprintf("%s/%s exited with code %d at %s", name, printable.Text(rec.Container), rec.ExitCode, r.at(rec.T))
 	case rec.Container != "":

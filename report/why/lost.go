@@ -249,6 +249,10 @@ func (r *Run) stepText(rec *trace.Record, pod string) string {
 	switch rec.Kind {
 	case trace.Step, trace.PodDeleteRequested, trace.KubeletStopped, trace.PodAdded:
 		return r.actionText(rec, name)
+	case trace.PodRemoved:
+		return name + " was removed"
+	case trace.PodScheduled:
+		return name + " was bound to the node"
 	case trace.StatusPatched:
 		switch {
 		case !slices.Contains(r.flips(rec.Pod, rec.T), rec):
@@ -315,12 +319,10 @@ func (r *Run) objectText(rec *trace.Record, pod string) string {
 		return "there was the record " + string(rec.Kind)
 	}
 	kind, key, _ := strings.Cut(rec.Object.Name, " ")
-	object, name := kind+" "+printable.Text(trace.PodName(key)), printable.Text(trace.PodName(rec.Pod))
+	object := kind + " " + printable.Text(trace.PodName(key))
 	switch w := rec.Object.Workload; {
 	case rec.Kind == trace.Scaled:
 		return fmt.Sprintf("%s was scaled from %d to %d", object, rec.Object.From, rec.Object.To)
-	case rec.Kind == trace.PodScheduled:
-		return name + " was bound to the node"
 	case w != nil && rec.Reason == "spec":
 		return object + " was stored"
 	case w != nil:
