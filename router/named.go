@@ -21,6 +21,8 @@ var named = []Named{
 		"kube-proxy with minSyncPeriod 10s, as scripts of GKE had it (kubernetes-sigs/kind#1707)"},
 	{LoadBalancer{"ingress-nginx", 0, 3300 * time.Millisecond, 0, 3300 * time.Millisecond},
 		"ingress-nginx reloads at most 0.3 times a second (ingress-nginx#1800); 1,000 ingresses take over 5s (#6079), 3,000 take minutes (#11046)"},
+	{LoadBalancer{"traefik", 0, 2 * time.Second, 0, 2 * time.Second},
+		"Traefik takes a change over at least 2s after the one before (providersThrottleDuration); 502 and 504 in updates (traefik#4452)"},
 	{LoadBalancer{"alb-ip", 5 * time.Second, 30 * time.Second, 5 * time.Second, 60 * time.Second},
 		"AWS ALB with IP targets: a preStop sleep of 5s to 15s is too short, 25s to 70s is enough (aws-load-balancer-controller#1064, #2106, alphagov/govuk-helm-charts#2202)"},
 	{LoadBalancer{"alb-instance", 15 * time.Second, 45 * time.Second, 15 * time.Second, 45 * time.Second},
