@@ -66,13 +66,15 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	if !known || s.lossless() {
 		return nil, nil
 	}
-	before := ""
-	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o) && o.Change.Kind != Scale {
-		seconds := int32(roundUp(longestAdd(o))) + 1
-		before = fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod) and ", seconds, router.Short(lb.Name), value.Format(lb.AddMost))
-		w = w.changed(func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
+	w, before := w.prepared(o)
+	_, balanced := router.NamedLoadBalancer(o.Router)
+	if before != "" {
+		n := len(s)
+		if balanced { // few runs do not show how long it can take, but the name does
+			n = max(few, n/4)
+		}
 		var err error
-		if s, err = w.runs(o, 0, max(few, len(s)/4), "rollouts with a change"); err != nil {
+		if s, err = w.runs(o, 0, n, "rollouts with a change"); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +86,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		needs = max(needs, s[i].needs)
 	}
 	least := max(roundUp(needs), int64(now/time.Second))
-	if before != "" { // few runs do not show how long the load balancer can take
+	if balanced && before != "" {
 		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
 	}
 	tries := []int64{least, least + 1, least + 2}
@@ -99,6 +101,26 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		}
 	}
 	return nil, nil
+}
+
+// prepared returns the workload with the changes without which no sleep is enough, and these in words that end in "and".
+func (w *workload) prepared(o *Options) (changed *workload, text string) {
+	with := func(c candidate) {
+		text += c.text + " and "
+		w = w.changed(c.change)
+	}
+	if !w.acceptsWhenReady(o) {
+		with(w.withReadiness())
+	}
+	if w.stopsAll(o) {
+		with(w.oneByOne())
+	}
+	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o) && o.Change.Kind != Scale {
+		seconds := int32(roundUp(longestAdd(o))) + 1
+		with(candidate{fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod)", seconds, router.Short(lb.Name), value.Format(lb.AddMost)),
+			"spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+	}
+	return w, text
 }
 
 // path returns a field of the container that serves, in the manifest.
@@ -147,19 +169,10 @@ type candidate struct {
 func (w *workload) candidates(o *Options) (list [][]candidate) {
 	spec := &w.spec.Spec
 	if !w.acceptsWhenReady(o) {
-		port := intstr.FromInt32(8080)
-		if len(w.service.Spec.Ports) > 0 {
-			port = w.service.Spec.Ports[0].TargetPort
-		}
-		list = append(list, []candidate{{"a readinessProbe that succeeds when the program is up", w.path("readinessProbe"), func(d *appsv1.Deployment) {
-			serving(d, w.serves).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
-		}}})
+		list = append(list, []candidate{w.withReadiness()})
 	}
-	if _, unavailable := w.fenceposts(); *spec.Replicas <= unavailable && o.Change.Kind != Scale {
-		list = append(list, []candidate{{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
-			one, none := intstr.FromInt32(1), intstr.FromInt32(0)
-			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}}
-		}}})
+	if w.stopsAll(o) {
+		list = append(list, []candidate{w.oneByOne()})
 	}
 	if sleep, known := sleepOf(w.container()); known {
 		grace := roundUp(sleep) + roundUp(w.stopOf(o, w.serves, true).Max) + 2
@@ -173,6 +186,31 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 		list = append(list, minReady(spec.MinReadySeconds))
 	}
 	return list
+}
+
+// withReadiness returns a change to a readiness probe of the port that the Service sends requests to.
+func (w *workload) withReadiness() candidate {
+	port := intstr.FromInt32(8080)
+	if len(w.service.Spec.Ports) > 0 {
+		port = w.service.Spec.Ports[0].TargetPort
+	}
+	return candidate{"a readinessProbe that succeeds when the program is up", w.path("readinessProbe"), func(d *appsv1.Deployment) {
+		serving(d, w.serves).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
+	}}
+}
+
+// stopsAll reports whether the rollout may stop all old pods at once although new ones could start beside them.
+func (w *workload) stopsAll(o *Options) bool {
+	_, unavailable := w.fenceposts()
+	return *w.spec.Spec.Replicas <= unavailable && o.Change.Kind != Scale && len(w.conflicts) == 0
+}
+
+// oneByOne returns a change to a rolling update that stops an old pod only after a new one is available.
+func (w *workload) oneByOne() candidate {
+	return candidate{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
+		one, none := intstr.FromInt32(1), intstr.FromInt32(0)
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}}
+	}}
 }
 
 // minReady returns the longer times from Ready to available that keep the syncs of kube-proxy apart. A second is too short, because a pod can

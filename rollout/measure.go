@@ -104,9 +104,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		if !s.all(func(o *outcome) bool { return o.steady }) {
 			result.neverReady(s)
 		} else if !s.complete() {
-			if result.neverCompletes(w, s); o.App.neverStarts() {
-				result.Fix = ""
-			}
+			result.neverCompletes(w, o, s)
 		} else {
 			continue
 		}

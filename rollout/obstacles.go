@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,9 +23,11 @@ import (
 
 // findings are what the manifests say about a rollout without a simulation.
 type findings struct {
-	waits    []string // what a new pod may not get before an old one is gone, if the Deployment stops none before
-	never    bool     // it never completes, because of what is around
-	warnings []string // sentences
+	waits     []string // what a new pod may not get before an old one is gone, if the Deployment stops none before
+	conflicts []string // what new and old pods may not have at once
+	never     bool     // it never completes, because of what is around
+	unsure    bool     // something that is not simulated may lose requests
+	warnings  []string // sentences
 }
 
 // around are the objects beside the Deployments that can hold a rollout up. None of them is simulated.
@@ -33,12 +36,14 @@ type around struct {
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
 	scalers []autoscalingv2.HorizontalPodAutoscaler
+	budgets []policyv1.PodDisruptionBudget
 }
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more about it.
 func (a *around) read(f *manifests.Objects) {
 	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
+	a.budgets = append(a.budgets, readAll[policyv1.PodDisruptionBudget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
 	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
 		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
 	}
@@ -68,6 +73,7 @@ func (w *workload) in(namespace string) bool {
 func (r *reader) warn(w *workload) {
 	spec := &w.spec.Spec
 	surge, unavailable := w.fenceposts()
+	w.conflicts = slices.Concat(r.around.obstacles(w, *spec.Replicas+1), r.around.exceeded(w, *spec.Replicas+1))
 	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && r.o.Change.Kind != Scale {
 		most := *spec.Replicas + min(surge, 1)
 		waits, quotas := r.around.obstacles(w, most), r.around.exceeded(w, most)
@@ -84,23 +90,25 @@ func (r *reader) warn(w *workload) {
 				"strategy Recreate stops them first.", strings.Join(waits, "; ")))
 		}
 	}
+	if r.o.Change.Kind != Scale {
+		w.allAtOnce()
+	}
 	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
+	w.notes = append(w.notes, r.around.evictions(w)...)
 	c := w.container()
 	slept, _ := sleepOf(c)
-	stop := w.stopOf(r.o, w.serves, true).Max
+	stop, grace := w.stopOf(r.o, w.serves, true).Max, graceOf(w.spec)
 	if w.service != nil && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(w.serves, true) == nil {
 		w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", w.serves))
 	}
 	for _, other := range spec.Template.Spec.Containers {
-		if sleeps, _ := sleepOf(&other); sleeps < slept {
-			w.warnings = append(w.warnings, fmt.Sprintf("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
-				other.Name, value.Format(slept-sleeps), c.Name))
+		if sleeps, _ := sleepOf(&other); sleeps < min(slept, grace) {
+			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
+				other.Name, value.Format(min(slept, grace)-sleeps), c.Name)
 		}
 	}
-	if s := w.service; s != nil && s.Spec.ClusterIP == v1.ClusterIPNone {
-		w.warnings = append(w.warnings, fmt.Sprintf("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", s.Name))
-	}
-	if grace := graceOf(w.spec); slept+stop > grace {
+	w.doubtRoutes()
+	if slept+stop > grace {
 		what := "the stop takes"
 		if slept > 0 {
 			what = "the preStop hook and the stop take"

@@ -35,6 +35,9 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
 		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
 			rules = append(rules, starting(c, start))
+			if start >= never && c.ReadinessProbe == nil && c.StartupProbe == nil { // as with an image that cannot be pulled
+				config.Delays.CreateContainer = exactly(never)
+			}
 		}
 		config.Program.Rules = append(rules, r.stopping(c)...)
 		program.Containers[c.Name] = config

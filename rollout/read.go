@@ -122,7 +122,7 @@ func (r *reader) check(from []*workload) {
 		w.old = w.spec
 		replicas := w.node.Find("spec.replicas")
 		switch n := *w.spec.Spec.Replicas; {
-		case n == 0:
+		case n == 0 && r.o.Change.Kind != Scale:
 			replicas.Errorf("there are no replicas to roll out: specify --replicas")
 		case max(n, r.o.Change.Scale) > MaxReplicas:
 			replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, which loses about as many requests", max(n, r.o.Change.Scale), MaxReplicas)

@@ -86,6 +86,8 @@ type Workload struct {
 	Service         string         `json:"service,omitempty"`
 	Container       string         `json:"container"` // that serves the requests
 	Runs            int            `json:"runs"`
+	Incomplete      int            `json:"incomplete,omitempty"` // runs that do not complete
+	Unsure          bool           `json:"unsure,omitempty"`     // something that is not simulated may lose requests
 	Worst           Worst          `json:"worst"`
 	Rows            []Row          `json:"rows,omitempty"`
 	Lost            *Lost          `json:"lost,omitempty"`
@@ -256,7 +258,7 @@ func words(d check.Durations) string {
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Replicas: *spec.Replicas,
-		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes, Waits: w.waits, Reason: strings.Join(w.warnings, " ")}
+		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
 	if w.service != nil {
 		r.Service = w.service.Name
 	}
@@ -280,15 +282,18 @@ func (r *Workload) verdict(s sample) {
 	if r.Verdict = LosesNone; !s.lossless() {
 		r.Verdict = Loses
 	}
-	if stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest; stay > 10 {
-		most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
+	stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest
+	most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
+	if !s.all(func(o *outcome) bool { return !o.lingers }) {
+		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.", value.Format(limit), most)
+	} else if stay > 10 {
 		r.say("Old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
 	}
 	if first := s.firstDeadline(); first > 0 {
 		r.Verdict = MissesDeadline
 		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.", Format(RowTakes, first.Seconds()))
 		wait := s.row("", "", func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
-		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress", 60*(1+int(wait/60)), Format(RowTakes, wait))
+		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress", 60*(1+int((wait+30)/60)), Format(RowTakes, wait))
 	}
 }
 
@@ -306,31 +311,44 @@ func (r *Workload) neverReady(s sample) {
 	r.Fix = "probesim check says what is wrong with the probes"
 }
 
-// neverCompletes says what the rollout waits for.
-func (r *Workload) neverCompletes(w *workload, s sample) {
+// neverCompletes says what the rollout waits for in the first run that does not complete.
+func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 	r.Verdict = NeverCompletes
 	var o *outcome
 	for i := range s {
-		if o = &s[i]; o.took == 0 {
-			break
+		if s[i].took == 0 {
+			if r.Incomplete++; o == nil {
+				o = &s[i]
+			}
 		}
 	}
 	switch {
-	case o.restarts > 0:
-		r.say("Containers of the new pods restart %d times. The last probe that failed: %s.", o.restarts, o.unready)
-		r.Fix = "give the program the time that it needs to start: probesim check shows the limits"
+	case o.restarts > 0 && !options.App.neverStarts():
+		r.say("The %s stops the program before it is up, again and again.", o.killed)
+		r.Fix = "a startupProbe that gives the program the time that it needs to start: probesim check shows the limits"
 	case o.unready != "":
 		r.say("The new pods do not become Ready. The last probe that failed: %s.", o.unready)
 	default:
 		r.say("The new pods do not become available.")
 	}
-	if r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType) {
+	scales := options.Change.Kind == Scale
+	switch replicas := r.Replicas; {
+	case !scales && r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType):
 		r.say("The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve.")
-	} else {
-		r.say("At least %d of %d pods are Ready all the time.", o.ready, r.Replicas)
+	case o.ready == 0 && o.last == 0:
+		r.say("No pod is Ready any more.")
+	case o.ready == 0:
+		r.say("At times no pod is Ready.")
+	case scales:
+		replicas = options.Change.Scale
+		fallthrough
+	default:
+		r.say("At least %d of %d pods are Ready all the time.", o.ready, replicas)
 	}
 	if o.deadline > 0 {
 		r.say("progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds, Format(RowTakes, o.deadline.Seconds()))
+	} else if scales {
+		r.say("progressDeadlineSeconds does not count while a Deployment is scaled: kubectl rollout status waits for ever.")
 	} else {
 		r.say("The run ends %s after the change.", value.Format(limit))
 	}

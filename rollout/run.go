@@ -31,6 +31,7 @@ type outcome struct {
 	deadline time.Duration // when its progress deadline was over; 0: it was not
 	standing time.Duration // the longest time without progress, until it is complete
 	ready    int32         // the fewest Ready replicas in the status
+	last     int32         // Ready replicas at the end
 	requests float64       // sent from the change until the last pod is gone, and the last loss
 	parts    map[part]loss
 	lost     float64
@@ -38,7 +39,9 @@ type outcome struct {
 	needed   bool          // a pod was deleted, so there are needs
 	helpless bool          // requests are lost for another reason than that a pod stops too early
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
+	lingers  bool          // the rollout is complete, and old pods were there at the end of the run
 	restarts int           // of containers in new pods
+	killed   string        // the last probe that restarted one
 	changed  virtual.Time  // when the change was made
 	end      virtual.Time  // of the run
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
@@ -138,7 +141,7 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 		return r.outcome, errors.Join(err, runErr)
 	}
 	if r.asked && !r.ended {
-		if err := r.n.RunUntil(r.changed.Add(limit)); err != nil {
+		if err := r.n.RunUntil(r.changed.Add(r.limit())); err != nil {
 			return r.outcome, err
 		}
 		r.end()
@@ -147,6 +150,14 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 		r.outcome.end = r.n.Now()
 	}
 	return r.outcome, nil
+}
+
+// limit returns how long the rollout may take. Nothing changes after the progress deadline if the new pods never come up.
+func (r *run) limit() time.Duration {
+	if !r.o.App.neverStarts() {
+		return limit
+	}
+	return min(limit, time.Duration(*r.spec.Spec.ProgressDeadlineSeconds)*time.Second+time.Minute)
 }
 
 // program returns the program of a new pod.
@@ -190,6 +201,10 @@ func (r *run) observe(record *trace.Record) {
 		r.finish(record.T)
 	case trace.ContainerStarted:
 		r.started(record)
+	case trace.ContainerStopping:
+		if probe, killed := strings.CutSuffix(record.Reason, "Probe"); killed && !r.before[record.Pod] {
+			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
+		}
 	case trace.ContainerExited:
 		if s := r.stops[record.Pod]; s != nil && record.Container == r.serves && s.exited == 0 {
 			s.exited = record.T
@@ -205,7 +220,7 @@ func (r *run) observe(record *trace.Record) {
 		r.routed(record)
 	case trace.ProbeExecuted:
 		if (record.Result == trace.Failure || record.Result == trace.Error) && (!r.asked || !r.before[record.Pod]) {
-			r.outcome.unready = fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message)
+			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message), ": ")
 		}
 	}
 }
@@ -366,10 +381,10 @@ func (r *run) end() {
 	if r.fold != nil {
 		r.count(r.fold.End(r.n.Now()))
 	}
-	if r.outcome.took == 0 {
-		r.finished = r.n.Now()
+	if r.outcome.lingers = r.outcome.took > 0 && len(r.terminating) > 0; r.outcome.took == 0 || r.outcome.lingers {
+		r.finished, r.outcome.gone = r.n.Now(), r.n.Now().Sub(r.changed)
 	}
-	r.outcome.changed, r.outcome.end = r.changed, r.n.Now()
+	r.outcome.changed, r.outcome.end, r.outcome.last = r.changed, r.n.Now(), r.progress.Ready
 	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
 	r.ended = true
 	r.measureNeeds()

@@ -78,7 +78,9 @@ func (w *workload) title() string { return check.Title("Deployment", w.spec.Name
 func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 	programs := map[bool]fakeruntime.Pod{}
 	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
-		admitted, err := check.Admit(d, o.Profile)
+		one := d.DeepCopy()
+		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
+		admitted, err := check.Admit(one, o.Profile)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.title(), err)
 		}

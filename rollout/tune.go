@@ -146,7 +146,7 @@ func (x *tuner) trialOf(w *workload, s sample) *trial {
 	case !s.all(func(o *outcome) bool { return o.steady }):
 		r.neverReady(s)
 	case !s.complete():
-		r.neverCompletes(w, s)
+		r.neverCompletes(w, x.o, s)
 	default:
 		r.figures(w, x.o, s)
 	}

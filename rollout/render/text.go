@@ -46,6 +46,9 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	if w.Fix != "" {
 		t.Line(2, "Fix: "+w.Fix, report.Plain)
 	}
+	if len(w.NotSimulated) > 0 {
+		t.Line(2, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".", report.Warn)
+	}
 	if len(w.Rows) > 0 {
 		t.Gap()
 		table := &report.Table{Left: 1}
@@ -83,10 +86,6 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 			mark, style = "FAIL  ", report.Bad
 		}
 		t.Line(0, mark+Requirement(&v), style)
-	}
-	if len(w.NotSimulated) > 0 {
-		t.Gap()
-		t.Line(0, "Not simulated: "+strings.Join(w.NotSimulated, ", "), report.Warn)
 	}
 }
 
@@ -143,8 +142,10 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	switch {
 	case w.Verdict == rollout.NeverReady:
 		return "its pods are never available"
+	case w.Verdict == rollout.NeverCompletes && w.Incomplete < w.Runs:
+		return fmt.Sprintf("%s does not complete in %d of %d runs", what, w.Incomplete, w.Runs)
 	case w.Verdict == rollout.NeverCompletes:
-		return "the rollout never completes"
+		return strings.Replace(what, "a rollout", "the rollout", 1) + " never completes"
 	case w.Verdict == rollout.MissesDeadline:
 		return "the rollout completes, but misses progressDeadlineSeconds"
 	case w.Verdict == rollout.Loses:
@@ -154,7 +155,11 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	case w.Lost == nil:
 		return what + " completes"
 	}
-	return fmt.Sprintf("%s loses no new connection in %d runs", what, w.Runs)
+	of := "new connection"
+	if w.Unsure {
+		of = "simulated request"
+	}
+	return fmt.Sprintf("%s loses no %s in %d runs", what, of, w.Runs)
 }
 
 // Settings says how the workload is rolled out.

@@ -1,0 +1,110 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/check"
+)
+
+// doubt adds a sentence about something that may lose requests, and that is not simulated.
+func (w *workload) doubt(format string, args ...any) {
+	w.unsure = true
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+// meshes are the labels and annotations of pods that make a service mesh add its proxy.
+var meshes = []struct{ key, value, name string }{
+	{"sidecar.istio.io/inject", "true", "Istio"},
+	{"linkerd.io/inject", "enabled", "Linkerd"},
+	{"consul.hashicorp.com/connect-inject", "true", "Consul"},
+	{"kuma.io/sidecar-injection", "enabled", "Kuma"},
+}
+
+// doubtRoutes says which ways of the requests to the pods are not simulated.
+func (w *workload) doubtRoutes() {
+	pod := &w.spec.Spec.Template
+	for _, m := range meshes {
+		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return check.IsProxy(&c) }) {
+			continue
+		}
+		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before the program does.", m.name, m.key)
+	}
+	s := w.service
+	if s == nil {
+		return
+	}
+	if s.Spec.ClusterIP == v1.ClusterIPNone {
+		w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", s.Name)
+	}
+	w.unsure = w.unsure || s.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+	if asked, other := w.asksAnotherPort(); other {
+		w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of port %d succeeds", s.Name, asked))
+	}
+}
+
+// asksAnotherPort returns the port that the readiness probe of the container that serves asks, and whether the Service sends no requests to it.
+func (w *workload) asksAnotherPort() (int32, bool) {
+	c := w.container()
+	number := func(port intstr.IntOrString) int32 {
+		for _, p := range c.Ports {
+			if port.Type == intstr.String && p.Name == port.StrVal {
+				return p.ContainerPort
+			}
+		}
+		return port.IntVal
+	}
+	asked := int32(0)
+	switch p := c.ReadinessProbe; {
+	case p == nil:
+	case p.HTTPGet != nil:
+		asked = number(p.HTTPGet.Port)
+	case p.TCPSocket != nil:
+		asked = number(p.TCPSocket.Port)
+	case p.GRPC != nil:
+		asked = p.GRPC.Port
+	}
+	return asked, asked != 0 && !slices.ContainsFunc(w.service.Spec.Ports, func(p v1.ServicePort) bool {
+		to := number(p.TargetPort)
+		return to == asked || to == 0
+	})
+}
+
+// allAtOnce says that the Deployment may stop all old pods before a new one is available, and whether it could do otherwise.
+func (w *workload) allAtOnce() {
+	replicas := *w.spec.Spec.Replicas
+	_, unavailable := w.fenceposts()
+	if unavailable < replicas {
+		return
+	}
+	pods, meant := "the only old pod", ""
+	if replicas > 1 {
+		pods = fmt.Sprintf("all %d old pods", replicas)
+	}
+	if unavailable > replicas {
+		meant = " is a number of pods, not percent, and"
+	}
+	if w.spec.Spec.Strategy.RollingUpdate != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.", unavailable, meant, pods))
+	}
+	if len(w.conflicts) > 0 {
+		w.warnings = append(w.warnings, fmt.Sprintf("A rolling update that stops none first may never complete: a new pod needs %s.", strings.Join(w.conflicts, "; ")))
+	}
+}
+
+// evictions names the disruption budgets of the pods of a Deployment.
+func (a *around) evictions(w *workload) (list []string) {
+	for _, b := range a.budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
+			list = append(list, fmt.Sprintf("evictions such as those of kubectl drain, for which PodDisruptionBudget %s counts; it does not count for a rollout", b.Name))
+		}
+	}
+	return list
+}
