@@ -31,6 +31,14 @@ func TestReports(t *testing.T) {
 		}
 		return o
 	}
+	scale := func(replicas int32, words string) rollout.Options {
+		o := rollout.Options{Change: rollout.Change{Kind: rollout.Scale, Scale: replicas}}
+		if words != "" {
+			o.App = app(words).App
+		}
+		o.Runs = 1
+		return o
+	}
 	never, none := rollout.NeverCompletes, rollout.LosesNone
 	waits := "completes, unless new pods wait for old ones"
 	for _, c := range []struct {
@@ -73,11 +81,42 @@ func TestReports(t *testing.T) {
 		{"quota", rollout.Options{}, never, []string{"the rollout never completes", "A new pod needs room in ResourceQuota quota, whose pods 1 is less than the 2 of 2 pods"}},
 		{"full-cluster", rollout.Options{}, rollout.Loses, []string{"Not simulated: room for 1 more (cpu 100m, memory 448Mi a pod)"}},
 		{"ready-after-the-deadline", start(651, 651), rollout.MissesDeadline, []string{"completes, but misses progressDeadlineSeconds", "kubectl rollout status fails 10m", "Fix: progressDeadlineSeconds: 720, as the runs wait up to 1"}},
-		{"a-wait-of-300s", rollout.Options{App: rollout.App{Start: seconds(60, 290)}, Require: rollout.Requirements{{Row: rollout.RowTakes, Value: 300}}}, rollout.Loses, []string{"FAIL takes<=5m"}},
+		{"a-wait-of-300s", rollout.Options{Runs: 1, App: rollout.App{Start: seconds(60, 290)}, Require: rollout.Requirements{{Row: rollout.RowTakes, Value: 300}}}, rollout.Loses, []string{"FAIL takes<=5m"}},
 		{"min-ready-of-550s", rollout.Options{}, none, []string{"the rollout takes 27m"}},
 		{"new-version-never-ready", app("start never"), never, []string{"The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve. progressDeadlineSeconds (600s) is over 10m"}},
 		{"image-cannot-be-pulled", app("start never"), never, []string{"The new pods do not become Ready", "so the old ones go on to serve"}},
 		{"long-prestop-of-five", rollout.Options{}, none, []string{"Old pods are there for up to 2m", "up to 10 pods at once"}},
+		{"probe-with-a-timeout-of-300s", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "fix preStop: {sleep: {seconds: 2}}: none lost"}},
+		{"behind-traefik", behind("traefik"), rollout.Loses, []string{"the program has exited, still a target of traefik", "preStop: {sleep: {seconds: 7}}: none lost"}},
+		{"sidecar-of-a-database-stops-first", scale(3, ""), none, []string{"loses no simulated request", "Container cloud-sql-proxy gets SIGTERM 30s before container app does", "SIGKILL comes 30s after the deletion"}},
+		{"min-ready-but-may-be-unavailable", rollout.Options{}, rollout.Loses, []string{"lets the Deployment stop the only old pod at once, before a new one is available", "fix maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
+		{"helm-resets-the-replicas", rollout.Options{}, rollout.Loses, []string{"lets the Deployment stop the only old pod at once", "HorizontalPodAutoscaler app makes 1 to 300 replicas", "Leave spec.replicas out."}},
+		{"surge-of-25-pods", start(5, 10), rollout.Loses, []string{"maxUnavailable 25 is a number of pods, not percent, and lets the Deployment stop all 3 old pods at once", "no pod is a target of kube-proxy", "fix maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
+		{"demo-without-readiness", start(5, 5), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet", "fix a readinessProbe that succeeds when the program is up and preStop:"}},
+		{"alb-adds-after-60s", rollout.Options{Router: "alb: add 60s, remove 5s", App: rollout.App{Start: seconds(5, 5)}}, rollout.Loses, []string{"no pod is a target of alb", "fix minReadySeconds: 66 (alb takes up to 1m to add a pod) and preStop:"}},
+		{"neg-sleep-of-20s", behind("neg"), rollout.Loses, []string{"still a target of neg", "preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: 68: none lost"}},
+		{"neg-why-60s", behind("neg"), rollout.Loses, []string{"the program has exited, still a target of neg", "preStop: {sleep: {seconds: 65}}"}},
+		{"nlb-takes-two-minutes", behind("nlb: add 180s..300s, remove 120s"), rollout.Loses, []string{"still a target of nlb", "preStop: {sleep: {seconds: 125}} and terminationGracePeriodSeconds: 128: none lost"}},
+		{"recreate-of-90s", start(60, 90), rollout.Loses, []string{"no pod is a target of kube-proxy, for up to 1m", "fix maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
+		{"liveness-kills-the-migration", start(70, 120), never, []string{"the rollout never completes", "The liveness probe of container web stops the program before it is up, again and again.", "maxUnavailable 0 (25% of 1)", "Fix: a startupProbe"}},
+		{"coredns-without-lameduck", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "fix preStop: {sleep:"}},
+		{"coredns-without-lameduck", app("refuse 21s, stop 21s"), none, nil},
+		{"webhook-is-ready-too-early", rollout.Options{}, rollout.Loses, []string{"Not simulated: whether the port of Service gatekeeper-webhook-service is open when the readinessProbe of port 9090 succeeds", "the program has exited, still a target of kube-proxy"}},
+		{"model-takes-25-minutes", start(660, 1500), rollout.MissesDeadline, []string{"completes, but misses progressDeadlineSeconds", "Fix: progressDeadlineSeconds: 1"}},
+		{"four-waves-of-600s", rollout.Options{Runs: 1, App: start(600, 600).App}, never, []string{"The startup probe of container pusher stops the program before it is up", "At least 11 of 12 pods are Ready all the time"}},
+		{"scale-up-of-a-bad-image", scale(1, "start never"), never, []string{"scaling to 1 never completes", "progressDeadlineSeconds does not count while a Deployment is scaled: kubectl rollout status waits for ever."}},
+		{"five-of-six-stay", app("start never"), never, []string{"the rollout never completes", "At least 5 of 6 pods are Ready all the time"}},
+		{"volume-and-may-be-unavailable", rollout.Options{}, rollout.Loses, []string{"no pod is a target of kube-proxy", "A rolling update that stops none first may never complete: a new pod needs claim home-nfs"}},
+		{"terminating-pods-do-not-count", app("refuse never, stop 60s"), none, []string{"more: up to 30 pods at once"}},
+		{"min-ready-delays-no-requests", start(27, 27), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet, for up to 26.", "a readinessProbe that succeeds when the program is up"}},
+		{"drain-longer-than-the-grace-period", app("refuse 25s, stop 80s"), none, []string{"SIGKILL comes 1m after the deletion (terminationGracePeriodSeconds), and the stop takes 1m20s"}},
+		{"pihole-may-be-unavailable", rollout.Options{}, rollout.Loses, []string{"lets the Deployment stop the only old pod at once", "no pod is a target of kube-proxy, for up to 1m", "Not simulated: externalTrafficPolicy Local"}},
+		{"keep-alive-reset-in-prestop", rollout.Options{}, none, []string{"loses no new connection", "requests over connections that clients keep open are not counted"}},
+		{"injected-sidecar", rollout.Options{}, none, []string{"loses no simulated request", "Istio adds a proxy to the pods (sidecar.istio.io/inject), which the requests pass: it is not simulated"}},
+		{"drain-of-a-single-replica", rollout.Options{}, none, []string{"Not simulated: evictions such as those of kubectl drain, for which PodDisruptionBudget web counts"}},
+		{"statefulset-keeps-a-broken-pod", rollout.Options{}, "", []string{"a StatefulSet is not rolled out yet"}},
+		{"local-traffic-policy", rollout.Options{}, none, []string{"loses no simulated request", "Not simulated: externalTrafficPolicy Local"}},
+		{"websockets-for-hours", app("stop 3h"), none, []string{"Old pods are still there 2h after the change", "requests over connections that clients keep open are not counted"}},
 		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
