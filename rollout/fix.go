@@ -115,7 +115,7 @@ func (w *workload) prepared(o *Options) (changed *workload, text string) {
 	if w.stopsAll(o) {
 		with(w.oneByOne())
 	}
-	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o) && o.Change.Kind != Scale {
+	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o, 0) && o.Change.Kind != Scale {
 		seconds := int32(roundUp(longestAdd(o))) + 1
 		with(candidate{fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod)", seconds, router.Short(lb.Name), value.Format(lb.AddMost)),
 			"spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})

@@ -89,7 +89,7 @@ func TestAlwaysEnough(t *testing.T) {
 			},
 		}
 		if r.IntN(4) == 0 {
-			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 15"
+			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
 		}
 		always := -1.0
 		for _, row := range run(t, m, o).Rows {

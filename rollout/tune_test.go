@@ -20,11 +20,11 @@ func TestTune(t *testing.T) {
 		always  bool
 		changes string
 	}{
-		{"lost<=0", true, "preStop: none -> {sleep: {seconds: 6}}"},
+		{"lost<=0", true, "preStop: none -> {sleep: {seconds: 12}}"},
 		{"lost<=0", false, "preStop: none -> {sleep: {seconds: 2}}"},
 		{"takes<=11s, ready>=3", false, "maxSurge: 1 -> 2"},
 		{"lost<=1000", true, ""},
-		{"lost<=0, takes<=11s", true, "preStop: none -> {sleep: {seconds: 6}}, maxSurge: 1 -> 2"},
+		{"lost<=0, takes<=11s", true, "preStop: none -> {sleep: {seconds: 12}}, maxSurge: 1 -> 2"},
 	} {
 		o := options()
 		o.Runs = 8
