@@ -73,15 +73,20 @@ func (w *workload) in(namespace string) bool {
 func (r *reader) warn(w *workload) {
 	spec := &w.spec.Spec
 	surge, unavailable := w.fenceposts()
-	w.conflicts = slices.Concat(r.around.obstacles(w, *spec.Replicas+1), r.around.exceeded(w, *spec.Replicas+1))
+	quotas, shared := r.around.limits(w, *spec.Replicas+1) // old pods that terminate count, whatever maxSurge is
+	w.conflicts = slices.Concat(r.around.obstacles(w, *spec.Replicas+1), quotas)
 	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && r.o.Change.Kind != Scale {
 		most := *spec.Replicas + min(surge, 1)
-		waits, quotas := r.around.obstacles(w, most), r.around.exceeded(w, most)
+		waits := r.around.obstacles(w, most)
+		w.notes = append(w.notes, shared...)
 		if needs := requests(&spec.Template.Spec); needs != "" && surge > 0 {
 			w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
 		}
 		if unavailable > 0 {
-			w.notes = slices.Concat(w.notes, waits, quotas)
+			w.notes = append(w.notes, waits...)
+			for _, room := range quotas {
+				w.notes = append(w.notes, "how long new pods wait for "+room)
+			}
 		} else if w.never = len(quotas) > 0; w.never {
 			w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
 				"strategy Recreate stops them first.", strings.Join(quotas, "; ")))
@@ -120,20 +125,23 @@ func (r *reader) warn(w *workload) {
 	}
 }
 
-// exceeded names the quotas that do not suffice for some pods of a Deployment.
-func (a *around) exceeded(w *workload, pods int32) (list []string) {
+// limits names the quotas that do not suffice for some pods of a Deployment, and those that do unless others use too much of them.
+func (a *around) limits(w *workload, pods int32) (exceeded, shared []string) {
 	for _, q := range a.quotas {
 		if !w.in(q.Namespace) || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
 			continue
 		}
 		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory} {
 			hard, limited := q.Spec.Hard[name]
-			if needs := usage(&w.spec.Spec.Template.Spec, name, pods); limited && needs.Cmp(hard) > 0 {
-				list = append(list, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), pods))
+			needs := usage(&w.spec.Spec.Template.Spec, name, pods)
+			if limited && needs.Cmp(hard) > 0 {
+				exceeded = append(exceeded, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), pods))
+			} else if limited && !needs.IsZero() {
+				shared = append(shared, fmt.Sprintf("what others use of ResourceQuota %s: %d pods need %s of its %s %s", q.Name, pods, needs.String(), name, hard.String()))
 			}
 		}
 	}
-	return list
+	return exceeded, shared
 }
 
 // obstacles names what some pods of a Deployment may not all have at once.

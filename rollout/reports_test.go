@@ -31,12 +31,16 @@ func TestReports(t *testing.T) {
 		}
 		return o
 	}
-	scale := func(replicas int32, words string) rollout.Options {
-		o := rollout.Options{Change: rollout.Change{Kind: rollout.Scale, Scale: replicas}}
+	once := func(words string) (o rollout.Options) {
 		if words != "" {
-			o.App = app(words).App
+			o = app(words)
 		}
 		o.Runs = 1
+		return o
+	}
+	scale := func(replicas int32, words string) rollout.Options {
+		o := once(words)
+		o.Change = rollout.Change{Kind: rollout.Scale, Scale: replicas}
 		return o
 	}
 	never, none := rollout.NeverCompletes, rollout.LosesNone
@@ -117,6 +121,18 @@ func TestReports(t *testing.T) {
 		{"statefulset-keeps-a-broken-pod", rollout.Options{}, "", []string{"a StatefulSet is not rolled out yet"}},
 		{"local-traffic-policy", rollout.Options{}, none, []string{"loses no simulated request", "Not simulated: externalTrafficPolicy Local"}},
 		{"websockets-for-hours", app("stop 3h"), none, []string{"Old pods are still there 2h after the change", "requests over connections that clients keep open are not counted"}},
+		{"prestop-of-60s-is-killed", rollout.Options{}, none, []string{"SIGKILL comes 30s after the deletion (terminationGracePeriodSeconds), and the preStop hook and the stop take 1m0.1s", "lets the Deployment stop all 3 old pods at once"}},
+		{"lock-file-on-a-volume", once(""), rollout.Loses, []string{"a rollout may never complete, or loses up to", "a new pod needs claim planner-data", "strategy Recreate"}},
+		{"sleep-of-5s-behind-traefik", behind("traefik"), none, []string{"requests over connections that clients keep open are not counted"}},
+		{"quota-with-others", once(""), rollout.Loses, []string{"Not simulated: what others use of ResourceQuota resource-quota: 5 pods need 15 of its limits.cpu 24"}},
+		{"quota-counts-terminating-pods", app("stop 60s"), none, []string{"Not simulated: how long new pods wait for room in ResourceQuota rollout-quotablocked, whose requests.memory 150Mi is less than the 225Mi of 3 pods"}},
+		{"old-api-version", rollout.Options{}, "", []string{`"extensions/v1beta1" has no kind Deployment: write apps/v1`}},
+		{"daemonset-with-host-ports", rollout.Options{}, "", []string{"a DaemonSet is not rolled out yet"}},
+		{"argo-rollout", rollout.Options{}, "", []string{"a Rollout is not rolled out yet"}},
+		{"reloader-and-no-probes", once("start 5s"), rollout.Loses, []string{"maxUnavailable 0 (25% of 1)", "new pods: Ready, but the program does not listen yet", "a readinessProbe that succeeds when the program is up"}},
+		{"linkerd-proxy", rollout.Options{}, none, []string{"loses no simulated request", "Linkerd adds a proxy to the pods (linkerd.io/inject)"}},
+		{"gunicorn-drains", once("refuse 0s, stop 10s..30s"), rollout.Loses, []string{"refused after SIGTERM, still a target of kube-proxy", "fix preStop: {sleep:"}},
+		{"neg-takes-five-minutes", rollout.Options{Runs: 1, Router: "neg: add 5m..6m, remove 10s"}, rollout.Loses, []string{"no pod is a target of neg", "fix minReadySeconds: 366 (neg takes up to 6m to add a pod)"}},
 		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {

@@ -149,6 +149,9 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	case w.Verdict == rollout.MissesDeadline:
 		return "the rollout completes, but misses progressDeadlineSeconds"
 	case w.Verdict == rollout.Loses:
+		if len(w.Waits) > 0 {
+			what += " may never complete, or"
+		}
 		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
