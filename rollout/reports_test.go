@@ -136,6 +136,7 @@ func TestReports(t *testing.T) {
 		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
+			t.Parallel()
 			c.Runs, c.Rate, c.Delays, c.Latency = cmp.Or(c.Runs, 3), 100, "typical", *interval(10*time.Millisecond, 50*time.Millisecond)
 			data, err := os.ReadFile(filepath.Join("testdata/reports", c.file+".yaml"))
 			if err != nil {
