@@ -157,7 +157,7 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 		w.line("  - {always: %s.., workload: %s, status: {complete: false}}", value.Format(rolloutAt+time.Second), quoted(r.workload.Ref))
 	}
 	if lost != nil && *lost >= 0.5 {
-		w.line("  # This run loses %.0f requests. Try minReadySeconds: 2 in the Deployment, or a preStop hook that sleeps for some seconds.", *lost)
+		w.line("  # This run loses %.0f requests: probesim rollout says what helps.", *lost)
 	}
 	if lost != nil {
 		w.line("  - {within: .., service: %s, lost: ..%.0f}", quoted(service), math.Ceil(*lost))
