@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -95,7 +96,10 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	}
 	for _, seconds := range tries {
 		text, change := w.withSleep(o, seconds)
-		fix, err := w.try(o, len(s), before+text, w.path("lifecycle.preStop"), change)
+		if text = before + text; seconds == 0 && now == 0 {
+			text = strings.TrimSuffix(before, " and ")
+		}
+		fix, err := w.try(o, len(s), text, w.path("lifecycle.preStop"), change)
 		if err != nil || fix != nil && fix.LosesNone {
 			return fix, err
 		}
@@ -144,6 +148,9 @@ func (w *workload) fixes(o *Options, s sample, sleep *Fix) ([]Fix, error) {
 	for _, group := range w.candidates(o) {
 		var best *Fix
 		for _, c := range group {
+			if sleep != nil && sleep.Change == c.text {
+				continue
+			}
 			fix, err := w.try(o, n, c.text, c.field, c.change)
 			if err != nil {
 				return nil, err

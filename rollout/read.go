@@ -243,7 +243,7 @@ func notSimulated(w *workload) []string {
 	}
 	if c := w.container(); c.Lifecycle != nil && c.Lifecycle.PreStop != nil {
 		if _, known := sleepOf(c); !known {
-			notes = append(notes, "how long the preStop hook takes")
+			notes = append(notes, "how long the preStop hook takes, and whether it stops the program")
 		}
 	}
 	return notes

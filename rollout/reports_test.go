@@ -133,6 +133,15 @@ func TestReports(t *testing.T) {
 		{"linkerd-proxy", rollout.Options{}, none, []string{"loses no simulated request", "Linkerd adds a proxy to the pods (linkerd.io/inject)"}},
 		{"gunicorn-drains", once("refuse 0s, stop 10s..30s"), rollout.Loses, []string{"refused after SIGTERM, still a target of kube-proxy", "fix preStop: {sleep:"}},
 		{"neg-takes-five-minutes", rollout.Options{Runs: 1, Router: "neg: add 5m..6m, remove 10s"}, rollout.Loses, []string{"no pod is a target of neg", "fix minReadySeconds: 366 (neg takes up to 6m to add a pod)"}},
+		{"grace-period-of-0", once(""), rollout.Loses, []string{"SIGKILL comes 0s after the deletion", "fix preStop: {sleep:", "and terminationGracePeriodSeconds:"}},
+		{"liveness-after-5s", start(8, 15), never, []string{"the rollout never completes", "The liveness probe of container operator stops the program before it is up"}},
+		{"prestop-quits-nginx", once(""), rollout.Loses, []string{"Not simulated: how long the preStop hook takes, and whether it stops the program"}},
+		{"scale-up-without-readiness", scale(4, "start 5s"), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet", "fix a readinessProbe that succeeds when the program is up: none lost"}},
+		{"two-pods-are-pending", once(""), rollout.Loses, []string{"Not simulated: room for 1 more (cpu 500m, memory 512Mi a pod)"}},
+		{"control-plane-on-the-host-network", rollout.Options{}, none, []string{waits, "port 8001 of a node (hostNetwork of container forwarder)"}},
+		{"uwsgi-stops-at-sigterm", once("refuse 0s, stop 30s"), rollout.Loses, []string{"refused after SIGTERM, still a target of kube-proxy", "and terminationGracePeriodSeconds:"}},
+		{"alb-without-prestop", behind("alb-ip"), rollout.Loses, []string{"the program has exited, still a target of alb-ip", "preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: 68"}},
+		{"metrics-server-without-readiness", once(""), rollout.Loses, []string{"has no readinessProbe", "Not simulated: evictions"}},
 		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
