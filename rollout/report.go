@@ -336,7 +336,7 @@ func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 	case !scales && r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType):
 		r.say("The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve.")
 	case o.ready == 0 && o.last == 0:
-		r.say("No pod is Ready any more.")
+		r.say("No pod is Ready.")
 	case o.ready == 0:
 		r.say("At times no pod is Ready.")
 	case scales:
