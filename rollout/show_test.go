@@ -2,6 +2,8 @@ package rollout_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +49,39 @@ func TestShow(t *testing.T) {
 		if math.Abs(sum-s.Lost) > 0.001 {
 			t.Errorf("%s: the losses have %v requests, and the run loses %v", name, sum, s.Lost)
 		}
+	}
+}
+
+// Each step of each loss is described in words, not by the name of a record.
+func TestShowExplainsInWords(t *testing.T) {
+	o := options()
+	losses := 0
+	for seed := int64(1); seed <= 40; seed++ {
+		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3}.file()}, nil, o, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := why.New(shown[0].Records, shown[0].Pods, shown[0].End)
+		for n := 1; n <= run.Losses(); n++ {
+			race, _ := run.Lost(n)
+			losses++
+			for _, l := range race.Fork {
+				wordsOnly(t, seed, l.Text)
+			}
+			for _, h := range slices.Concat(race.Begin.Steps, race.End.Steps) {
+				wordsOnly(t, seed, h.Text)
+			}
+		}
+	}
+	if losses < 40 {
+		t.Errorf("only %d losses", losses)
+	}
+}
+
+func wordsOnly(t *testing.T, seed int64, text string) {
+	t.Helper()
+	if text == "" || strings.Contains(text, "the record ") {
+		t.Errorf("seed %d has the step %q", seed, text)
 	}
 }
 
