@@ -36,22 +36,20 @@ func (w *workload) doubtRoutes() {
 		}
 		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before the program does.", m.name, m.key)
 	}
-	s := w.service
-	if s == nil {
-		return
-	}
-	if s.Spec.ClusterIP == v1.ClusterIPNone {
-		w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", s.Name)
-	}
-	w.unsure = w.unsure || s.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
-	if asked, other := w.asksAnotherPort(); other {
-		w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of port %d succeeds", s.Name, asked))
+	for _, t := range w.counted() {
+		if t.headless() {
+			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", t.Name)
+		}
+		w.unsure = w.unsure || t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+		if asked, other := w.asksAnotherPort(t); other {
+			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of port %d succeeds", t.Name, asked))
+		}
 	}
 }
 
-// asksAnotherPort returns the port that the readiness probe of the container that serves asks, and whether the Service sends no requests to it.
-func (w *workload) asksAnotherPort() (int32, bool) {
-	c := w.container()
+// asksAnotherPort returns the port that the readiness probe of the container that serves a Service asks, and whether the Service sends no requests to it.
+func (w *workload) asksAnotherPort(t *target) (int32, bool) {
+	c := serving(w.spec, t.container)
 	number := func(port intstr.IntOrString) int32 {
 		for _, p := range c.Ports {
 			if port.Type == intstr.String && p.Name == port.StrVal {
@@ -70,7 +68,7 @@ func (w *workload) asksAnotherPort() (int32, bool) {
 	case p.GRPC != nil:
 		asked = p.GRPC.Port
 	}
-	return asked, asked != 0 && !slices.ContainsFunc(w.service.Spec.Ports, func(p v1.ServicePort) bool {
+	return asked, asked != 0 && !slices.ContainsFunc(t.Spec.Ports, func(p v1.ServicePort) bool {
 		to := number(p.TargetPort)
 		return to == asked || to == 0
 	})

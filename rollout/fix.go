@@ -42,19 +42,27 @@ func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1
 // withSleep returns a change to a preStop sleep, and to a grace period in which the program can end.
 func (w *workload) withSleep(o *Options, seconds int64) (text string, change func(*appsv1.Deployment)) {
 	grace := *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds
+	var containers []string // with no longer sleep
+	for _, name := range w.serve() {
+		if now, _ := sleepOf(serving(w.spec, name)); seconds > 0 && now <= time.Duration(seconds)*time.Second {
+			containers = append(containers, name)
+		}
+	}
 	text = fmt.Sprintf("preStop: {sleep: {seconds: %d}}", seconds)
-	needs := seconds + roundUp(w.stopOf(o, w.serves, true).Max) + 2
+	if len(w.serve()) > 1 {
+		text += " in " + strings.Join(containers, " and ")
+	}
+	needs := seconds + roundUp(w.longestStop(o)) + 2
 	if needs > grace {
 		text += fmt.Sprintf(" and terminationGracePeriodSeconds: %d", needs)
 		grace = needs
 	}
 	return text, func(d *appsv1.Deployment) {
-		c := serving(d, w.serves)
-		if c.Lifecycle == nil {
-			c.Lifecycle = &v1.Lifecycle{}
-		}
-		c.Lifecycle.PreStop = nil
-		if seconds > 0 {
+		for _, name := range containers {
+			c := serving(d, name)
+			if c.Lifecycle == nil {
+				c.Lifecycle = &v1.Lifecycle{}
+			}
 			c.Lifecycle.PreStop = &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: seconds}}
 		}
 		d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
@@ -63,7 +71,7 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 
 // enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request, or nil if there is none.
 func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
-	now, known := sleepOf(w.container())
+	now, known := w.sleep()
 	if !known || s.lossless() {
 		return nil, nil
 	}
@@ -99,7 +107,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		if text = before + text; seconds == 0 && now == 0 {
 			text = strings.TrimSuffix(before, " and ")
 		}
-		fix, err := w.try(o, len(s), text, w.path("lifecycle.preStop"), change)
+		fix, err := w.try(o, len(s), text, w.path(w.serve()[0], "lifecycle.preStop"), change)
 		if err != nil || fix != nil && fix.LosesNone {
 			return fix, err
 		}
@@ -113,8 +121,10 @@ func (w *workload) prepared(o *Options) (changed *workload, text string) {
 		text += c.text + " and "
 		w = w.changed(c.change)
 	}
-	if !w.acceptsWhenReady(o) {
-		with(w.withReadiness())
+	for _, t := range w.counted() {
+		if !w.probesStart(o, t.container) {
+			with(w.withReadiness(t))
+		}
 	}
 	if w.stopsAll(o) {
 		with(w.oneByOne())
@@ -127,10 +137,10 @@ func (w *workload) prepared(o *Options) (changed *workload, text string) {
 	return w, text
 }
 
-// path returns a field of the container that serves, in the manifest.
-func (w *workload) path(field string) string {
+// path returns a field of a container in the manifest.
+func (w *workload) path(container, field string) string {
 	for i, c := range w.spec.Spec.Template.Spec.Containers {
-		if c.Name == w.serves {
+		if c.Name == container {
 			return fmt.Sprintf("spec.template.spec.containers[%d].%s", i, field)
 		}
 	}
@@ -175,14 +185,16 @@ type candidate struct {
 // candidates returns the changes that fit what is lost. The best one of each group counts.
 func (w *workload) candidates(o *Options) (list [][]candidate) {
 	spec := &w.spec.Spec
-	if !w.acceptsWhenReady(o) {
-		list = append(list, []candidate{w.withReadiness()})
+	for _, t := range w.counted() {
+		if !w.probesStart(o, t.container) {
+			list = append(list, []candidate{w.withReadiness(t)})
+		}
 	}
 	if w.stopsAll(o) {
 		list = append(list, []candidate{w.oneByOne()})
 	}
-	if sleep, known := sleepOf(w.container()); known {
-		grace := roundUp(sleep) + roundUp(w.stopOf(o, w.serves, true).Max) + 2
+	if sleep, known := w.sleep(); known {
+		grace := roundUp(sleep) + roundUp(w.longestStop(o)) + 2
 		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
 			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace), "spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
@@ -195,14 +207,14 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 	return list
 }
 
-// withReadiness returns a change to a readiness probe of the port that the Service sends requests to.
-func (w *workload) withReadiness() candidate {
+// withReadiness returns a change to a readiness probe of the port that a Service sends requests to.
+func (w *workload) withReadiness(t *target) candidate {
 	port := intstr.FromInt32(8080)
-	if len(w.service.Spec.Ports) > 0 {
-		port = w.service.Spec.Ports[0].TargetPort
+	if len(t.Spec.Ports) > 0 {
+		port = t.Spec.Ports[0].TargetPort
 	}
-	return candidate{"a readinessProbe that succeeds when the program is up", w.path("readinessProbe"), func(d *appsv1.Deployment) {
-		serving(d, w.serves).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
+	return candidate{"a readinessProbe that succeeds when the program is up", w.path(t.container, "readinessProbe"), func(d *appsv1.Deployment) {
+		serving(d, t.container).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
 	}}
 }
 

@@ -81,7 +81,7 @@ func (s sample) row(id, text string, of func(*outcome) float64) Row {
 		i := int(math.Ceil(share*float64(len(list)))) - 1
 		return math.Round(1000*list[max(0, i)]) / 1000
 	}
-	return Row{Row: id, Text: text, Runs: len(s), Least: at(0), Median: at(0.5), P95: at(0.95), Greatest: at(1)}
+	return Row{Row: id, Text: text, Runs: len(s), Figures: Figures{Least: at(0), Median: at(0.5), P95: at(0.95), Greatest: at(1)}}
 }
 
 // measure rolls a workload out, and looks for changes that help.
@@ -128,7 +128,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 func (r *Workload) figures(w *workload, o *Options, s sample) {
 	r.Rows = []Row{s.row(RowTakes, "the rollout takes", func(o *outcome) float64 { return o.took.Seconds() }),
 		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
-	if w.service != nil && o.Rate > 0 {
+	if len(w.counted()) > 0 && o.Rate > 0 {
 		r.losses(w, o, s)
 	}
 	r.verdict(s)
@@ -153,7 +153,11 @@ func (r *Workload) losses(w *workload, o *Options, s sample) {
 	}
 	lost := s.row(RowLost, "requests lost", func(o *outcome) float64 { return o.lost })
 	r.Rows = append(r.Rows, lost)
-	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Greatest, Least: lost.Least, Median: lost.Median, P95: lost.P95, Greatest: lost.Greatest, Parts: parts(s)}
+	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Greatest, Figures: lost.Figures, Parts: parts(s)}
+	for i := range r.Services {
+		row := s.row("", "", func(o *outcome) float64 { return o.each[i].lost })
+		r.Services[i].Lost = &row.Figures
+	}
 	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
 }
 

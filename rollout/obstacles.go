@@ -100,12 +100,14 @@ func (r *reader) warn(w *workload) {
 	}
 	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
 	w.notes = append(w.notes, r.around.evictions(w)...)
-	c := w.container()
-	slept, _ := sleepOf(c)
-	stop, grace := w.stopOf(r.o, w.serves, true).Max, graceOf(w.spec)
-	if w.service != nil && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(w.serves, true) == nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", w.serves))
+	for _, name := range w.serve() {
+		if c := serving(w.spec, name); len(w.counted()) > 0 && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(name, true) == nil {
+			w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", name))
+		}
 	}
+	c := serving(w.spec, w.serve()[0])
+	slept, _ := sleepOf(c)
+	stop, grace := w.longestStop(r.o), graceOf(w.spec)
 	for _, other := range spec.Template.Spec.Containers {
 		if sleeps, _ := sleepOf(&other); sleeps < min(slept, grace) {
 			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",

@@ -76,7 +76,7 @@ func (r *run) ordinary(container string) bool {
 	if c == nil {
 		c = serving(r.workload.old, container)
 	}
-	return container == r.serves || !check.IsProxy(c)
+	return r.serves(container) || !check.IsProxy(c)
 }
 
 // starting is the rule of a program that is not up yet: all probes fail.
@@ -109,7 +109,7 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	if stop := r.stop(c.Name); stop != nil {
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop), Exit: &fakeruntime.Exit{}})
 	}
-	if c.Name == r.serves && !r.o.App.Accepts {
+	if r.serves(c.Name) && !r.o.App.Accepts {
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
 	}
 	return rules
@@ -118,7 +118,7 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 // stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
 func (w *workload) stopOf(o *Options, container string, ordinary bool) *check.Interval {
 	known := o.App.Stop.In(container, ordinary)
-	if known == nil && container == w.serves {
+	if known == nil && w.serves(container) {
 		return &check.Interval{Min: DefaultStop, Max: DefaultStop}
 	}
 	return known

@@ -27,15 +27,26 @@ const MaxReplicas = 100
 // workload is a Deployment to roll out.
 type workload struct {
 	findings
-	file    string
-	node    *strict.Node
-	spec    *appsv1.Deployment // as the API server stores it
-	old     *appsv1.Deployment // before the change
-	service *v1.Service        // nil: no Service selects its pods
-	serves  string             // the container that serves the requests
-	notes   []string           // what is not simulated
-	shown   *Shown             // unless nil, gets the trace of the run
+	file     string
+	node     *strict.Node
+	spec     *appsv1.Deployment // as the API server stores it
+	old      *appsv1.Deployment // before the change
+	services []string           // the names of the Services that select its pods
+	targets  []target           // those of them that are in the runs
+	main     string             // the container that serves if no Service says which
+	notes    []string           // what is not simulated
+	shown    *Shown             // unless nil, gets the trace of the run
 }
+
+// target is a Service, and the container that serves its requests.
+type target struct {
+	*v1.Service
+	container string
+	counted   bool // its requests are
+}
+
+func (t *target) name() string   { return t.Namespace + "/" + t.Name }
+func (t *target) headless() bool { return t.Spec.ClusterIP == v1.ClusterIPNone }
 
 // service is a Service of the manifests.
 type service struct {
@@ -132,7 +143,7 @@ func (r *reader) check(from []*workload) {
 		if w.spec.Spec.Paused {
 			w.node.Find("spec.paused").Errorf("the Deployment is paused: a changed template starts no rollout")
 		}
-		r.findService(w)
+		r.findServices(w)
 		r.findOld(w, from)
 		w.notes = notSimulated(w)
 		r.warn(w)
@@ -140,7 +151,7 @@ func (r *reader) check(from []*workload) {
 	for _, s := range r.services {
 		s.used = s.used || r.refuses(s.Service)
 	}
-	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return w.service == nil }) {
+	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return len(w.targets) == 0 }) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
@@ -170,41 +181,66 @@ func (r *reader) findOld(w *workload, from []*workload) {
 		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
 	} else if sameTemplate(before, after) {
 		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is replaced")
-	} else if serving(w.old, w.serves) == nil {
-		w.node.Find("spec.template.spec.containers").Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(w.serves))
+		return
+	}
+	for _, c := range w.serve() {
+		if serving(w.old, c) == nil {
+			w.node.Find("spec.template.spec.containers").Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(c))
+		}
 	}
 }
 
-// findService finds the Service of a Deployment, and the container that serves its requests. Of several, the first that is not headless
-// counts.
-func (r *reader) findService(w *workload) {
+// findServices finds the Services of a Deployment, and the containers that serve their requests. Each is counted unless the options name one,
+// but a headless one only without others: kube-proxy has no part in its requests.
+func (r *reader) findServices(w *workload) {
 	containers := w.spec.Spec.Template.Spec.Containers
-	w.serves = containers[0].Name
-	for _, c := range containers {
-		if !check.IsProxy(&c) {
-			w.serves = c.Name
-			break
-		}
-	}
-	var all []*service
+	w.main = containers[max(0, slices.IndexFunc(containers, func(c v1.Container) bool { return !check.IsProxy(&c) }))].Name
 	for _, s := range r.services {
-		if selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
-			s.used, all = true, append(all, s)
+		if !selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
+			continue
+		}
+		s.used, w.services = true, append(w.services, s.Name)
+		t := target{Service: s.Service, container: w.main, counted: r.o.Service == "" || r.o.Service == s.Name}
+		if ports := s.Spec.Ports; len(ports) > 0 {
+			t.container = containerOf(containers, ports[0].TargetPort, w.main)
+		}
+		w.targets = append(w.targets, t)
+	}
+	others := slices.ContainsFunc(w.targets, func(t target) bool { return t.counted && !t.headless() })
+	w.targets = slices.DeleteFunc(w.targets, func(t target) bool {
+		if t.headless() && others && t.counted {
+			w.notes = append(w.notes, "requests to headless Service "+t.Name)
+		}
+		return t.headless() && (others || !t.counted)
+	})
+}
+
+// counted returns the Services whose requests are counted.
+func (w *workload) counted() (list []*target) {
+	for i := range w.targets {
+		if w.targets[i].counted {
+			list = append(list, &w.targets[i])
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	counted := max(0, slices.IndexFunc(all, func(s *service) bool { return s.Spec.ClusterIP != v1.ClusterIPNone }))
-	w.service = all[counted].Service
-	if ports := w.service.Spec.Ports; len(ports) > 0 {
-		w.serves = containerOf(containers, ports[0].TargetPort, w.serves)
-	}
-	for i, s := range all {
-		if i != counted {
-			w.notes = append(w.notes, "requests to Service "+s.Name)
+	return list
+}
+
+// serve returns the containers that serve the requests that are counted: at least one, also without a Service.
+func (w *workload) serve() (list []string) {
+	for _, t := range w.counted() {
+		if !slices.Contains(list, t.container) {
+			list = append(list, t.container)
 		}
 	}
+	if len(list) == 0 {
+		list = []string{w.main}
+	}
+	return list
+}
+
+// serves reports whether a container serves requests, also of Services that are not counted.
+func (w *workload) serves(container string) bool {
+	return len(w.targets) == 0 && container == w.main || slices.ContainsFunc(w.targets, func(t target) bool { return t.container == container })
 }
 
 // selects reports whether a Service selects pods with some labels.
@@ -227,30 +263,44 @@ func containerOf(containers []v1.Container, port intstr.IntOrString, otherwise s
 // notSimulated names what can decide about the rollout and is not simulated.
 func notSimulated(w *workload) []string {
 	notes := w.notes
+	add := func(note string) {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
 	if w.node.Find("spec.template.spec.readinessGates").Written() {
-		notes = append(notes, "readinessGates: a pod counts as Ready without them")
+		add("readinessGates: a pod counts as Ready without them")
 	}
-	if s := w.service; s != nil {
-		if s.Spec.ClusterIP == v1.ClusterIPNone {
-			notes = append(notes, "a headless Service")
+	for _, t := range w.counted() {
+		if t.headless() {
+			add("a headless Service")
 		}
-		if s.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
-			notes = append(notes, "sessionAffinity")
+		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+			add("sessionAffinity")
 		}
-		if s.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
-			notes = append(notes, "externalTrafficPolicy Local")
+		if t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+			add("externalTrafficPolicy Local")
 		}
 	}
-	if c := w.container(); c.Lifecycle != nil && c.Lifecycle.PreStop != nil {
-		if _, known := sleepOf(c); !known {
-			notes = append(notes, "how long the preStop hook takes, and whether it stops the program")
-		}
+	if _, known := w.sleep(); !known {
+		add("how long the preStop hook takes, and whether it stops the program")
 	}
 	return notes
 }
 
-// container returns the container that serves the requests.
-func (w *workload) container() *v1.Container { return serving(w.spec, w.serves) }
+// sleep returns how long the preStop hooks of the containers that serve sleep at least, and false if one may do something else that takes time.
+func (w *workload) sleep() (least time.Duration, known bool) {
+	for i, name := range w.serve() {
+		d, is := sleepOf(serving(w.spec, name))
+		if !is {
+			return 0, false
+		}
+		if i == 0 || d < least {
+			least = d
+		}
+	}
+	return least, true
+}
 
 // serving returns a container of a Deployment.
 func serving(d *appsv1.Deployment, name string) *v1.Container {

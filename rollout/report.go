@@ -83,14 +83,15 @@ type Workload struct {
 	MaxUnavailable  int32          `json:"maxUnavailable"`
 	Fractions       string         `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
 	MinReadySeconds int32          `json:"minReadySeconds"`
-	Service         string         `json:"service,omitempty"`
-	Container       string         `json:"container"` // that serves the requests
+	Service         string         `json:"service,omitempty"` // the first of those whose requests are counted
+	Container       string         `json:"container"`         // that serves them
 	Runs            int            `json:"runs"`
 	Incomplete      int            `json:"incomplete,omitempty"` // runs that do not complete
 	Unsure          bool           `json:"unsure,omitempty"`     // something that is not simulated may lose requests
 	Worst           Worst          `json:"worst"`
 	Rows            []Row          `json:"rows,omitempty"`
-	Lost            *Lost          `json:"lost,omitempty"`
+	Lost            *Lost          `json:"lost,omitempty"`     // of the Service that loses most in a run
+	Services        []Service      `json:"services,omitempty"` // all that are counted, if they are several
 	Fixes           []Fix          `json:"fixes,omitempty"`
 	Requirements    []Verification `json:"requirements,omitempty"`
 	NotSimulated    []string       `json:"notSimulated,omitempty"`
@@ -98,27 +99,36 @@ type Workload struct {
 	Waits []string `json:"waits,omitempty"`
 }
 
+// Service are the lost requests of a Service.
+type Service struct {
+	Name      string   `json:"name"`
+	Container string   `json:"container"`
+	Lost      *Figures `json:"lost,omitempty"`
+}
+
 // Row is a figure. Always is a value that a rule decides, for all runs; the others are those of the runs.
 type Row struct {
-	Row      string   `json:"row"`
-	Text     string   `json:"text"`
-	Always   *float64 `json:"always,omitempty"`
-	Runs     int      `json:"runs"`
-	Least    float64  `json:"least"`
-	Median   float64  `json:"median"`
-	P95      float64  `json:"p95"`
-	Greatest float64  `json:"greatest"`
+	Row    string   `json:"row"`
+	Text   string   `json:"text"`
+	Always *float64 `json:"always,omitempty"`
+	Runs   int      `json:"runs"`
+	Figures
+}
+
+// Figures are the values of some runs.
+type Figures struct {
+	Least    float64 `json:"least"`
+	Median   float64 `json:"median"`
+	P95      float64 `json:"p95"`
+	Greatest float64 `json:"greatest"`
 }
 
 // Lost are the requests that are lost, of those that are sent from the change until the rollout is complete and the last old pod is gone.
 type Lost struct {
-	Requests      float64 `json:"requests"` // the most of the runs
-	Least         float64 `json:"least"`
-	Median        float64 `json:"median"`
-	P95           float64 `json:"p95"`
-	Greatest      float64 `json:"greatest"`
-	Parts         []Part  `json:"parts,omitempty"`
-	WaitedForSync bool    `json:"waitedForSync"` // kube-proxy dropped a pod only after its minSyncPeriod
+	Requests float64 `json:"requests"` // the most of the runs
+	Figures
+	Parts         []Part `json:"parts,omitempty"`
+	WaitedForSync bool   `json:"waitedForSync"` // kube-proxy dropped a pod only after its minSyncPeriod
 }
 
 // Part is a part of the lost requests: its mean, and the longest time of one loss.
@@ -258,9 +268,15 @@ func words(d check.Durations) string {
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Replicas: *spec.Replicas,
-		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serves, NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
-	if w.service != nil {
-		r.Service = w.service.Name
+		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0], NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
+	counted := w.counted()
+	for i, t := range counted {
+		if i == 0 {
+			r.Service = t.Name
+		}
+		if len(counted) > 1 {
+			r.Services = append(r.Services, Service{Name: t.Name, Container: t.container})
+		}
 	}
 	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return r

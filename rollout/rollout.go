@@ -36,6 +36,8 @@ type Options struct {
 	// Latency is how long a request takes.
 	Latency check.Interval
 	Require Requirements
+	// Service, unless empty, is the name of the only Service whose requests are counted. Deployments without it are left out.
+	Service string
 	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.
 	Workload string
 	// Keep keeps the worst run of each Deployment.
@@ -175,6 +177,9 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 	return r, nil
 }
 
+// ErrNoService is the error of Options.Service that no Deployment has.
+var ErrNoService = errors.New("there is no Service")
+
 // ErrNoDeployment is the error of files without a Deployment.
 var ErrNoDeployment = errors.New("there is no Deployment")
 
@@ -230,7 +235,9 @@ func load(files, from []check.File, o *Options) (list []*workload, others []stri
 	if err := errs.Err(); err != nil {
 		return nil, nil, err
 	}
-	list, err = o.only(r.workloads)
+	if list, err = o.only(r.workloads); err == nil {
+		list, err = o.behind(list)
+	}
 	return list, others, err
 }
 

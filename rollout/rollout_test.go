@@ -21,7 +21,8 @@ type manifest struct {
 	spec        string // lines of the spec of the Deployment
 	container   string // lines of the container
 	noReadiness bool
-	grace       int // 300 by default
+	grace       int    // 300 by default
+	more        string // documents after the Service
 }
 
 func (m manifest) file() check.File {
@@ -52,7 +53,7 @@ metadata: {name: web}
 spec:
   selector: {app: web}
   ports: [{port: 80, targetPort: 8080}]
-`, max(1, m.replicas), m.spec, cmp.Or(m.grace, 300), probe, m.container)}
+%s`, max(1, m.replicas), m.spec, cmp.Or(m.grace, 300), probe, m.container, m.more)}
 }
 
 func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
@@ -90,6 +91,9 @@ func TestAlwaysEnough(t *testing.T) {
 		}
 		if r.IntN(4) == 0 {
 			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
+		}
+		if r.IntN(3) == 0 {
+			m.more = service("internal", 8080) + service("public", 8080)
 		}
 		always := -1.0
 		for _, row := range run(t, m, o).Rows {
@@ -148,5 +152,47 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s: %q, fixed by %q; want %s: %q, fixed by %q", w.Verdict, reason, fix, c.verdict, c.reason, c.fix)
 			}
 		})
+	}
+}
+
+// service is one more Service of the pods.
+func service(name string, port int) string {
+	return fmt.Sprintf("---\n{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: %d}]}}\n", name, port)
+}
+
+// All Services of a Deployment are in the runs. kube-proxy writes the rules of a second one a second later, so that each loses more. A Service
+// of another container has its own losses, and the fix is about both containers.
+func TestSeveralServices(t *testing.T) {
+	sidecar := "ports: [{containerPort: 8080}]\n      - name: exporter\n        image: example.com/exporter:1\n        ports: [{containerPort: 9100}]"
+	metrics := service("metrics", 9100)
+	stop := rollout.App{Stop: check.Durations{Of: map[string]check.Interval{"exporter": {Min: 3 * time.Second, Max: 3 * time.Second}}}}
+	alone := run(t, manifest{replicas: 3}, rollout.Options{Runs: 20, Delays: "typical"})
+	for _, c := range []struct {
+		name string
+		manifest
+		rollout.Options
+		services, fix string
+		more          bool // each Service loses more than one alone
+	}{
+		{"one container", manifest{more: service("internal", 8080)}, rollout.Options{}, "web app, internal app", "preStop: {sleep: {seconds: ", true},
+		{"two containers", manifest{container: sidecar, more: metrics}, rollout.Options{App: stop}, "web app, metrics exporter", "} in app and exporter", true},
+		{"one of them", manifest{container: sidecar, more: metrics}, rollout.Options{App: stop, Service: "metrics"}, "", "preStop: {sleep: {seconds: ", false},
+		{"a headless one", manifest{more: strings.Replace(service("db", 8080), "selector", "clusterIP: None, selector", 1)}, rollout.Options{}, "", "preStop: {sleep: {seconds: ", false},
+	} {
+		c.replicas, c.Options.Runs, c.Options.Delays = 3, 20, "typical"
+		w := run(t, c.manifest, c.Options)
+		var services []string
+		for _, s := range w.Services {
+			services = append(services, s.Name+" "+s.Container)
+			if s.Lost.Median > w.Lost.Median || s.Lost.Greatest > w.Lost.Greatest || c.more && s.Lost.Median <= alone.Lost.Median {
+				t.Errorf("%s: Service %s loses %+v, all %+v, and one alone %+v", c.name, s.Name, s.Lost, w.Lost, alone.Lost)
+			}
+		}
+		if got := strings.Join(services, ", "); got != c.services || len(w.Fixes) == 0 || !w.Fixes[0].LosesNone || !strings.Contains(w.Fixes[0].Change, c.fix) {
+			t.Errorf("%s: Services %s, fixed by %+v", c.name, got, w.Fixes)
+		}
+		if c.Service != "" && (w.Service != "metrics" || w.Container != "exporter") {
+			t.Errorf("%s: Service %s of container %s is counted", c.name, w.Service, w.Container)
+		}
 	}
 }

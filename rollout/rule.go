@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"probesim.dev/controller"
 	"probesim.dev/controller/deployment"
 	"probesim.dev/controller/endpointslice"
 	"probesim.dev/router"
@@ -19,19 +21,23 @@ import (
 //	load balancer takes its own delay.
 //
 // The sleep must last until then, less the time that the program goes on to accept connections, and so that the program ends the requests it has. The
-// rule holds as long as the pods of the rollout accept requests when they are Ready, another pod is Ready, and SIGKILL comes later.
-func (w *workload) alwaysEnough(o *Options) (time.Duration, bool) {
-	_, known := sleepOf(w.container())
-	if !known || w.service == nil || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) {
+// rule holds as long as the pods of the rollout accept requests when they are Ready, another pod is Ready, SIGKILL comes later, and no Service waits for
+// a worker of the EndpointSlice controller.
+func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
+	_, known := w.sleep()
+	if counted := w.counted(); !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) {
 		return 0, false
 	}
 	drop := longestDrop(o) + rareBackOff
-	stop := w.stopOf(o, w.serves, true).Min
-	refuse := min(o.App.refuse().Min, stop)
-	if o.App.Accepts {
-		refuse = stop
+	for _, container := range w.serve() {
+		stop := w.stopOf(o, container, true).Min
+		refuse := min(o.App.refuse().Min, stop)
+		if o.App.Accepts {
+			refuse = stop
+		}
+		enough = max(enough, drop-refuse, drop+o.Latency.Max-stop)
 	}
-	return max(0, drop-refuse, drop+o.Latency.Max-stop), true
+	return enough, true
 }
 
 // rareBackOff is how much longer than the second back-off the fourth is.
@@ -72,8 +78,31 @@ func longestAdd(o *Options) time.Duration {
 
 // acceptsWhenReady reports whether a pod accepts requests as soon as it is Ready.
 func (w *workload) acceptsWhenReady(o *Options) bool {
-	start := o.App.Start.In(w.serves, true)
-	return start == nil || start.Max == 0 || w.container().ReadinessProbe != nil || w.container().StartupProbe != nil
+	return !slices.ContainsFunc(w.serve(), func(container string) bool { return !w.probesStart(o, container) })
+}
+
+// probesStart reports whether a container starts at once, or has a probe that notices when it is up.
+func (w *workload) probesStart(o *Options, container string) bool {
+	start, c := o.App.Start.In(container, true), serving(w.spec, container)
+	return start == nil || start.Max == 0 || c.ReadinessProbe != nil || c.StartupProbe != nil
+}
+
+// longestStart returns how long the containers that serve take to start at most.
+func (w *workload) longestStart(o *Options) (most time.Duration) {
+	for _, container := range w.serve() {
+		if start := o.App.Start.In(container, true); start != nil {
+			most = max(most, start.Max)
+		}
+	}
+	return most
+}
+
+// longestStop returns how long they take from SIGTERM to their exit at most.
+func (w *workload) longestStop(o *Options) (most time.Duration) {
+	for _, container := range w.serve() {
+		most = max(most, w.stopOf(o, container, true).Max)
+	}
+	return most
 }
 
 // fenceposts returns maxSurge and maxUnavailable as numbers of pods. Recreate stops all pods.

@@ -32,9 +32,9 @@ type outcome struct {
 	standing time.Duration // the longest time without progress, until it is complete
 	ready    int32         // the fewest Ready replicas in the status
 	last     int32         // Ready replicas at the end
-	requests float64       // sent from the change until the last pod is gone, and the last loss
-	parts    map[part]loss
-	lost     float64
+	requests float64       // to a Service, sent from the change until the last pod is gone, and the last loss
+	losses                 // of the Service that loses most
+	each     []losses      // of the Services that are counted
 	needs    time.Duration // the preStop sleep that the run needs to lose nothing
 	needed   bool          // a pod was deleted, so there are needs
 	helpless bool          // requests are lost for another reason than that a pod stops too early
@@ -45,6 +45,12 @@ type outcome struct {
 	changed  virtual.Time  // when the change was made
 	end      virtual.Time  // of the run
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
+}
+
+// losses are the lost requests of a Service.
+type losses struct {
+	lost  float64
+	parts map[part]loss
 }
 
 // part is a part of the lost requests.
@@ -65,7 +71,7 @@ type run struct {
 	o       *Options
 	seed    int64
 	healthy map[bool]fakeruntime.Pod // programs of the old and the new template
-	sleep   time.Duration            // of the preStop hook
+	targets []*target                // that are counted
 
 	n       *node.Node
 	fold    *traffic.Fold
@@ -79,11 +85,11 @@ type run struct {
 	ended      bool
 
 	before      map[string]bool // pods before the change
-	instance    map[string]int  // of the container that serves, by pod
+	instance    map[string]int  // of the containers that serve, by pod and container
 	alive       int             // pods
 	progress    progress
 	terminating map[string]bool
-	stops       map[string]*stop
+	stops       map[string][]stop // by pod, and then as the Services
 }
 
 // progress is the last status of the Deployment, and when it showed progress, as upstream's DeploymentProgressing finds it.
@@ -92,10 +98,22 @@ type progress struct {
 	at virtual.Time
 }
 
-// stop is the end of a pod.
+// stop is the end of a pod, for a Service.
 type stop struct {
 	refused, exited, dropped virtual.Time
 	target                   bool
+}
+
+// stopsOf returns the ends of the container of a record for the Services that it serves.
+func (r *run) stopsOf(record *trace.Record) (list []*stop) {
+	if stops := r.stops[record.Pod]; stops != nil {
+		for i, t := range r.targets {
+			if t.container == record.Container {
+				list = append(list, &stops[i])
+			}
+		}
+	}
+	return list
 }
 
 // limit is how long a rollout may take in a run, and settling how long the pods before it may.
@@ -106,11 +124,8 @@ const (
 
 // simulate makes a run.
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome, error) {
-	r := &run{workload: w, o: o, seed: seed, healthy: healthy, before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string]*stop{}}
-	r.outcome.parts = map[part]loss{}
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string][]stop{}}
 	r.outcome.ready = math.MaxInt32
-	r.sleep, _ = sleepOf(w.container())
-	r.sleep = min(r.sleep, graceOf(w.spec)) // SIGKILL comes then
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
@@ -125,16 +140,13 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 		Trace: recorder, Interrupt: ctx.Err,
 	})
 	defer r.n.Close()
-	if w.service != nil && o.Rate > 0 {
-		r.fold = traffic.New(traffic.Entry{
-			Service: w.service.Namespace + "/" + w.service.Name, Router: o.Router, Rate: o.Rate, Least: o.Latency.Min, Most: o.Latency.Max, Container: w.serves,
-		})
-	}
+	r.send()
 	var err error
 	r.n.Observe(r.observe)
 	r.n.At(0, func() {
-		if err = r.n.AddWorkload(w.old, r.program); err == nil && w.service != nil {
-			err = r.n.AddService(w.service)
+		err = r.n.AddWorkload(w.old, r.program)
+		for i := range w.targets {
+			err = cmp.Or(err, r.n.AddService(w.targets[i].Service))
 		}
 	})
 	if runErr := r.n.RunUntil(virtual.At(settling)); runErr != nil || err != nil {
@@ -158,6 +170,18 @@ func (r *run) limit() time.Duration {
 		return limit
 	}
 	return min(limit, time.Duration(*r.spec.Spec.ProgressDeadlineSeconds)*time.Second+time.Minute)
+}
+
+// send sends requests to the Services that are counted.
+func (r *run) send() {
+	var entries []traffic.Entry
+	for _, t := range r.targets {
+		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate, Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
+		r.outcome.each = append(r.outcome.each, losses{parts: map[part]loss{}})
+	}
+	if len(entries) > 0 && r.o.Rate > 0 {
+		r.fold = traffic.New(entries...)
+	}
 }
 
 // program returns the program of a new pod.
@@ -193,7 +217,7 @@ func (r *run) observe(record *trace.Record) {
 	case trace.PodDeleteRequested:
 		r.terminating[record.Pod] = true
 		if r.asked {
-			r.stops[record.Pod] = &stop{target: true}
+			r.stops[record.Pod] = slices.Repeat([]stop{{target: true}}, len(r.targets))
 		}
 	case trace.PodRemoved:
 		delete(r.terminating, record.Pod)
@@ -206,15 +230,12 @@ func (r *run) observe(record *trace.Record) {
 			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
 		}
 	case trace.ContainerExited:
-		if s := r.stops[record.Pod]; s != nil && record.Container == r.serves && s.exited == 0 {
-			s.exited = record.T
-			if s.refused == 0 {
-				s.refused = record.T
-			}
+		for _, s := range r.stopsOf(record) {
+			s.exited, s.refused = cmp.Or(s.exited, record.T), cmp.Or(s.refused, record.T)
 		}
 	case trace.ListenerChanged:
-		if s := r.stops[record.Pod]; s != nil && record.Container == r.serves && s.refused == 0 {
-			s.refused = record.T
+		for _, s := range r.stopsOf(record) {
+			s.refused = cmp.Or(s.refused, record.T)
 		}
 	case trace.RoutesChanged:
 		r.routed(record)
@@ -233,10 +254,11 @@ func (r *run) started(record *trace.Record) {
 	if record.Instance > 0 && r.outcome.deadline == 0 {
 		r.outcome.restarts++
 	}
-	if record.Container != r.serves {
+	if !r.serves(record.Container) {
 		return
 	}
-	r.instance[record.Pod] = record.Instance
+	key := record.Pod + "/" + record.Container
+	r.instance[key] = record.Instance
 	start := r.start(trace.PodName(record.Pod), record.Container)
 	if r.fold == nil || start == 0 {
 		return
@@ -245,7 +267,7 @@ func (r *run) started(record *trace.Record) {
 	r.add(listener)
 	instance := record.Instance
 	r.n.At(record.T.Add(start), func() {
-		if r.instance[listener.Pod] == instance && r.stops[listener.Pod] == nil && !r.ended {
+		if r.instance[key] == instance && r.stops[listener.Pod] == nil && !r.ended {
 			opened := listener
 			opened.T, opened.Reason = r.n.Now(), "opened"
 			r.add(opened)
@@ -264,7 +286,8 @@ func (r *run) add(listener trace.Record) {
 
 // routed notes when a router drops the pods that terminate.
 func (r *run) routed(record *trace.Record) {
-	if record.Reason != r.o.Router || r.service == nil || record.Object.Name != "Service "+r.service.Namespace+"/"+r.service.Name {
+	i := slices.IndexFunc(r.targets, func(t *target) bool { return record.Object.Name == "Service "+t.name() })
+	if record.Reason != r.o.Router || i < 0 {
 		return
 	}
 	is := map[string]bool{}
@@ -272,7 +295,7 @@ func (r *run) routed(record *trace.Record) {
 		is[e.Pod] = true
 	}
 	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
-		s := r.stops[pod]
+		s := &r.stops[pod][i]
 		if s.target && !is[pod] {
 			s.target, s.dropped = false, record.T
 			if s.refused > 0 && record.Message != "" {
@@ -367,8 +390,8 @@ func (r *run) finish(now virtual.Time) {
 	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
 		last += lb.RemoveMost
 	}
-	if start := r.o.App.Start.In(r.serves, true); start != nil && !r.acceptsWhenReady(r.o) {
-		last += min(start.Max, settling)
+	if !r.acceptsWhenReady(r.o) {
+		last += min(r.longestStart(r.o), settling)
 	}
 	r.n.At(now.Add(last), r.end)
 }
@@ -387,6 +410,11 @@ func (r *run) end() {
 	r.outcome.changed, r.outcome.end, r.outcome.last = r.changed, r.n.Now(), r.progress.Ready
 	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
 	r.ended = true
+	for _, l := range r.outcome.each {
+		if l.lost >= r.outcome.lost {
+			r.outcome.losses = l
+		}
+	}
 	r.measureNeeds()
 	r.n.Pause()
 }
@@ -402,11 +430,12 @@ func (r *run) count(records []trace.Record) {
 			continue
 		}
 		p := part{l.Reason, l.Pod != "" && !r.before[l.Pod]}
-		sum := r.outcome.parts[p]
+		of := &r.outcome.each[slices.IndexFunc(r.targets, func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
+		sum := of.parts[p]
 		sum.count += l.Object.Loss.Lost
 		sum.longest = max(sum.longest, l.Took)
-		r.outcome.parts[p] = sum
-		r.outcome.lost += l.Object.Loss.Lost
+		of.parts[p] = sum
+		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
 		if p.New || l.Reason == traffic.NoEndpoints {
 			r.outcome.helpless = true
@@ -417,15 +446,17 @@ func (r *run) count(records []trace.Record) {
 // measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request that a program has must end before it exits.
 func (r *run) measureNeeds() {
 	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
-		s := r.stops[pod]
-		if s.target || s.dropped == 0 || s.refused == 0 {
-			continue
+		for i, s := range r.stops[pod] {
+			if s.target || s.dropped == 0 || s.refused == 0 {
+				continue
+			}
+			r.outcome.needed = true
+			need := s.dropped.Sub(s.refused)
+			if s.exited > 0 {
+				need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
+			}
+			sleep, _ := sleepOf(serving(r.spec, r.targets[i].container))
+			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need) // SIGKILL comes after the grace period
 		}
-		r.outcome.needed = true
-		need := s.dropped.Sub(s.refused)
-		if s.exited > 0 {
-			need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
-		}
-		r.outcome.needs = max(r.outcome.needs, r.sleep+need)
 	}
 }

@@ -24,12 +24,18 @@ type Shown struct {
 	Seed    int64
 	Change  virtual.Time  // when the change is made; 0: not all pods were available before
 	Took    time.Duration // until the rollout is complete; 0: it is not
-	Lost    float64       // requests since the change
+	Lost    []ServiceLoss // requests since the change, by Service
 	End     virtual.Time
 	Pods    []*v1.Pod // all of the run
 	Records []trace.Record
 
 	recorder trace.Recorder
+}
+
+// ServiceLoss is the number of requests to a Service that a run loses.
+type ServiceLoss struct {
+	Service string
+	Lost    float64
 }
 
 // Show makes the run with a seed again, for each Deployment: a Report has the seed of the worst run. The errors are those of Run.
@@ -63,7 +69,10 @@ func (w *workload) show(ctx context.Context, o *Options, seed int64) (*Shown, er
 		return nil, err
 	}
 	shown := c.shown
-	shown.Change, shown.Took, shown.Lost, shown.End, shown.Records = out.changed, out.took, out.lost, out.end, shown.recorder.Records()
+	shown.Change, shown.Took, shown.End, shown.Records = out.changed, out.took, out.end, shown.recorder.Records()
+	for i, t := range w.counted() {
+		shown.Lost = append(shown.Lost, ServiceLoss{t.Name, out.each[i].lost})
+	}
 	return shown, nil
 }
 
@@ -132,4 +141,23 @@ func (o *Options) only(list []*workload) ([]*workload, error) {
 		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload), strict.DidYouMean(name, names), printable.Few(names))
 	}
 	return chosen, nil
+}
+
+// behind leaves out the Deployments whose pods the Service of the options does not select.
+func (o *Options) behind(list []*workload) ([]*workload, error) {
+	if o.Service == "" {
+		return list, nil
+	}
+	var names []string
+	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
+		names = append(names, w.services...)
+		return len(w.counted()) == 0
+	})
+	switch {
+	case len(chosen) > 0:
+		return chosen, nil
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService, strict.Quote(o.Service))
+	}
+	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service), strict.DidYouMean(o.Service, names), printable.Few(names))
 }

@@ -273,7 +273,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 
 // sleeps are longer preStop sleeps, with the grace period that they need.
 func (x *tuner) sleeps(s sample) (k knob) {
-	now, known := sleepOf(x.w.container())
+	now, known := x.w.sleep()
 	if !known {
 		return nil
 	}
@@ -408,7 +408,7 @@ func withoutDirectives(patch []byte) ([]byte, error) {
 // note says what a rule knows about the sleep of a trial that loses nothing.
 func (t *trial) note(o *Options) string {
 	enough, ruled := t.w.alwaysEnough(o)
-	now, _ := sleepOf(t.w.container())
+	now, _ := t.w.sleep()
 	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
 	case !ruled:
 		return ""
@@ -428,8 +428,11 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		}
 	}
 	was, is := &x.w.spec.Spec, &to.spec.Spec
-	add(x.w.path("lifecycle.preStop"), hookText(x.w.container()), hookText(to.container()))
-	add(x.w.path("readinessProbe"), probeText(x.w.container().ReadinessProbe), probeText(to.container().ReadinessProbe))
+	for _, name := range x.w.serve() {
+		before, after := serving(x.w.spec, name), serving(to.spec, name)
+		add(x.w.path(name, "lifecycle.preStop"), hookText(before), hookText(after))
+		add(x.w.path(name, "readinessProbe"), probeText(before.ReadinessProbe), probeText(after.ReadinessProbe))
+	}
 	add("spec.template.spec.terminationGracePeriodSeconds", fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds), fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
 	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))

@@ -33,7 +33,7 @@ type rolloutFlags struct {
 	output, kubernetes, delays, router, change, latency string
 	from, start, stop, app, require                     []string
 	rate                                                float64
-	workload                                            string
+	workload, service                                   string
 	seed                                                int64
 	lost                                                int
 	replicas                                            int32
@@ -59,6 +59,7 @@ func newRollout() *cobra.Command {
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
 	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
+	flags.StringVar(&o.service, "service", "", "Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
 	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
 	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
 	o.also.addTo(cmd)
@@ -186,7 +187,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload}
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service}
 	switch known := router.Names(); {
 	case o.parallel < 1:
 		return r, errors.New("--parallel must be at least 1")
@@ -294,6 +295,8 @@ func (o *rolloutFlags) invalid(cmd *cobra.Command, files []check.File, err error
 	case errors.As(err, &coded):
 	case errors.Is(err, rollout.ErrNoDeployment) && o.workload == "":
 		err = &exitError{exitUsage, fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))}
+	case errors.Is(err, rollout.ErrNoService):
+		err = &exitError{exitUsage, fmt.Errorf("--service: %w", err)}
 	case errors.Is(err, rollout.ErrNoDeployment):
 		err = &exitError{exitUsage, fmt.Errorf("--workload: %w", err)}
 	default:

@@ -93,7 +93,10 @@ func (d *document) write(w io.Writer, title string) error {
 func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, error) {
 	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w), Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, ", ")}
 	for i := range w.Rows {
-		s.Rows = append(s.Rows, newRow(w, &w.Rows[i]))
+		s.Rows = append(s.Rows, newRow(render.RowText(w, &w.Rows[i]), &w.Rows[i]))
+	}
+	for _, service := range render.Services(w) {
+		s.Rows = append(s.Rows, newRow(render.ServiceText(&service), &rollout.Row{Row: rollout.RowLost, Figures: *service.Lost}))
 	}
 	if w.Lost != nil {
 		for i := range w.Lost.Parts {
@@ -130,9 +133,9 @@ func (s *section) draw(run *report.Run) error {
 }
 
 // newRow returns a row with its bar.
-func newRow(w *rollout.Workload, of *rollout.Row) row {
+func newRow(text string, of *rollout.Row) row {
 	f := func(v float64) string { return rollout.Format(of.Row, v) }
-	r := row{Text: render.RowText(w, of), Least: f(of.Least), Median: f(of.Median), P95: f(of.P95), Greatest: f(of.Greatest)}
+	r := row{Text: text, Least: f(of.Least), Median: f(of.Median), P95: f(of.P95), Greatest: f(of.Greatest)}
 	most := of.Greatest
 	if of.Always != nil {
 		most, r.Always = max(most, *of.Always), f(*of.Always)

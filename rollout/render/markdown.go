@@ -32,6 +32,9 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 			f := func(v float64) string { return rollout.Format(row.Row, v) }
 			line("| %s | %s | %s | %s | %s | %s |", md(RowText(of, &row)), f(row.Least), f(row.Median), f(row.P95), f(row.Greatest), always)
 		}
+		for _, s := range Services(of) {
+			line("| %s | %s | %s | %s | %s | |", md(ServiceText(&s)), rollout.Count(s.Lost.Least), rollout.Count(s.Lost.Median), rollout.Count(s.Lost.P95), rollout.Count(s.Lost.Greatest))
+		}
 		line("")
 		if of.Lost != nil {
 			for _, p := range of.Lost.Parts {

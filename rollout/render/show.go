@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"probesim.dev/report"
@@ -62,13 +63,24 @@ func Outcome(s *rollout.Shown) string {
 		return "not all pods become available before the change"
 	case s.Took == 0:
 		return "the rollout does not complete"
-	case s.Lost < 0.0005:
-		return "the rollout loses no new connection, and takes " + rollout.Format(rollout.RowTakes, s.Took.Seconds())
 	}
-	count := rollout.Count(s.Lost)
-	requests := "requests"
-	if count == "1" || count == "<1" {
-		requests = "request"
+	var lost []string
+	for _, l := range s.Lost {
+		if l.Lost < 0.0005 {
+			continue
+		}
+		count := rollout.Count(l.Lost)
+		text := count + " requests"
+		if count == "1" || count == "<1" {
+			text = count + " request"
+		}
+		if len(s.Lost) > 1 {
+			text += " to Service " + l.Service
+		}
+		lost = append(lost, text)
 	}
-	return fmt.Sprintf("the rollout loses %s %s, and takes %s", count, requests, rollout.Format(rollout.RowTakes, s.Took.Seconds()))
+	if len(lost) == 0 {
+		lost = []string{"no new connection"}
+	}
+	return fmt.Sprintf("the rollout loses %s, and takes %s", strings.Join(lost, " and "), rollout.Format(rollout.RowTakes, s.Took.Seconds()))
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/printable"
@@ -63,6 +64,9 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 			}
 			table.Row(cells...)
 		}
+		for _, s := range Services(w) {
+			table.Row(report.Cell{Text: ServiceText(&s)}, report.Cell{Text: rollout.Count(s.Lost.Least)}, report.Cell{Text: rollout.Count(s.Lost.Median)}, report.Cell{Text: rollout.Count(s.Lost.P95)}, report.Cell{Text: rollout.Count(s.Lost.Greatest)})
+		}
 		t.Table(table)
 	}
 	if w.Lost != nil {
@@ -114,6 +118,17 @@ func RowText(w *rollout.Workload, row *rollout.Row) string {
 	}
 	return row.Text
 }
+
+// Services returns the Services whose figures differ, because their containers do.
+func Services(w *rollout.Workload) []rollout.Service {
+	if w.Lost == nil || !slices.ContainsFunc(w.Services, func(s rollout.Service) bool { return s.Container != w.Container }) {
+		return nil
+	}
+	return w.Services
+}
+
+// ServiceText is the text of the row of a Service.
+func ServiceText(s *rollout.Service) string { return "  of Service " + s.Name }
 
 func losses(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	for _, p := range w.Lost.Parts {
@@ -180,7 +195,23 @@ func Settings(r *rollout.Report, w *rollout.Workload) string {
 	if w.Service == "" {
 		return text + "No Service selects its pods: requests are not counted."
 	}
+	if len(w.Services) > 0 {
+		return text + fmt.Sprintf("%s send %g requests a second each; a request takes %s. The figures are those of the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency)
+	}
 	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service, r.Requests.Rate, w.Container, r.Requests.Latency)
+}
+
+// senders names the Services, and the container that each sends requests to.
+func senders(w *rollout.Workload) string {
+	var list []string
+	for i, s := range w.Services {
+		text := s.Name
+		if next := i + 1; next == len(w.Services) || w.Services[next].Container != s.Container {
+			text += " (container " + s.Container + ")"
+		}
+		list = append(list, text)
+	}
+	return "Services " + printable.Few(list)
 }
 
 // Part describes a part of the lost requests.
