@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -45,6 +46,8 @@ type Tuned struct {
 	Note  string       `json:"note,omitempty"`
 	// Patch is a strategic merge patch, in JSON.
 	Patch json.RawMessage `json:"patch,omitempty"`
+	// Worst are the worst runs before and with the changes, with Options.Keep.
+	Worst []*Shown `json:"-"`
 }
 
 // FieldChange is a field of the Deployment that changes.
@@ -78,10 +81,11 @@ func (t *Tuning) Met() bool {
 
 // Tune finds the least change of each Deployment with which runs meet the requirements of the options: of the preStop sleep, the grace period,
 // minReadySeconds, maxSurge and maxUnavailable, or a new readiness probe. With always, a sleep is as long as the rule asks for, if there
-// is one, and not only as the runs do. The errors are those of Run.
-func Tune(files []check.File, o Options, always bool) (*Tuning, error) {
+// is one, and not only as the runs do. The change before the rollout is that of the files from, if they are not nil: pods of both templates have
+// the changes. The errors are those of Run.
+func Tune(files, from []check.File, o Options, always bool) (*Tuning, error) {
 	o.complete()
-	workloads, others, err := load(files, nil, &o)
+	workloads, others, err := load(files, from, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +117,8 @@ type trial struct {
 	w       *workload
 	results []Verification
 	runs    int
-	takes   *Row // nil: it does not complete
+	takes   *Row  // nil: it does not complete
+	worst   int64 // the seed of the worst run
 }
 
 // knob is a field that can change, to some values; the least change comes first.
@@ -151,7 +156,7 @@ func (x *tuner) trialOf(w *workload, s sample) *trial {
 		r.figures(w, x.o, s)
 	}
 	r.require(x.o)
-	return &trial{w, r.Requirements, len(s), r.row(RowTakes)}
+	return &trial{w, r.Requirements, len(s), r.row(RowTakes), s.worst()}
 }
 
 func met(list []Verification) bool {
@@ -370,14 +375,33 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
 		t.Note = found.note(x.o)
 	}
-	if !t.Met || len(t.Changes) == 0 {
-		return t, nil
+	err := x.show(t, found)
+	if err != nil || !t.Met || len(t.Changes) == 0 {
+		return t, err
 	}
-	var err error
 	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
 		t.Patch, err = withoutDirectives(t.Patch)
 	}
 	return t, err
+}
+
+// show keeps the worst runs before and with the changes.
+func (x *tuner) show(t *Tuned, found *trial) error {
+	trials := []*trial{x.before, found}
+	if len(t.Changes) == 0 {
+		trials = trials[:1]
+	}
+	for _, of := range trials {
+		if !x.o.Keep {
+			return nil
+		}
+		run, err := of.w.show(context.Background(), x.o, of.worst)
+		if err != nil {
+			return err
+		}
+		t.Worst = append(t.Worst, run)
+	}
+	return nil
 }
 
 // withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys of the strategy, which only get more.
@@ -447,6 +471,8 @@ func hookText(c *v1.Container) string {
 	switch {
 	case c.Lifecycle == nil || c.Lifecycle.PreStop == nil:
 		return "none"
+	case c.Lifecycle.PreStop.Exec != nil:
+		return fmt.Sprintf("{exec: {command: [%s]}}", strings.Join(c.Lifecycle.PreStop.Exec.Command, ", "))
 	case c.Lifecycle.PreStop.Sleep != nil:
 		return fmt.Sprintf("{sleep: {seconds: %d}}", c.Lifecycle.PreStop.Sleep.Seconds)
 	}

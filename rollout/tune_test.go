@@ -31,7 +31,7 @@ func TestTune(t *testing.T) {
 		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
 		o.Require, _ = rollout.ParseRequirements(c.require)
 		file := manifest{replicas: 3}.file()
-		r, err := rollout.Tune([]check.File{file}, o, c.always)
+		r, err := rollout.Tune([]check.File{file}, nil, o, c.always)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestTuneWithoutSolution(t *testing.T) {
 	o := options()
 	o.Runs = 4
 	o.Require, _ = rollout.ParseRequirements("takes<=100ms")
-	r, err := rollout.Tune([]check.File{manifest{replicas: 3}.file()}, o, true)
+	r, err := rollout.Tune([]check.File{manifest{replicas: 3}.file()}, nil, o, true)
 	if err != nil || r.Met() || r.Workloads[0].Patch != nil || r.Workloads[0].Requirements[0].After.Met {
 		t.Errorf("%v: %+v", err, r)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/check"
 	"probesim.dev/check/tune"
+	"probesim.dev/internal/inplace"
 )
 
 // Edit changes and inserts fields in each style of YAML, and keeps every other byte.
@@ -88,7 +89,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []tune.Comment{{Line: 17, Text: "# three seconds"}, {Line: 20, Text: "# short"}}; !slices.Equal(comments, want) {
+	if want := []inplace.Comment{{Line: 17, Text: "# three seconds"}, {Line: 20, Text: "# short"}}; !slices.Equal(comments, want) {
 		t.Errorf("%s\nthe comments are %v, want %v", text, comments, want)
 	}
 }

@@ -30,7 +30,20 @@ func (r *Report) Patch(w io.Writer) error {
 
 // patch returns the patch of a workload, or nil if it does not change.
 func (w *Workload) patch() ([]byte, error) {
-	lists, spec := map[string][]map[string]any{}, map[string]any{}
+	spec, err := w.fields()
+	if err != nil || len(spec) == 0 {
+		return nil, err
+	}
+	var value any = map[string]any{"spec": spec}
+	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
+		value = map[string]any{name: value}
+	}
+	return PatchFile(w.command(), value)
+}
+
+// fields returns the fields of the pod spec that change, as in a patch.
+func (w *Workload) fields() (map[string]any, error) {
+	lists, spec := map[string][]any{}, map[string]any{}
 	if w.Grace != nil {
 		spec[graceField] = int(w.Grace.After)
 	}
@@ -64,14 +77,7 @@ func (w *Workload) patch() ([]byte, error) {
 		lists[field] = append(lists[field], item)
 		spec[field] = lists[field]
 	}
-	if len(spec) == 0 {
-		return nil, nil
-	}
-	var value any = map[string]any{"spec": spec}
-	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
-		value = map[string]any{name: value}
-	}
-	return PatchFile(w.command(), value)
+	return spec, nil
 }
 
 // PatchFile returns a patch as YAML, below a comment with the command that applies it.

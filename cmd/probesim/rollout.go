@@ -52,14 +52,11 @@ func newRollout() *cobra.Command {
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
-	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
 	o.addTraffic(cmd)
 	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
 	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
 	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
-	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
-	flags.StringVar(&o.service, "service", "", "Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
 	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
 	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
 	o.also.addTo(cmd)
@@ -72,7 +69,7 @@ func newRollout() *cobra.Command {
 }
 
 // trafficFlags are the flags about the change, the requests and the program.
-var trafficFlags = []string{"router", "change", "replicas", "rps", "latency", "app"}
+var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency", "app"}
 
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
@@ -83,6 +80,9 @@ func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
 	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
 	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start never is a version that never comes up.")
+	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
+	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
+	flags.StringVar(&o.service, "service", "", "Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
 	for name, values := range map[string][]string{"router": router.Names(), "change": {"restart", "undo", "scale="}} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -249,11 +249,9 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err != nil {
 		return o.invalid(cmd, nil, &exitError{exitUsage, err})
 	}
-	var from []check.File
-	if len(o.from) > 0 {
-		if from, err = newManifestReader(cmd, false).read(o.from); err != nil {
-			return o.invalid(cmd, nil, &exitError{exitUsage, fmt.Errorf("--from: %w", err)})
-		}
+	from, err := o.readFrom(cmd)
+	if err != nil {
+		return err
 	}
 	if cmd.Flags().Changed("seed") {
 		return o.show(cmd, files, from, options)
@@ -286,6 +284,18 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 		return &exitError{code: exitFailed}
 	}
 	return nil
+}
+
+// readFrom reads the manifests before the change, or nil without --from.
+func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]check.File, error) {
+	if len(o.from) == 0 {
+		return nil, nil
+	}
+	from, err := newManifestReader(cmd, false).read(o.from)
+	if err != nil {
+		err = o.invalid(cmd, nil, &exitError{exitUsage, fmt.Errorf("--from: %w", err)})
+	}
+	return from, err
 }
 
 // invalid returns the error of a rollout that was not simulated, with its exit code.

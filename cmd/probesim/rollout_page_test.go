@@ -69,3 +69,28 @@ func TestRolloutPage(t *testing.T) {
 		t.Error("a format has a wrong argument")
 	}
 }
+
+// TestTunedPage checks the page of changes: the pictures of the worst runs before and with them.
+func TestTunedPage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(rolledOut), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := execute(t.Context(), []string{"tune", file, "--require", "lost<=0", "--start", "8s", "-o", "html"}, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	b := openBrowser(t, 1280, 900)
+	b.open(written(t, out.String()))
+	b.want("h2", "1 change meets the requirements")
+	b.want(".fixes .good", "lifecycle.preStop: none -> {sleep: {seconds: 6}}")
+	b.want(".checks", "before")
+	if n := b.count("figure.chart"); n != 2 {
+		t.Errorf("%d pictures", n)
+	}
+	b.fits()
+	b.shot("tuned-light", "body")
+	b.resize(500, 900)
+	b.fits()
+	b.clean()
+}

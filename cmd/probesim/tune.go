@@ -14,6 +14,7 @@ import (
 	"probesim.dev/check/compare"
 	"probesim.dev/check/tune"
 	"probesim.dev/check/tune/html"
+	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
@@ -81,7 +82,8 @@ Output formats:
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/tune.md
-  html   a page with a plot of the settings to choose from
+  html   a page with a plot of the settings to choose from, or with the worst
+         rollout before and after
 
 Exit codes:
   0    there are settings that meet the requirements
@@ -202,7 +204,7 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		return r.Patch(terminal.Safe(w))
 	case "yaml":
 		tellNotes(cmd.ErrOrStderr(), r)
-		return editManifests(terminal.Copy(w), cmd.ErrOrStderr(), files, r)
+		return editManifests(terminal.Copy(w), cmd.ErrOrStderr(), files, r.Edit)
 	}
 	if o.output == "html" {
 		var comparison strings.Builder
@@ -264,9 +266,9 @@ func tell(stderr io.Writer, format string, args ...any) {
 }
 
 // editManifests writes the manifests with their changes, as one stream. It says which comments stand beside a changed number.
-func editManifests(w, stderr io.Writer, files []check.File, r *tune.Report) error {
+func editManifests(w, stderr io.Writer, files []check.File, edit func(check.File) ([]byte, []inplace.Comment, error)) error {
 	for i, f := range files {
-		text, comments, err := r.Edit(f)
+		text, comments, err := edit(f)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
 	"probesim.dev/rollout"
+	"probesim.dev/rollout/html"
 	"probesim.dev/rollout/render"
 )
 
@@ -34,13 +36,10 @@ func ofRollouts(require []string) (about, others []string) {
 	return about, others
 }
 
-// rolloutTuneOutputs are the formats of requirements on rollouts.
-var rolloutTuneOutputs = []string{"table", "patch", "json"}
-
 // tuneRollouts finds changes with which rollouts meet requirements.
 func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
-	if err := checkOutput(o.output, rolloutTuneOutputs); err != nil {
-		return fmt.Errorf("%w with requirements on rollouts", err)
+	if err := checkOutput(o.output, tuneOutputs); err != nil {
+		return err
 	}
 	if err := ignored(cmd, "with requirements on rollouts", "details", "measured", "allow-annotations"); err != nil {
 		return err
@@ -64,21 +63,32 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	from, err := f.readFrom(cmd)
+	if err != nil {
+		return err
+	}
+	options.Keep = o.output == "html"
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()
 	options.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(ctx, cmd, n, name, f.parallel, do)
 	}
-	r, err := rollout.Tune(files, options, margin > 0)
+	r, err := rollout.Tune(files, from, options, margin > 0)
 	if err != nil {
-		return f.invalid(cmd, files, err)
+		return f.invalid(cmd, slices.Concat(files, from), err)
 	}
 	w := cmd.OutOrStdout()
 	switch o.output {
 	case "json":
 		err = report.WriteJSON(w, r)
 	case "patch":
-		err = writePatches(terminal.Safe(w), cmd.ErrOrStderr(), r)
+		tellUnmet(cmd.ErrOrStderr(), r)
+		err = writePatches(terminal.Safe(w), r)
+	case "yaml":
+		tellUnmet(cmd.ErrOrStderr(), r)
+		err = editManifests(terminal.Copy(w), cmd.ErrOrStderr(), files, r.Edit)
+	case "html":
+		err = html.WriteTuning(w, r)
 	default:
 		err = render.Tuning(w, r, terminal.Options(w))
 	}
@@ -88,14 +98,20 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	return err
 }
 
+// tellUnmet names the Deployments that stay as they are.
+func tellUnmet(stderr io.Writer, r *rollout.Tuning) {
+	for i := range r.Workloads {
+		if t := &r.Workloads[i]; !t.Met {
+			tell(stderr, "%s: no change was found that meets the requirements", t.Title())
+		}
+	}
+}
+
 // writePatches writes a strategic merge patch for each Deployment that changes.
-func writePatches(w, stderr io.Writer, r *rollout.Tuning) error {
+func writePatches(w io.Writer, r *rollout.Tuning) error {
 	first := true
 	for i := range r.Workloads {
 		t := &r.Workloads[i]
-		if !t.Met {
-			tell(stderr, "%s: no change was found that meets the requirements", t.Title())
-		}
 		if t.Patch == nil {
 			continue
 		}

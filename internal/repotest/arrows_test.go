@@ -12,7 +12,7 @@ import (
 var layers = [][]string{
 	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "internal/junit", "sim/choose", "sim/limit", "trace", "kube"},
-	{"sim", "internal/value", "apiserver/admission"},
+	{"sim", "internal/value", "internal/inplace", "apiserver/admission"},
 	{"apiserver/store"},
 	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results", "report"},
 	{"report/html", "report/perfetto", "prober", "controller"},

@@ -86,8 +86,12 @@ func Write(w io.Writer, r *rollout.Report) error {
 }
 
 func (d *document) write(w io.Writer, title string) error {
-	d.Head = pages.NewHead(printable.Text(title), pages.Asset(assets, "rollout.css"), pages.Script(pages.Asset(assets, "rollout.js")))
+	d.Head = newHead(title)
 	return templates.ExecuteTemplate(w, "rollout.gohtml", d)
+}
+
+func newHead(title string) pages.Head {
+	return pages.NewHead(printable.Text(title), pages.Asset(assets, "rollout.css"), pages.Script(pages.Asset(assets, "rollout.js")))
 }
 
 func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, error) {
@@ -120,12 +124,10 @@ func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, e
 }
 
 // draw adds the picture of a run, and the race of its greatest loss.
-func (s *section) draw(run *report.Run) error {
-	var b strings.Builder
-	if err := pages.Timeline(&b, run); err != nil {
+func (s *section) draw(run *report.Run) (err error) {
+	if s.Picture, err = draw(run); err != nil {
 		return err
 	}
-	s.Picture = template.HTML(b.String())
 	if race, found := render.Race(s.Worst.Run, run, 0); found {
 		s.Race = &race
 	}

@@ -26,30 +26,23 @@ func Tuning(w io.Writer, r *rollout.Tuning, o report.Options) error {
 
 func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
 	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, nodesOf(r.Delays), r.Router.Name))
-	switch {
+	switch text := TunedHeadline(w); {
 	case !w.Met && len(w.Changes) > 0:
-		t.Line(0, "No change was found that meets the requirements. This one comes closest:", report.Bad)
+		t.Line(0, text+" This one comes closest:", report.Bad)
 	case !w.Met:
-		t.Line(0, "No change was found that meets the requirements, or comes closer.", report.Bad)
+		t.Line(0, text, report.Bad)
 	case len(w.Changes) == 0:
-		t.Line(0, "The requirements are met already.", report.Good)
+		t.Line(0, text, report.Good)
 	}
 	for _, c := range w.Changes {
-		t.Item(report.Cell{Text: "  "}, fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(c.Field, "spec.template.spec."), c.Before, c.After), fmt.Sprintf("%s:%d", w.File, c.Line))
+		t.Item(report.Cell{Text: "  "}, Change(&c), fmt.Sprintf("%s:%d", w.File, c.Line))
 	}
 	for _, q := range w.Requirements {
 		mark, style := "ok    ", report.Good
 		if !q.After.Met {
 			mark, style = "FAIL  ", report.Bad
 		}
-		text := q.Requirement + ": " + valueText(q.After)
-		if rowOf(q.After) != rollout.RowPreStop && q.After.Value != nil {
-			text += fmt.Sprintf(" in the worst of %d runs", w.Runs)
-		}
-		if len(w.Changes) > 0 {
-			text += ", before " + valueText(q.Before)
-		}
-		t.Line(0, mark+text, style)
+		t.Line(0, mark+TunedRow(w, &q), style)
 	}
 	if takes := w.Takes; takes != nil && len(w.Changes) > 0 {
 		before, after := rollout.Format(rollout.RowTakes, takes.Before), rollout.Format(rollout.RowTakes, takes.After)
@@ -60,6 +53,36 @@ func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
 	if w.Note != "" {
 		t.Line(0, w.Note, report.Plain)
 	}
+}
+
+// TunedHeadline is the result in a sentence.
+func TunedHeadline(w *rollout.Tuned) string {
+	switch {
+	case !w.Met && len(w.Changes) > 0:
+		return "No change was found that meets the requirements."
+	case !w.Met:
+		return "No change was found that meets the requirements, or comes closer."
+	case len(w.Changes) == 0:
+		return "The requirements are met already."
+	}
+	return fmt.Sprintf("%d %s the requirements.", len(w.Changes), map[bool]string{true: "change meets", false: "changes meet"}[len(w.Changes) == 1])
+}
+
+// Change describes a change of a field.
+func Change(c *rollout.FieldChange) string {
+	return fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(c.Field, "spec.template.spec."), c.Before, c.After)
+}
+
+// TunedRow describes the result for a requirement before and after the changes.
+func TunedRow(w *rollout.Tuned, q *rollout.TunedRow) string {
+	text := q.Requirement + ": " + valueText(q.After)
+	if rowOf(q.After) != rollout.RowPreStop && q.After.Value != nil {
+		text += fmt.Sprintf(" in the worst of %d runs", w.Runs)
+	}
+	if len(w.Changes) > 0 {
+		text += ", before " + valueText(q.Before)
+	}
+	return text
 }
 
 // valueText is the value of a result for people.

@@ -66,6 +66,9 @@ func (w *Workload) Annotations(prefix string) []Annotation {
 // not have the field, At returns the position of the innermost field around it.
 func (w *Workload) At(field string) strict.Pos { return w.root.Find(field).Pos }
 
+// PodNode returns the pod template as it is written.
+func (w *Workload) PodNode() *strict.Node { return w.root }
+
 // File is the content of a file of manifests.
 type File struct {
 	Workloads []Workload
