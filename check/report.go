@@ -51,6 +51,7 @@ type Workload struct {
 	Containers   []Container    `json:"containers"`        // containers that run as long as the pod
 	Requirements []Verification `json:"requirements,omitempty"`
 	Overrides    []Override     `json:"overrides,omitempty"` // annotations that say something else than the command line
+	Rollouts     []string       `json:"rollouts,omitempty"`  // requirements of an annotation on rollouts, which 'probesim rollout' judges
 	// WithoutProbes are the containers without probes, except init containers that end.
 	WithoutProbes []string `json:"withoutProbes,omitempty"`
 	// NoReadiness says that a pod of the workload is Ready although the program need not be up, because no container has a readiness probe, except perhaps

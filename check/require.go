@@ -138,7 +138,7 @@ func parseRequirement(text string) (Requirement, error) {
 	if slices.Contains([]string{"lost", "takes", "prestop"}, name) {
 		return Requirement{}, fmt.Errorf("%s is a row of 'probesim rollout' and 'probesim tune': the rows of probes are %s", name, strings.Join(names, ", "))
 	}
-	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
+	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, slices.Concat(names, rolloutRows)), strings.Join(names, ", "))
 }
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a time.

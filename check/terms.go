@@ -30,6 +30,7 @@ var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation
 type Terms struct {
 	Required  []Required
 	Overrides []Override
+	Rollouts  []string // requirements of the annotation that package rollout judges
 
 	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
@@ -145,7 +146,7 @@ func (a *annotated) read() {
 			ids, err = ParseIDs(one.Value)
 			a.ignored = append(a.ignored, ids...)
 		case RequireAnnotation:
-			require, err = ParseRequirements(one.Value)
+			_, require, err = ParseAnyRequirements(one.Value)
 			for _, q := range require {
 				names = append(names, q.Container)
 			}
@@ -167,6 +168,7 @@ func (a *annotated) read() {
 		switch a.found[one.Key] = &one; one.Key {
 		case RequireAnnotation:
 			a.ownRequire = require
+			a.Rollouts, _ = SplitRequirements(one.Value)
 		case StartAnnotation:
 			a.ownStart = durations
 		case StopAnnotation:

@@ -34,6 +34,7 @@ type workload struct {
 	services []string           // the names of the Services that select its pods
 	targets  []target           // those of them that are in the runs
 	main     string             // the container that serves if no Service says which
+	require  Requirements       // of the options and of its annotation
 	notes    []string           // what is not simulated
 	shown    *Shown             // unless nil, gets the trace of the run
 }
@@ -76,7 +77,7 @@ func (r *reader) read(files []check.File) {
 			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
-				r.workloads = append(r.workloads, &workload{file: f.Name, node: m.Node, spec: d})
+				r.workloads = append(r.workloads, &workload{file: f.Name, node: m.Node, spec: d, require: r.o.annotated(m.Node)})
 			} else {
 				r.refused = append(r.refused, m)
 			}

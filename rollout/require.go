@@ -1,20 +1,14 @@
 package rollout
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
+	"probesim.dev/check"
 	"probesim.dev/internal/strict"
-	"probesim.dev/internal/value"
 )
 
 // Requirement is a requirement on a row, such as lost<=0.
-type Requirement struct {
-	Row   string  `json:"row"`
-	Value float64 `json:"value"` // seconds, or a number
-}
+type Requirement check.RolloutRequirement
 
 // Requirements must all hold.
 type Requirements []Requirement
@@ -36,55 +30,43 @@ func (r Requirement) String() string {
 
 // ParseRequirements parses a list such as "lost<=0, ready>=3, takes<=5m, prestop<=10s". The error lists all errors.
 func ParseRequirements(text string) (Requirements, error) {
-	var list Requirements
-	var wrong []error
-	for _, part := range strings.Split(text, ",") {
-		r, err := parseRequirement(strings.TrimSpace(part))
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-		list = append(list, r)
-	}
-	return list, errors.Join(wrong...)
+	list, err := check.ParseRolloutRequirements(text)
+	return requirements(list), err
 }
 
-func parseRequirement(text string) (r Requirement, err error) {
-	at := strings.IndexAny(text, "<>=")
-	if at < 0 {
-		return r, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a value, such as lost<=0", strict.Quote(text))
+func requirements(of []check.RolloutRequirement) (list Requirements) {
+	for _, q := range of {
+		list = append(list, Requirement(q))
 	}
-	names := []string{RowLost, RowReady, RowTakes, RowPreStop}
-	r.Row = strings.TrimSpace(text[:at])
-	operator := "<="
-	switch r.Row {
-	case RowReady:
-		operator = ">="
-	case RowLost, RowTakes, RowPreStop:
-	default:
-		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row), strict.DidYouMean(r.Row, names), strings.Join(names, ", "))
-	}
-	limit, found := strings.CutPrefix(text[at:], operator)
-	if !found {
-		return r, fmt.Errorf("%s takes %s", r.Row, operator)
-	}
-	limit = strings.TrimSpace(limit)
-	if inSeconds(r.Row) {
-		d, err := value.ParseDuration(limit)
-		if err != nil {
-			return r, fmt.Errorf("%s: %w", r.Row, err)
+	return list
+}
+
+// annotated returns the requirements of the options, and those on rollouts of the annotation of a Deployment, or else of its template. All must hold.
+// Package check judges the other requirements of the annotation.
+func (o *Options) annotated(n *strict.Node) Requirements {
+	list, found := slices.Clone(o.Require), false
+	for _, object := range []*strict.Node{n, n.Find("spec.template")} {
+		text := object.Find("metadata.annotations").Field(check.RequireAnnotation)
+		if !text.Written() {
+			continue
 		}
-		r.Value = d.Seconds()
-		return r, nil
+		rollouts, _, err := check.ParseAnyRequirements(text.Value)
+		if err != nil {
+			text.Errorf("%v", err)
+		}
+		for _, q := range requirements(rollouts) {
+			if !found && !slices.Contains(list, q) {
+				list = append(list, q)
+			}
+		}
+		found = true
 	}
-	if r.Value, err = strconv.ParseFloat(limit, 64); err != nil || !(r.Value >= 0) {
-		return r, fmt.Errorf("%s: %s is no number", r.Row, strict.Quote(limit))
-	}
-	return r, nil
+	return list
 }
 
 // require decides the requirements.
-func (w *Workload) require(o *Options) {
-	for _, r := range o.Require {
+func (w *Workload) require(of Requirements) {
+	for _, r := range of {
 		w.Requirements = append(w.Requirements, w.decide(r))
 	}
 }

@@ -196,3 +196,23 @@ func TestSeveralServices(t *testing.T) {
 		}
 	}
 }
+
+// An annotation of a Deployment asks for more on its own, and the requirements of the options must hold too.
+func TestAnnotatedRequirements(t *testing.T) {
+	o := options()
+	o.Runs = 3
+	o.Require, _ = rollout.ParseRequirements("lost<=1000")
+	file := manifest{replicas: 3}.file()
+	file.Data = []byte(strings.Replace(string(file.Data), "metadata: {name: web}", "metadata: {name: web, annotations: {probesim.dev/require: 'ready<=1m, ready>=3, lost<=1'}}", 1))
+	r, err := rollout.Run([]check.File{file}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range r.Workloads[0].Requirements {
+		got = append(got, fmt.Sprint(v.Requirement, " ", v.Met))
+	}
+	if want := "lost<=1,000 true, ready>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
+		t.Errorf("%v, want %s", got, want)
+	}
+}

@@ -155,7 +155,7 @@ func (x *tuner) trialOf(w *workload, s sample) *trial {
 	default:
 		r.figures(w, x.o, s)
 	}
-	r.require(x.o)
+	r.require(x.w.require)
 	return &trial{w, r.Requirements, len(s), r.row(RowTakes), s.worst()}
 }
 
@@ -240,7 +240,7 @@ func (x *tuner) closer(t *trial) bool {
 				by += 1e12
 				continue
 			}
-			limit := x.o.Require[i].Value
+			limit := x.w.require[i].Value
 			by += max(limit, *v.Value) - min(limit, *v.Value)
 		}
 		return n, by
@@ -254,7 +254,7 @@ func (x *tuner) closer(t *trial) bool {
 func (x *tuner) knobs(s sample) (list []knob) {
 	lacks := map[string]bool{}
 	for i, v := range x.before.results {
-		lacks[x.o.Require[i].Row] = lacks[x.o.Require[i].Row] || !v.Met
+		lacks[x.w.require[i].Row] = lacks[x.w.require[i].Row] || !v.Met
 	}
 	if lacks[RowLost] {
 		list = append(list, x.sleeps(s))
@@ -308,7 +308,7 @@ func (x *tuner) enough() (int64, bool) {
 
 // losesNothing reports whether no request may be lost.
 func (x *tuner) losesNothing() bool {
-	return slices.ContainsFunc(x.o.Require, func(r Requirement) bool { return r.Row == RowLost && r.Value == 0 })
+	return slices.ContainsFunc(x.w.require, func(r Requirement) bool { return r.Row == RowLost && r.Value == 0 })
 }
 
 // minReady are longer minReadySeconds.
@@ -366,8 +366,8 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 		found = x.best
 	}
 	t.Runs, t.Changes = found.runs, x.changes(found.w)
-	for i := range x.o.Require {
-		t.Requirements = append(t.Requirements, TunedRow{x.o.Require[i].String(), &x.before.results[i], &found.results[i]})
+	for i := range x.w.require {
+		t.Requirements = append(t.Requirements, TunedRow{x.w.require[i].String(), &x.before.results[i], &found.results[i]})
 	}
 	if before, after := x.before.takes, found.takes; before != nil && after != nil {
 		t.Takes = &BeforeAfter{before.Median, after.Median}

@@ -60,6 +60,9 @@ func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for _, v := range w.Overrides {
 		fmt.Fprintf(b, "\n%s\n", Escape(v.String()))
 	}
+	if len(w.Rollouts) > 0 {
+		fmt.Fprintf(b, "\n%s judges %s.\n", "`probesim rollout`", Escape(strings.Join(w.Rollouts, ", ")))
+	}
 	if len(w.Requirements) == 0 {
 		return
 	}

@@ -335,7 +335,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		}
 	}
 	if err = o.write(cmd.OutOrStdout(), r, runs, o.output); err == nil && o.output == "table" {
-		seeRollout(cmd, paths, files)
+		seeRollout(cmd, paths, files, r)
 	}
 	if err := o.also.each(func(format, file string) error {
 		var b bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// configFile has the defaults of check, compare and tune, if it is in the working directory.
+// configFile has the defaults of check, compare, tune and rollout, if it is in the working directory.
 const configFile = ".probesim.yaml"
 
 // configured are the flags that a configuration can set: a value, or a list for a flag that takes several. Those of onlyCheck have another meaning, or none, for
@@ -78,6 +78,14 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 				continue
 			case name == "baseline":
 				text = filepath.Join(filepath.Dir(o.config), text)
+			case name == "require":
+				if text = ownRequirements(cmd, value); text == "" {
+					continue
+				}
+			case name == "kubernetes" && cmd.Name() == "rollout":
+				if versions, err := parseVersions([]string{text}); err == nil {
+					text = versions[len(versions)-1] // the newest
+				}
 			}
 			if err := errors.Join(flag.Value.Set(text), checkValue(name, text)); err != nil {
 				value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
@@ -99,6 +107,19 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 		ignores = append(ignores, check.Ignore{Path: n.Field("path").Value, IDs: ids})
 	}
 	return ignores
+}
+
+// ownRequirements checks requirements on probes and on rollouts, and returns those that a command judges.
+func ownRequirements(cmd *cobra.Command, n *strict.Node) string {
+	if _, _, err := check.ParseAnyRequirements(n.Value); err != nil {
+		n.Errorf("%v", err)
+		return ""
+	}
+	rollouts, others := check.SplitRequirements(n.Value)
+	if cmd.Name() == "rollout" {
+		others = rollouts
+	}
+	return strings.Join(others, ", ")
 }
 
 // configValue is a value of a flag in a configuration.
@@ -123,8 +144,11 @@ func (o *checkOptions) unknown(options check.Options, files []check.File) error 
 	return err
 }
 
-// checkValue returns the error of a value of a flag, without regard to the other flags.
+// checkValue returns the error of a value of a flag, without regard to the other flags. Requirements are checked before.
 func checkValue(name, value string) error {
+	if name == "require" {
+		return nil
+	}
 	_, err := parseValue(name, value)
 	return err
 }

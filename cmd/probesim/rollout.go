@@ -33,7 +33,7 @@ type rolloutFlags struct {
 	output, kubernetes, delays, router, change, latency string
 	from, start, stop, app, require                     []string
 	rate                                                float64
-	workload, service                                   string
+	workload, service, config                           string
 	seed                                                int64
 	lost                                                int
 	replicas                                            int32
@@ -47,7 +47,16 @@ var rolloutOutputs = []string{"table", "json", "markdown", "html", "github"}
 func newRollout() *cobra.Command {
 	var o rolloutFlags
 	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp, rolloutExamples,
-		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"), func(cmd *cobra.Command, args []string) error { return rollOut(cmd, args, o) })
+		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"), func(cmd *cobra.Command, args []string) error {
+			if err := o.checkFlags(cmd); err != nil {
+				return err
+			}
+			defaults := checkOptions{config: o.config}
+			if _, err := defaults.configure(cmd); err != nil {
+				return err
+			}
+			return rollOut(cmd, args, o)
+		})
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
@@ -59,6 +68,7 @@ func newRollout() *cobra.Command {
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
 	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
 	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
+	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for --start, --stop, --delays, --kubernetes and --require; none for no file.")
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
@@ -108,6 +118,7 @@ Rows for --require:
   ready>=N    the fewest Ready replicas
   takes<=D    until the rollout is complete
   prestop<=D  a preStop sleep that is always enough to lose nothing
+Those of the annotation probesim.dev/require of a Deployment must hold too.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
@@ -169,7 +180,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	for _, path := range paths {
 		words = append(words, simulate.Quote(path))
 	}
-	without := []string{"output", "also", "force", "require", "runs", "parallel", "color"}
+	without := []string{"output", "config", "also", "force", "require", "runs", "parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -238,9 +249,6 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
-	if err := o.checkFlags(cmd); err != nil {
-		return err
-	}
 	options, err := o.options(cmd)
 	if err != nil {
 		return err

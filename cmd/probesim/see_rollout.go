@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -39,24 +38,34 @@ func eachDeployment(files []check.File, visit func(*manifests.Workload, []manife
 	}
 }
 
-// seeRollout names the command that rolls the Deployments behind a Service out, if there are any.
-func seeRollout(cmd *cobra.Command, paths []string, files []check.File) {
-	if slices.Contains(paths, "-") {
-		return
+// seeRollout names the command that rolls the Deployments behind a Service out, if there are any, or that judges requirements of annotations.
+func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check.Report) {
+	var required []string
+	for i := range r.Workloads {
+		for _, q := range r.Workloads[i].Rollouts {
+			if !slices.Contains(required, q) {
+				required = append(required, q)
+			}
+		}
 	}
-	found := false
-	eachDeployment(files, func(w *manifests.Workload, services []manifests.Service) {
-		found = found || slices.ContainsFunc(services, func(s manifests.Service) bool { return s.Selects(w) })
-	})
+	found := len(required) > 0
+	if !slices.Contains(paths, "-") {
+		eachDeployment(files, func(w *manifests.Workload, services []manifests.Service) {
+			found = found || slices.ContainsFunc(services, func(s manifests.Service) bool { return s.Selects(w) })
+		})
+	}
 	if !found {
 		return
 	}
-	var words []string
+	text := "Rollouts: probesim rollout"
+	if len(required) > 0 {
+		text = "Rollouts, where " + printable.Few(required) + " is judged: probesim rollout"
+	}
 	for _, path := range paths {
-		words = append(words, simulate.Quote(path))
+		text += " " + simulate.Quote(path)
 	}
 	w := cmd.OutOrStdout()
-	report.WriteLine(w, 0, "Rollouts: probesim rollout "+strings.Join(words, " "), report.Dim, terminal.Options(w))
+	report.WriteLine(w, 0, text, report.Dim, terminal.Options(w))
 }
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other, if a template changes.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"probesim.dev/check"
 	"probesim.dev/check/tune"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/report"
@@ -19,19 +19,11 @@ import (
 	"probesim.dev/rollout/render"
 )
 
-// aboutRollout matches a requirement on a rollout. Others are about the probes of containers: ready<=D is one of those.
-var aboutRollout = regexp.MustCompile(`^\s*((lost|takes|prestop)\s*[<>=]|ready\s*>)`)
-
 // ofRollouts splits requirements into those on rollouts and the others.
 func ofRollouts(require []string) (about, others []string) {
-	for _, list := range require {
-		for _, text := range strings.Split(list, ",") {
-			if aboutRollout.MatchString(text) {
-				about = append(about, strings.TrimSpace(text))
-			} else {
-				others = append(others, strings.TrimSpace(text))
-			}
-		}
+	for _, text := range require {
+		rollouts, probes := check.SplitRequirements(text)
+		about, others = append(about, rollouts...), append(others, probes...)
 	}
 	return about, others
 }

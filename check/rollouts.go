@@ -1,0 +1,94 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+)
+
+// RolloutRequirement is a requirement on a row of package rollout, such as lost<=0.
+type RolloutRequirement struct {
+	Row   string  `json:"row"`
+	Value float64 `json:"value"` // seconds, or a number
+}
+
+// The rows of rollouts: ready must be at least its value, and the others at most theirs.
+var (
+	rolloutRows  = []string{"lost", "ready", "takes", "prestop"}
+	aboutRollout = regexp.MustCompile(`^\s*((lost|takes|prestop)\s*[<>=]|ready\s*>)`)
+)
+
+// SplitRequirements splits requirements on rollouts from the others, which are about the probes of containers: ready<=D is one of those.
+func SplitRequirements(text string) (rollouts, others []string) {
+	for _, part := range strings.Split(text, ",") {
+		if aboutRollout.MatchString(part) {
+			rollouts = append(rollouts, strings.TrimSpace(part))
+		} else {
+			others = append(others, strings.TrimSpace(part))
+		}
+	}
+	return rollouts, others
+}
+
+// ParseAnyRequirements parses a list of requirements on rollouts and on probes. The error lists all errors.
+func ParseAnyRequirements(text string) (rollouts []RolloutRequirement, probes Requirements, err error) {
+	about, others := SplitRequirements(text)
+	var wrong [2]error
+	if len(about) > 0 {
+		rollouts, wrong[0] = ParseRolloutRequirements(strings.Join(about, ","))
+	}
+	if len(others) > 0 {
+		probes, wrong[1] = ParseRequirements(strings.Join(others, ","))
+	}
+	return rollouts, probes, errors.Join(wrong[:]...)
+}
+
+// ParseRolloutRequirements parses a list such as "lost<=0, ready>=3, takes<=5m, prestop<=10s". The error lists all errors.
+func ParseRolloutRequirements(text string) (list []RolloutRequirement, err error) {
+	var wrong []error
+	for _, part := range strings.Split(text, ",") {
+		r, err := parseRolloutRequirement(strings.TrimSpace(part))
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		list = append(list, r)
+	}
+	return list, errors.Join(wrong...)
+}
+
+func parseRolloutRequirement(text string) (r RolloutRequirement, err error) {
+	at := strings.IndexAny(text, "<>=")
+	if at < 0 {
+		return r, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a value, such as lost<=0", strict.Quote(text))
+	}
+	if r.Row = strings.TrimSpace(text[:at]); !slices.Contains(rolloutRows, r.Row) {
+		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row), strict.DidYouMean(r.Row, rolloutRows), strings.Join(rolloutRows, ", "))
+	}
+	operator := "<="
+	if r.Row == "ready" {
+		operator = ">="
+	}
+	limit, found := strings.CutPrefix(text[at:], operator)
+	if !found {
+		return r, fmt.Errorf("%s takes %s", r.Row, operator)
+	}
+	limit = strings.TrimSpace(limit)
+	if r.Row == "takes" || r.Row == "prestop" {
+		d, err := value.ParseDuration(limit)
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", r.Row, err)
+		}
+		r.Value = d.Seconds()
+		return r, nil
+	}
+	if r.Value, err = strconv.ParseFloat(limit, 64); err != nil || !(r.Value >= 0) {
+		return r, fmt.Errorf("%s: %s is no number", r.Row, strict.Quote(limit))
+	}
+	return r, nil
+}
