@@ -90,7 +90,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 	result := newWorkload(w, o)
 	if w.never {
 		result.Verdict = NeverCompletes
-		result.require(w.require)
+		result.require(w.require, o)
 		return result, nil
 	}
 	var s sample
@@ -108,7 +108,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		} else {
 			continue
 		}
-		result.require(w.require)
+		result.require(w.require, o)
 		return result, nil
 	}
 	result.figures(w, o, s)
@@ -120,7 +120,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
 		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
 	}
-	result.require(w.require)
+	result.require(w.require, o)
 	return result, nil
 }
 

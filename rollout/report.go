@@ -97,6 +97,8 @@ type Workload struct {
 	NotSimulated    []string       `json:"notSimulated,omitempty"`
 	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it, and the Deployment stops no old pod before.
 	Waits []string `json:"waits,omitempty"`
+
+	excused bool // a requirement lets it lose what it loses
 }
 
 // Service are the lost requests of a Service.
@@ -164,6 +166,7 @@ type Verification struct {
 	Met         bool     `json:"met"`
 	Value       *float64 `json:"value,omitempty"`
 	Reason      string   `json:"reason,omitempty"`
+	Annotation  bool     `json:"annotation,omitempty"` // only an annotation of the Deployment asks for it
 }
 
 // Title returns the name of the workload for people.
@@ -180,16 +183,10 @@ func (w *Workload) row(id string) *Row {
 
 // Bad reports whether a workload does not complete, misses a requirement, or loses requests although no requirement says how many it may lose.
 func (w *Workload) Bad() bool {
-	bad := w.Verdict == NeverCompletes || w.Verdict == MissesDeadline || w.Verdict == NeverReady || w.Verdict == Loses
-	for _, v := range w.Requirements {
-		if !v.Met {
-			return true
-		}
-		if strings.HasPrefix(v.Requirement, RowLost) && w.Verdict == Loses {
-			bad = false
-		}
+	if slices.ContainsFunc(w.Requirements, func(v Verification) bool { return !v.Met }) {
+		return true
 	}
-	return bad
+	return w.Verdict == Loses && !w.excused || w.Verdict != Loses && w.Verdict != LosesNone
 }
 
 // Bad reports whether a workload is.

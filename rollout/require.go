@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"strconv"
 
 	"probesim.dev/check"
 	"probesim.dev/internal/strict"
@@ -24,6 +25,9 @@ func (r Requirement) String() string {
 	operator := "<="
 	if atLeast(r.Row) {
 		operator = ">="
+	}
+	if !inSeconds(r.Row) {
+		return r.Row + operator + strconv.FormatFloat(r.Value, 'f', -1, 64)
 	}
 	return r.Row + operator + Format(r.Row, r.Value)
 }
@@ -65,9 +69,12 @@ func (o *Options) annotated(n *strict.Node) Requirements {
 }
 
 // require decides the requirements.
-func (w *Workload) require(of Requirements) {
+func (w *Workload) require(of Requirements, o *Options) {
 	for _, r := range of {
-		w.Requirements = append(w.Requirements, w.decide(r))
+		v := w.decide(r)
+		v.Annotation = !slices.Contains(o.Require, r)
+		w.excused = w.excused || v.Met && r.Row == RowLost && (!v.Annotation || o.AllowAnnotations)
+		w.Requirements = append(w.Requirements, v)
 	}
 }
 

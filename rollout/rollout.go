@@ -36,6 +36,8 @@ type Options struct {
 	// Latency is how long a request takes.
 	Latency check.Interval
 	Require Requirements
+	// AllowAnnotations lets a requirement of an annotation such as lost<=5 allow losses, as one of Require does. Without it, annotations can only ask for more.
+	AllowAnnotations bool
 	// Service, unless empty, is the name of the only Service whose requests are counted. Deployments without it are left out.
 	Service string
 	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.

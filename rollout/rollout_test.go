@@ -212,7 +212,14 @@ func TestAnnotatedRequirements(t *testing.T) {
 	for _, v := range r.Workloads[0].Requirements {
 		got = append(got, fmt.Sprint(v.Requirement, " ", v.Met))
 	}
-	if want := "lost<=1,000 true, ready>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
+	o.Require = nil
+	file.Data = []byte(strings.Replace(string(file.Data), "lost<=1'", "lost<=1000'", 1))
+	for _, o.AllowAnnotations = range []bool{false, true} {
+		if r, err := rollout.Run([]check.File{file}, nil, o); err != nil || r.Bad() == o.AllowAnnotations {
+			t.Errorf("an annotation that allows losses: %v, bad %v, if it may: %v", err, r.Bad(), o.AllowAnnotations)
+		}
+	}
+	if want := "lost<=1000 true, ready>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

@@ -155,7 +155,7 @@ func (x *tuner) trialOf(w *workload, s sample) *trial {
 	default:
 		r.figures(w, x.o, s)
 	}
-	r.require(x.w.require)
+	r.require(x.w.require, x.o)
 	return &trial{w, r.Requirements, len(s), r.row(RowTakes), s.worst()}
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks manifests and runs scenarios. It writes annotations and the job summary, HTML reports into probesim/reports of RUNNER_TEMP,
+# Checks manifests, rolls Deployments out and runs scenarios. It writes annotations and the job summary, HTML reports into probesim/reports of RUNNER_TEMP,
 # and the output passed. Names of files can contain anything: they are elements of arrays, never parts of a command line.
 set -euo pipefail
 
@@ -7,7 +7,7 @@ bin=$RUNNER_TEMP/probesim/bin/$KEY/probesim
 reports=$RUNNER_TEMP/probesim/reports
 rm -rf "$reports"
 mkdir -p "$reports"
-for input in REQUIRE START STOP KUBERNETES DELAYS FAIL_ON CHANGED_ONLY ALLOW_ANNOTATIONS; do # a workflow can have Windows line ends
+for input in REQUIRE RPS ROLLOUT_REQUIRE START STOP KUBERNETES DELAYS FAIL_ON CHANGED_ONLY ALLOW_ANNOTATIONS; do # a workflow can have Windows line ends
   printf -v "$input" %s "${!input//$'\r'/}"
 done
 
@@ -27,8 +27,10 @@ lines "${MANIFESTS-}"
 manifests=("${list[@]+"${list[@]}"}")
 lines "${SCENARIOS-}"
 scenarios=("${list[@]+"${list[@]}"}")
-if [ "${#manifests[@]}" -eq 0 ] && [ "${#scenarios[@]}" -eq 0 ]; then
-  echo '::error title=probesim::There is nothing to do: set the input manifests or scenarios.'
+lines "${ROLLOUT-}"
+rollouts=("${list[@]+"${list[@]}"}")
+if [ "${#manifests[@]}" -eq 0 ] && [ "${#scenarios[@]}" -eq 0 ] && [ "${#rollouts[@]}" -eq 0 ]; then
+  echo '::error title=probesim::There is nothing to do: set the input manifests, scenarios or rollout.'
   exit 2
 fi
 
@@ -36,6 +38,13 @@ fi
 changed() {
   GIT_LITERAL_PATHSPECS=1 git diff --name-only --relative --no-renames --diff-filter=d -z "$BASE" -- "$@"
   GIT_LITERAL_PATHSPECS=1 git ls-files --others -z -- "$@"
+}
+
+# some_changed succeeds if the pull request changes a file below some paths.
+some_changed() {
+  [ "$#" -gt 0 ] || return 1
+  changed "$@" >"$RUNNER_TEMP/probesim/changed"
+  [ -s "$RUNNER_TEMP/probesim/changed" ]
 }
 
 # changed_manifests reads the names of the changed files that can be manifests into the array "list".
@@ -53,17 +62,16 @@ changed_manifests() {
 
 select_changed() {
   local all=("${manifests[@]+"${manifests[@]}"}" "${scenarios[@]+"${scenarios[@]}"}") file
+  local named=("${all[@]+"${all[@]}"}" "${rollouts[@]+"${rollouts[@]}"}")
   # No change matches a misspelled name, so the check would always pass. A name of what the pull request deletes is no mistake.
-  for file in "${all[@]}"; do
+  for file in "${named[@]}"; do
     if [ ! -e "$file" ] && [ -z "$(GIT_LITERAL_PATHSPECS=1 git diff --name-only --no-renames --diff-filter=D "$BASE" -- "$file")" ]; then
       echo "::error title=probesim::There is no file or directory ${file//%/%25}, and the pull request deletes none."
       exit 2
     fi
   done
-  changed "${all[@]}" >"$RUNNER_TEMP/probesim/changed"
-  if [ ! -s "$RUNNER_TEMP/probesim/changed" ]; then
-    scenarios=()
-  fi
+  some_changed "${all[@]+"${all[@]}"}" || scenarios=()
+  some_changed "${rollouts[@]+"${rollouts[@]}"}" || rollouts=()
   changed_manifests
   manifests=("${list[@]+"${list[@]}"}")
 }
@@ -107,14 +115,12 @@ compare_base() {
   esac
 }
 
-# trust_base writes flags into the array "trust", so that a pull request cannot switch off its own check: its defaults and what its annotations say are
-# those of its base. A baseline that its base does not have is an error of the check.
-trust_base() {
+# trust_config writes flags into the array "trust", so that a pull request cannot switch off its own check: its defaults are those of its base. A
+# baseline that its base does not have is an error of the check.
+trust_config() {
   trust=()
   [ -n "$BASE" ] && [ "$ALLOW_ANNOTATIONS" != true ] || return 0
-  local same=(--delays="$DELAYS") baseline
-  [ -z "$START" ] || same+=(--start="$START")
-  [ -z "$STOP" ] || same+=(--stop="$STOP")
+  local baseline
   trust=(--config=none)
   rm -rf "$work/trusted"
   mkdir -p "$work/trusted"
@@ -129,6 +135,14 @@ trust_base() {
       ;;
     esac
   fi
+}
+
+# trust_base adds flags to the array "trust", so that what the annotations of a pull request say is what those of its base say.
+trust_base() {
+  [ -n "$BASE" ] && [ "$ALLOW_ANNOTATIONS" != true ] || return 0
+  local same=(--delays="$DELAYS")
+  [ -z "$START" ] || same+=(--start="$START")
+  [ -z "$STOP" ] || same+=(--stop="$STOP")
   (cd "$work" && "$bin" check base --allow-empty --config=none "${flags[@]+"${flags[@]}"}" "${same[@]}" --fail-on=none -o json) >"$work/base.json" 2>/dev/null || [ $? -eq 1 ] || echo '{}' >"$work/base.json"
   trust+=(--annotations-of="$work/base.json")
 }
@@ -153,6 +167,18 @@ flags=()
 passed=true
 work=$RUNNER_TEMP/probesim
 copy_base
+trust_config
+
+if [ "${#rollouts[@]}" -gt 0 ]; then
+  rollout=(--delays="$DELAYS" --also="html=$reports/rollout.html" --force -o github)
+  [[ ! $KUBERNETES =~ ^v1\.[0-9]+$ ]] || rollout+=(--kubernetes="$KUBERNETES") # it takes one version
+  [ -z "$RPS" ] || rollout+=(--rps="$RPS")
+  [ -z "$ROLLOUT_REQUIRE" ] || rollout+=(--require="$ROLLOUT_REQUIRE")
+  [ -z "$START" ] || rollout+=(--start="$START")
+  [ -z "$STOP" ] || rollout+=(--stop="$STOP")
+  [ "$ALLOW_ANNOTATIONS" != true ] || rollout+=(--allow-annotations)
+  annotated rollout "${rollout[@]}" "${trust[@]+"${trust[@]}"}" -- "${rollouts[@]}" || passed=false
+fi
 
 if [ "${#manifests[@]}" -gt 0 ]; then
   trust_base
@@ -170,7 +196,7 @@ if [ "${#scenarios[@]}" -gt 0 ]; then
   annotated run "${flags[@]+"${flags[@]}"}" --also="html=$reports/run.html" --force -o github -- "${scenarios[@]}" || passed=false
 fi
 
-[ "${#manifests[@]}" -gt 0 ] || [ "${#scenarios[@]}" -gt 0 ] || echo 'Nothing has changed.'
+[ "${#manifests[@]}" -gt 0 ] || [ "${#scenarios[@]}" -gt 0 ] || [ "${#rollouts[@]}" -gt 0 ] || echo 'Nothing has changed.'
 find "$reports" -type f -empty -delete
 [ -z "$(ls -A "$reports")" ] || echo 'reports=true' >>"$GITHUB_OUTPUT"
 echo "passed=$passed" >>"$GITHUB_OUTPUT"

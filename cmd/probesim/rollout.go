@@ -38,6 +38,7 @@ type rolloutFlags struct {
 	lost                                                int
 	replicas                                            int32
 	parallel, runs                                      int
+	allow                                               bool
 	also                                                alsoFiles
 	force                                               bool
 }
@@ -68,7 +69,8 @@ func newRollout() *cobra.Command {
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
 	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
 	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
-	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for --start, --stop, --delays, --kubernetes and --require; none for no file.")
+	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
+	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for some of these flags; none for no file.")
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
@@ -118,7 +120,8 @@ Rows for --require:
   ready>=N    the fewest Ready replicas
   takes<=D    until the rollout is complete
   prestop<=D  a preStop sleep that is always enough to lose nothing
-Those of the annotation probesim.dev/require of a Deployment must hold too.
+Those of the annotation probesim.dev/require of a Deployment must hold too. They
+allow losses only with --allow-annotations.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
@@ -171,7 +174,7 @@ func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
 	if o.seed < 0 || o.lost < 0 || o.lost == 0 && cmd.Flags().Changed("lost") {
 		return errors.New("--seed must not be negative, and --lost must be at least 1")
 	}
-	return ignored(cmd, "with --seed", "output", "also", "require", "runs", "parallel")
+	return ignored(cmd, "with --seed", "output", "also", "require", "allow-annotations", "runs", "parallel")
 }
 
 // command returns the command line without the flags that choose a run or a format.
@@ -180,7 +183,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	for _, path := range paths {
 		words = append(words, simulate.Quote(path))
 	}
-	without := []string{"output", "config", "also", "force", "require", "runs", "parallel", "color"}
+	without := []string{"output", "config", "also", "force", "require", "allow-annotations", "runs", "parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -198,7 +201,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service}
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service, AllowAnnotations: o.allow}
 	switch known := router.Names(); {
 	case o.parallel < 1:
 		return r, errors.New("--parallel must be at least 1")

@@ -288,12 +288,13 @@ func TestAction(t *testing.T) {
 	}
 
 	testPullRequests(t, first)
+	testRollouts(t, first)
 
 	for name, test := range map[string]struct {
 		inputs     map[string]string
 		step, want string
 	}{
-		"nothing to do":     {nil, "Check", "set the input manifests or scenarios"},
+		"nothing to do":     {nil, "Check", "set the input manifests, scenarios or rollout"},
 		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare", "The input version must be a release such as v1.2.3."},
 		"a wrong input":     {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"}, "Report the result", `::error title=probesim::probesim: --require: "$(touch pwned)" is no requirement`},
 	} {
@@ -377,6 +378,50 @@ func testPullRequests(t *testing.T, first *job) {
 		}
 		if strings.Contains(j.log, "could not be compared") || strings.Contains(j.log, "\r") {
 			t.Errorf("%s:\n%s", name, j.log)
+		}
+	}
+}
+
+// testRollouts runs the action for Deployments to roll out. The job that installed the command is the first one.
+func testRollouts(t *testing.T, first *job) {
+	t.Helper()
+	web := func(annotations, container string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + annotations + "}\nspec:\n  replicas: 3\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n" +
+			"    spec: {containers: [{name: app, image: web, readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}" + container + "}]}\n"
+	}
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {a: b}, ports: [{port: 80}]}\n"
+	sleeps, allows := ", lifecycle: {preStop: {sleep: {seconds: 6}}}", ", annotations: {probesim.dev/require: lost<=100000}"
+	base := map[string]string{"$(touch pwned)/service.yaml": service, "$(touch pwned)/web.yaml": web("", sleeps), "README": "r", ".probesim.yaml": "start: 1s\n"}
+	const file = "$(touch pwned)/web.yaml"
+	for name, test := range map[string]struct {
+		after, inputs map[string]string
+		passed        bool
+		log           string
+	}{
+		"a sleep that is gone":           {map[string]string{file: web("", "")}, nil, false, "a rollout loses up to"},
+		"an annotation that allows it":   {map[string]string{file: web(allows, "")}, nil, false, "a rollout loses up to"},
+		"one that may":                   {map[string]string{file: web(allows, "")}, map[string]string{"allow-annotations": "true"}, true, "::notice"},
+		"an input that allows it":        {map[string]string{file: web("", "")}, map[string]string{"rollout-require": "lost<=100000\r", "rps": "20\r", "kubernetes": "v1.36..\r"}, true, "--rps 20 --start 1s"},
+		"defaults that allow it":         {map[string]string{file: web("", ""), ".probesim.yaml": "require: lost<=100000"}, nil, false, "a rollout loses up to"},
+		"another sleep":                  {map[string]string{file: web("", strings.Replace(sleeps, "6", "7", 1))}, nil, true, ""},
+		"nothing that is rolled out":     {map[string]string{"README": "new"}, nil, true, "Nothing has changed."},
+		"a number that is a command":     {map[string]string{file: web("", sleeps+", command: [x]")}, map[string]string{"rps": "$(touch pwned2)"}, false, "::error title=probesim::"},
+		"a requirement that is an error": {map[string]string{file: web("", sleeps+", command: [x]")}, map[string]string{"rollout-require": "--help"}, false, "is no requirement"},
+	} {
+		j := newJob(t, base)
+		j.commit(test.after)
+		j.reuse(first)
+		j.inputs = map[string]string{"rollout": "\n  $(touch pwned)\r\n"}
+		maps.Copy(j.inputs, test.inputs)
+		j.run()
+		if passed := j.outputs["passed"] == "true"; passed != test.passed || !strings.Contains(j.log, test.log) {
+			t.Errorf("%s: passed %v, want %v\n%s", name, passed, test.passed, j.log)
+		}
+		if page := j.read("probesim/reports/rollout.html"); strings.Contains(j.log, "loses up to") && !strings.Contains(page, "<h2>a rollout loses") || strings.Contains(j.read("summary"), "loses up to") != strings.Contains(j.log, "loses up to") {
+			t.Errorf("%s: the page has %d bytes, and the summary is\n%s", name, len(page), j.read("summary"))
+		}
+		if found, _ := filepath.Glob(filepath.Join(j.workspace, "pwned*")); len(found) > 0 {
+			t.Errorf("%s: a name or an input became a command", name)
 		}
 	}
 }

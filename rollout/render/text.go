@@ -255,6 +255,11 @@ func Fix(f *rollout.Fix) string {
 
 // Requirement describes the result for a requirement.
 func Requirement(v *rollout.Verification) string {
+	if v.Annotation {
+		of := *v
+		of.Annotation = false
+		return Requirement(&of) + ", of an annotation"
+	}
 	if v.Value == nil {
 		return v.Requirement + ": " + v.Reason
 	}
