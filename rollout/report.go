@@ -98,7 +98,8 @@ type Workload struct {
 	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it, and the Deployment stops no old pod before.
 	Waits []string `json:"waits,omitempty"`
 
-	excused bool // a requirement lets it lose what it loses
+	required bool // something is, apart from annotations that may only ask for more
+	excused  bool // a requirement lets it lose what it loses
 }
 
 // Service are the lost requests of a Service.
@@ -181,12 +182,13 @@ func (w *Workload) row(id string) *Row {
 	return nil
 }
 
-// Bad reports whether a workload does not complete, misses a requirement, or loses requests although no requirement says how many it may lose.
+// Bad reports whether a workload does not complete, misses a requirement, loses requests although no requirement says how many it may lose, or may wait for
+// what its old pods have although nothing is required of it.
 func (w *Workload) Bad() bool {
 	if slices.ContainsFunc(w.Requirements, func(v Verification) bool { return !v.Met }) {
 		return true
 	}
-	return w.Verdict == Loses && !w.excused || w.Verdict != Loses && w.Verdict != LosesNone
+	return len(w.Waits) > 0 && !w.required || w.Verdict == Loses && !w.excused || w.Verdict != Loses && w.Verdict != LosesNone
 }
 
 // Bad reports whether a workload is.

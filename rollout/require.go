@@ -73,7 +73,10 @@ func (w *Workload) require(of Requirements, o *Options) {
 	for _, r := range of {
 		v := w.decide(r)
 		v.Annotation = !slices.Contains(o.Require, r)
-		w.excused = w.excused || v.Met && r.Row == RowLost && (!v.Annotation || o.AllowAnnotations)
+		if !v.Annotation || o.AllowAnnotations {
+			w.required = true
+			w.excused = w.excused || v.Met && r.Row == RowLost
+		}
 		w.Requirements = append(w.Requirements, v)
 	}
 }

@@ -223,3 +223,20 @@ func TestAnnotatedRequirements(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// A rollout whose new pods may wait for what the old ones have fails, unless something is required and met.
+func TestWaitsAreFindings(t *testing.T) {
+	for _, c := range []struct {
+		port, require string
+		bad           bool
+	}{{"containerPort: 8080", "", false}, {"containerPort: 8080, hostPort: 8080", "", true}, {"containerPort: 8080, hostPort: 8080", "takes<=5m", false}, {"containerPort: 8080, hostPort: 8080", "takes<=1ms", true}} {
+		o := rollout.Options{Runs: 2}
+		if c.require != "" {
+			o.Require, _ = rollout.ParseRequirements(c.require)
+		}
+		w := run(t, manifest{container: "lifecycle: {preStop: {sleep: {seconds: 6}}}\n        ports: [{" + c.port + "}]"}, o)
+		if w.Verdict != rollout.LosesNone || w.Bad() != c.bad {
+			t.Errorf("%s, %q: %s, bad %v, want %v", c.port, c.require, w.Verdict, w.Bad(), c.bad)
+		}
+	}
+}

@@ -133,7 +133,8 @@ Output formats:
 Exit codes:
   0    the rollout completes and loses nothing, or what --require lets it lose;
        or --seed drew a run
-  1    it loses requests or never completes, or a requirement is not met
+  1    it loses requests or never completes, or a requirement is not met; or new
+       pods may wait for what the old ones have, and --require is not there
   2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
 
 const rolloutExamples = `  # Does a restart lose requests?

@@ -26,10 +26,10 @@ func GitHub(w io.Writer, r *rollout.Report, path func(string) string) error {
 
 func annotations(r *rollout.Report, w *rollout.Workload) (list []report.Annotation) {
 	title := w.Title() + ": " + Headline(r, w)
-	if w.Verdict != rollout.LosesNone {
+	if w.Verdict != rollout.LosesNone || len(w.Waits) > 0 {
 		a := report.Annotation{Level: report.ErrorLevel, Line: w.Line, Title: title}
-		if w.Verdict == rollout.Loses && !w.Bad() {
-			a.Level = report.NoticeLevel // as many as a requirement lets it lose
+		if !w.Bad() {
+			a.Level = report.NoticeLevel // a requirement lets it lose as many, or wait
 		}
 		a.Message = message(w)
 		list = append(list, a)
