@@ -125,7 +125,7 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		l.add(&r.Records[i])
 	}
 	run := &ScenarioRun{t: t, plan: plan, log: l}
-	for _, pod := range plan.SpecsOf(r.Records) {
+	for _, pod := range r.Pods() {
 		run.pods = append(run.pods, &Pod{Object: pod, t: t, log: l, key: pod.Namespace + "/" + pod.Name})
 	}
 	return run, r.Err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
@@ -151,7 +152,7 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		if progress.Done(i + 1); err != nil {
 			return nil, nil, err
 		}
-		if err := o.choose(question, j.Plan, run.Records); err != nil {
+		if err := o.choose(question, j.Plan, run.Pods(), run.Records); err != nil {
 			return nil, nil, err
 		}
 		chose, found := question.Choose(run.Why())
@@ -298,12 +299,12 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 	if j.Plan.Scenario.IsControlled(o.pod) {
 		return q, nil // its pods are not known before the run
 	}
-	return q, o.choose(q, j.Plan, nil)
+	return q, o.choose(q, j.Plan, j.Plan.Specs(), nil)
 }
 
 // choose chooses the pod of the question among those of a run.
-func (o *whyOptions) choose(q *why.Question, p *scenarios.Plan, records []trace.Record) error {
-	q.Pods = p.SpecsOf(records)
+func (o *whyOptions) choose(q *why.Question, p *scenarios.Plan, pods []*v1.Pod, records []trace.Record) error {
+	q.Pods = pods
 	err := q.SetPod(o.pod, p.Scenario.PodKeys(o.pod, plan.Seen(records)))
 	if err == nil {
 		err = q.CheckContainer()

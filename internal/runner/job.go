@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/report"
-	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
@@ -78,9 +77,6 @@ func (r *Run) Report() *report.Run {
 	}
 	return run
 }
-
-// Why returns the causes of what happened. It names the rules and steps of the scenario.
-func (r *Run) Why() *why.Run { return simulate.Why(r.Plan, r.Records, r.End) }
 
 // Interrupted is the error of work that ended early because its context was done. It says how much was done.
 type Interrupted string

@@ -185,7 +185,7 @@ func (out *output) render(s *Run) finished {
 		m.run.Output = b.String()
 		b.Reset()
 	case "html":
-		m.run.Why = why.New(s.Records, s.Plan.SpecsOf(s.Records), s.End)
+		m.run.Why = why.New(s.Records, s.Pods(), s.End)
 		m.err = html.Section(&b, m.run)
 		m.run.Output = b.String()
 		b.Reset()

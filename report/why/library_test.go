@@ -14,15 +14,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/node"
 	"probesim.dev/report"
 	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 var update = flag.Bool("update", false, "write the current explanations to testdata; review the diff")
@@ -99,20 +96,11 @@ func load(t *testing.T) []*scenarios.Scenario {
 
 func simulated(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 	t.Helper()
-	known, ok := plan.Profile()
-	if !ok {
-		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
+	r := simulate.Run(t.Context(), plan, simulate.Options{Internal: true})
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Trace: &trace.Recorder{Internal: true},
-	})
-	defer n.Close()
-	drive.Start(plan, n)
-	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
-		t.Fatal(err)
-	}
-	records := n.Trace().Records()
-	return simulate.Why(plan, records, virtual.At(plan.Duration)), plan.SpecsOf(records)
+	return r.Why(), r.Pods()
 }
 
 func text(t *testing.T, e ...why.Explanation) string {

@@ -21,7 +21,7 @@ func TestLost(t *testing.T) {
 		}
 		for _, plan := range s.Plans() {
 			r := simulate.Run(t.Context(), plan, simulate.Options{Internal: true})
-			run := simulate.Why(plan, r.Records, r.End)
+			run := r.Why()
 			sum := 0.0
 			for n := 1; n <= run.Losses(); n++ {
 				race, found := run.Lost(n)

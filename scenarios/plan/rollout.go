@@ -160,21 +160,6 @@ func Seen(records []trace.Record) []string {
 	return keys
 }
 
-// SpecsOf is Specs with the pods that the Deployments created in a run. They have the template that the Deployment began with.
-func (p *Plan) SpecsOf(records []trace.Record) []*v1.Pod {
-	list := p.Specs()
-	for _, key := range Seen(records) {
-		for _, w := range p.Deployments() {
-			if w.owns("", key) {
-				pod := w.Pod.DeepCopy()
-				_, pod.Name = format.SplitName(key)
-				list = append(list, pod)
-			}
-		}
-	}
-	return list
-}
-
 // IsControlled reports whether a name matches a Deployment with a control plane, whose pods are not known before the run.
 func (s *Scenario) IsControlled(name string) bool {
 	for _, w := range s.Matching(name) {

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
@@ -44,8 +47,12 @@ type Result struct {
 	Unreached []drive.Unreached
 	Results   []expect.Result
 	decided   map[decision]bool
-	Err       error // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
+	created   []*v1.Pod // by controllers
+	Err       error     // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
+
+// Pods returns the pods of the run: those of the plan, and those that controllers created, with the template that their ReplicaSet had.
+func (r *Result) Pods() []*v1.Pod { return slices.Concat(r.Plan.Specs(), r.created) }
 
 // ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
@@ -101,7 +108,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	driver := drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, foreseeing(plan, recorder, limits.Memory, o.Until, interrupt))
 	r.End = min(n.Now(), o.Until)
-	r.Records = recorder.Records()
+	r.Records, r.created = recorder.Records(), driver.Created()
 	if err := driver.Err(); err != nil {
 		r.Err = errors.Join(r.Err, err)
 	}

@@ -10,10 +10,11 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Why returns the causes of what happened in a run that ended at virtual time end. It names the rules and steps of the plan, and follows
-// since to the record that a rule or step waited for.
-func Why(plan *scenarios.Plan, records []trace.Record, end virtual.Time) *why.Run {
-	run := why.New(records, plan.SpecsOf(records), end)
+// Why returns the causes of what happened in a run. It names the rules and steps of the plan, and follows since to the record that a rule or
+// step waited for.
+func (r *Result) Why() *why.Run {
+	plan, records := r.Plan, r.Records
+	run := why.New(records, r.Pods(), r.End)
 	run.Rule = func(pod, container string, number int) why.Source {
 		rule := plan.Rule(pod, container, number)
 		if rule == nil {
