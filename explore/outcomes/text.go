@@ -180,7 +180,7 @@ func (t *textWriter) finding(f *Finding) {
 	}
 }
 
-// difference says in a few words in what a history first differs from another one.
+// difference says in a few words in what a history first differs from another one. It names the pod if there are several.
 func (h *History) difference(from *History) string {
 	for _, p := range h.Pods {
 		i := slices.IndexFunc(from.Pods, func(q PodHistory) bool { return q.Pod == p.Pod })
@@ -188,17 +188,21 @@ func (h *History) difference(from *History) string {
 			return "pod " + p.Pod + " appears"
 		}
 		q := &from.Pods[i]
+		container, status := "", ""
+		if len(h.Pods) > 1 {
+			container, status = p.Pod+"/", p.Pod+" "
+		}
 		for _, c := range p.Containers {
 			k := slices.IndexFunc(q.Containers, func(d ContainerHistory) bool { return d.Container == c.Container })
 			if k < 0 {
-				return c.Container + " starts"
+				return container + c.Container + " starts"
 			}
 			if text := differ(c.Events, q.Containers[k].Events); text != "" {
-				return c.Container + ": " + text
+				return container + c.Container + ": " + text
 			}
 		}
 		if text := differ(p.Status, q.Status); text != "" {
-			return "status: " + text
+			return status + "status: " + text
 		}
 	}
 	for i, o := range h.Objects {
