@@ -67,7 +67,9 @@ func parseRolloutRequirement(text string) (r RolloutRequirement, err error) {
 	if at < 0 {
 		return r, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a value, such as lost<=0", strict.Quote(text))
 	}
-	if r.Row = strings.TrimSpace(text[:at]); !slices.Contains(rolloutRows, r.Row) {
+	if r.Row = strings.TrimSpace(text[:at]); slices.ContainsFunc(rows, func(of row) bool { return string(of.id) == r.Row }) && r.Row != "ready" {
+		return r, fmt.Errorf("%s is a row of 'probesim check': the rows of rollouts are %s", r.Row, strings.Join(rolloutRows, ", "))
+	} else if !slices.Contains(rolloutRows, r.Row) {
 		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row), strict.DidYouMean(r.Row, rolloutRows), strings.Join(rolloutRows, ", "))
 	}
 	operator := "<="

@@ -59,7 +59,7 @@ func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check
 	}
 	text := "Rollouts: probesim rollout"
 	if len(required) > 0 {
-		text = "Rollouts, where " + printable.Few(required) + " is judged: probesim rollout"
+		text = "Rollouts, with the requirements " + printable.Few(required) + ": probesim rollout"
 	}
 	for _, path := range paths {
 		text += " " + simulate.Quote(path)

@@ -54,7 +54,7 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 				e.add(n, key, value)
 			case child.Kind != strict.Mapping:
 				e.fail(child.Pos)
-			case slices.ContainsFunc(slices.Collect(maps.Values(value)), func(v any) bool { return v == nil }):
+			case slices.ContainsFunc(slices.Sorted(maps.Keys(value)), func(key string) bool { return value[key] == nil }):
 				e.swap(child, value)
 			default:
 				e.Merge(child, value)
@@ -251,9 +251,9 @@ func (e *Editor) key(mapping, field strict.Pos) (strict.Pos, bool) {
 // swap replaces all fields of an object.
 func (e *Editor) swap(n *strict.Node, patch map[string]any) {
 	value := map[string]any{}
-	for key, v := range patch {
-		if v != nil {
-			value[key] = v
+	for _, key := range slices.Sorted(maps.Keys(patch)) {
+		if patch[key] != nil {
+			value[key] = patch[key]
 		}
 	}
 	for _, key := range n.Keys {

@@ -255,19 +255,18 @@ func Fix(f *rollout.Fix) string {
 
 // Requirement describes the result for a requirement.
 func Requirement(v *rollout.Verification) string {
+	name := v.Requirement
 	if v.Annotation {
-		of := *v
-		of.Annotation = false
-		return Requirement(&of) + ", of an annotation"
+		name += " of the annotation"
 	}
 	if v.Value == nil {
-		return v.Requirement + ": " + v.Reason
+		return name + ": " + v.Reason
 	}
 	row, how := rowOf(v), "the worst of the runs"
 	if row == rollout.RowPreStop {
 		how = "always enough"
 	}
-	return v.Requirement + ": " + rollout.Format(row, *v.Value) + " is " + how
+	return name + ": " + rollout.Format(row, *v.Value) + " is " + how
 }
 
 // rowOf returns the row that a requirement is about.
