@@ -23,7 +23,7 @@ func TestEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Replace(string(file.Data), "exec: {command: [sleep, '1']}", "sleep:\n              seconds: 6", 1); string(text) != want || len(comments) != 0 {
+	if want := strings.Replace(string(file.Data), "exec: {command: [sleep, '1']}", "sleep:\n              seconds: 12", 1); string(text) != want || len(comments) != 0 {
 		t.Errorf("the comments are %v, and the text is\n%s", comments, text)
 	}
 	after, err := rollout.Run([]check.File{{Name: file.Name, Data: text}}, nil, o)
