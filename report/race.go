@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"probesim.dev/report/why"
 )
@@ -67,7 +68,7 @@ func RaceDelay(h *why.Hop) string {
 	if ms := h.Took.Milliseconds(); ms < 1000 {
 		return fmt.Sprintf("%dms", ms)
 	}
-	return fmt.Sprintf("%.3fs", h.Took.Seconds())
+	return fmt.Sprintf("%.3fs", h.Took.Round(time.Millisecond).Seconds())
 }
 
 type jsonRace struct {

@@ -398,11 +398,7 @@ func (r *Run) markLongest(race *Race, records []*trace.Record) {
 func (r *Run) whyLong(rec *trace.Record) string {
 	switch {
 	case rec.Kind == trace.RoutesChanged && rec.Message != "":
-		text := ": kube-proxy waits for minSyncPeriod (1s) after a sync"
-		if last := r.syncBefore(rec); last != nil {
-			text += ", and the one before ended at " + r.at(last.T) + r.changedTargets(last)
-		}
-		return text
+		return ": kube-proxy waits for minSyncPeriod (1s) after a sync" + r.syncBefore(rec)
 	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
 		return ", that of the load balancer " + printable.Text(rec.Reason)
 	case rec.Kind == trace.ContainerStopping && r.afterHook(rec) != "":
@@ -415,17 +411,36 @@ func (r *Run) whyLong(rec *trace.Record) string {
 	return ""
 }
 
-// kubeProxy is the name of the router that has syncs (package router).
-const kubeProxy = "kube-proxy"
+// kubeProxy is the router that has syncs, and minSyncPeriod the time between them (package router).
+const (
+	kubeProxy     = "kube-proxy"
+	minSyncPeriod = time.Second
+)
 
-// syncBefore returns the last change of routes by a router before the time of a record, or nil.
-func (r *Run) syncBefore(rec *trace.Record) *trace.Record {
+// syncBefore says which sync of kube-proxy a change of targets had to wait for, or nothing if nobody knows. That sync ended at most
+// minSyncPeriod before somebody asked for the change. If it changed no target it has no record, but the EndpointSlice that it was for has.
+func (r *Run) syncBefore(rec *trace.Record) string {
+	since := rec.T.Add(-rec.Took - minSyncPeriod)
+	var slice *trace.Record
 	for _, other := range slices.Backward(r.records) {
-		if other.Kind == trace.RoutesChanged && other.Reason == rec.Reason && other.T < rec.T {
-			return other
+		switch {
+		case other.T < since:
+		case other.Kind == trace.RoutesChanged && other.Reason == kubeProxy && other.T < rec.T:
+			return ", and the one before ended at " + r.at(other.T) + r.changedTargets(other)
+		case slice == nil && other.Kind == trace.EndpointsWritten && other.Step < rec.Cause && other.Object.Name == rec.Object.Name:
+			slice = other
 		}
 	}
-	return nil
+	if slice == nil {
+		return ""
+	}
+	pod := ""
+	for _, e := range slice.Object.Endpoints {
+		if !e.Ready && !e.Terminating {
+			pod = e.Pod
+		}
+	}
+	return ", and the one before changed no target: at " + r.at(slice.T) + " " + r.objectText(slice, pod)
 }
 
 // changedTargets says which pods a router added and dropped.
