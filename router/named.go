@@ -1,6 +1,8 @@
 package router
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,22 +37,41 @@ var named = []Named{
 func NamedLoadBalancer(name string) (Named, bool) {
 	i := slices.IndexFunc(named, func(n Named) bool { return n.Name == name })
 	if i < 0 {
-		return parse(name)
+		n, err := parse(name)
+		return n, err == nil
 	}
 	return named[i], true
 }
 
 // parse returns a load balancer with its delays, such as "gateway: add 30s..40s, remove 40s". The whole text is its name.
-func parse(text string) (Named, bool) {
-	_, delays, _ := strings.Cut(text, ": ")
-	add, remove, found := strings.Cut(delays, ", ")
-	add, adds := strings.CutPrefix(add, "add ")
-	remove, removes := strings.CutPrefix(remove, "remove ")
-	var a, r value.Draw
-	if !found || !adds || !removes || a.UnmarshalText([]byte(add)) != nil || r.UnmarshalText([]byte(remove)) != nil {
-		return Named{}, false
+func parse(text string) (Named, error) {
+	n := Named{LoadBalancer{Name: text}, "as you say"}
+	name, delays, found := strings.Cut(text, ":")
+	parts := strings.Split(delays, ",")
+	switch {
+	case !found || len(parts) != 2:
+		return n, fmt.Errorf("must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'", strings.Join(Names(), ", "))
+	case strings.TrimSpace(name) == "":
+		return n, errors.New("the load balancer needs a name, as in 'gateway: add 30s..40s, remove 40s'")
+	case slices.Contains(Names(), name):
+		return n, fmt.Errorf("%s has delays of its own: give the load balancer another name", name)
 	}
-	return Named{LoadBalancer{text, a.Min, a.Max, r.Min, r.Max}, "as you say"}, true
+	for i, word := range []string{"add", "remove"} {
+		delay, found := strings.CutPrefix(strings.TrimSpace(parts[i]), word+" ")
+		if !found {
+			return n, fmt.Errorf("%q is not the delay %s of a load balancer, as in 'gateway: add 30s..40s, remove 40s'", strings.TrimSpace(parts[i]), word)
+		}
+		var d value.Draw
+		if err := d.UnmarshalText([]byte(strings.TrimSpace(delay))); err != nil {
+			return n, fmt.Errorf("%s: %w", word, err)
+		}
+		if word == "add" {
+			n.AddLeast, n.AddMost = d.Min, d.Max
+		} else {
+			n.RemoveLeast, n.RemoveMost = d.Min, d.Max
+		}
+	}
+	return n, nil
 }
 
 // Short returns the name of a router without delays.
@@ -59,10 +80,13 @@ func Short(name string) string {
 	return name
 }
 
-// Known reports whether a router has a name of Names, or is a load balancer with its delays.
-func Known(name string) bool {
-	_, balanced := NamedLoadBalancer(name)
-	return balanced || name == KubeProxy
+// Check returns an error unless a router has a name of Names, or is a load balancer with its delays.
+func Check(name string) error {
+	if slices.Contains(Names(), name) {
+		return nil
+	}
+	_, err := parse(name)
+	return err
 }
 
 // Names returns the names of all routers: kube-proxy, and then the load balancers.

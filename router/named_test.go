@@ -16,10 +16,10 @@ func TestNamedLoadBalancer(t *testing.T) {
 	}
 	for name, known := range map[string]bool{
 		own: true, "kube-proxy": true, "neg": true, "gateway": false, "": false, ": add 1s": false, "add 1s, remove 1s": false,
-		"gateway: add 1s, remove": false, "gateway: remove 1s, add 1s": false, "gateway: add 1s.., remove 1s": false, "gateway: add -1s, remove 1s": false,
+		"gateway: add 1s, remove": false, "alb-ip: add 1s, remove 2s": false, "gateway:add 1s,remove 1s": true, "gateway: remove 1s, add 1s": false, "gateway: add 1s.., remove 1s": false, "gateway: add -1s, remove 1s": false,
 	} {
-		if router.Known(name) != known {
-			t.Errorf("%q is known: %t", name, !known)
+		if err := router.Check(name); (err == nil) != known {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

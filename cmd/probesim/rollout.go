@@ -203,17 +203,18 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 // options returns the options of the flags.
 func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
 	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service, AllowAnnotations: o.allow}
-	switch known := router.Names(); {
+	switch {
 	case o.parallel < 1:
 		return r, errors.New("--parallel must be at least 1")
 	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
 		return r, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
-	case !router.Known(o.router):
-		return r, fmt.Errorf("--router: must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'", strings.Join(known, ", "))
 	case o.runs < 0 || o.runs > 300 || o.runs == 0 && cmd.Flags().Changed("runs"):
 		return r, errors.New("--runs: must be from 1 to 300")
 	case !(o.rate > 0 && o.rate <= 1e9):
 		return r, errors.New("--rps: must be more than 0, and at most 1e9")
+	}
+	if err := router.Check(o.router); err != nil {
+		return r, fmt.Errorf("--router: %w", err)
 	}
 	versions, err := parseVersions([]string{cmp.Or(o.kubernetes, profile.Newest().Version)})
 	if err == nil && len(versions) != 1 {
