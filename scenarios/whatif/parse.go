@@ -2,6 +2,7 @@
 package whatif
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,8 +68,8 @@ func parse(text string) (*event, error) {
 		return nil, fmt.Errorf("says no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 at 5m")
 	}
 	if err := e.parseWhat(tokens); err != nil {
-		if strings.Contains(text, ";") {
-			return nil, fmt.Errorf("%w (write --app for each event)", err)
+		if strings.ContainsAny(text, ";,") {
+			return nil, errors.New("has several events (write --app for each event)")
 		}
 		return nil, err
 	}
