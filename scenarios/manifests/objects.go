@@ -284,7 +284,7 @@ type Service struct {
 	Selector        map[string]string
 }
 
-// Selects reports whether the Service selects the pods of a workload. One without a selector selects none.
+// Selects reports whether the Service selects the pods of a workload. One without a selector, or of type ExternalName, selects none.
 func (s *Service) Selects(w *Workload) bool {
 	return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
 }
@@ -292,6 +292,9 @@ func (s *Service) Selects(w *Workload) bool {
 func serviceIn(n *strict.Node) Service {
 	s := Service{cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault), valueOf(n.Find("metadata.name")), map[string]string{}}
 	selector := n.Find("spec.selector")
+	if valueOf(n.Find("spec.type")) == string(v1.ServiceTypeExternalName) {
+		return s
+	}
 	for i, key := range selector.Keys {
 		s.Selector[key.Name] = selector.Items[i].Value
 	}

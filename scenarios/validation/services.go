@@ -60,12 +60,7 @@ func (c *checker) checkService(s *format.Service, n *strict.Node) {
 		name.Errorf("the Service %s is already listed above", s.Name)
 		return
 	}
-	if len(admitted.Spec.Selector) == 0 {
-		name.Errorf("the Service %s has no selector, so it selects no pod", s.Name)
-	}
-	if len(admitted.Spec.Selector) > 0 && c.resolved() && !slices.ContainsFunc(c.workloads, func(w *workload) bool { return selects(admitted, w.Pod) }) {
-		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name, labels.FormatLabels(admitted.Spec.Selector))
-	}
+	c.checkEndpoints(admitted, name)
 	routers := n.Field("routers")
 	if len(s.Routers) == 0 {
 		s.Routers = []format.Router{{Kind: format.KubeProxy}}
@@ -77,6 +72,36 @@ func (c *checker) checkService(s *format.Service, n *strict.Node) {
 		c.checkRouter(&s.Routers[i], routers.Index(i))
 	}
 	c.scenario.Services = append(c.scenario.Services, plan.Service{Spec: s, Object: object})
+}
+
+// checkEndpoints reports a Service that never has endpoints.
+func (c *checker) checkEndpoints(s *v1.Service, name *strict.Node) {
+	var selected []*workload
+	for _, w := range c.workloads {
+		if selects(s, w.Pod) {
+			selected = append(selected, w)
+		}
+	}
+	switch {
+	case s.Spec.Type == v1.ServiceTypeExternalName:
+		name.Errorf("the Service %s is of type ExternalName, so it has no endpoints", s.Name)
+	case len(s.Spec.Selector) == 0:
+		name.Errorf("the Service %s has no selector, so it selects no pod", s.Name)
+	case c.resolved() && len(selected) == 0:
+		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name, labels.FormatLabels(s.Spec.Selector))
+	case c.resolved() && !slices.ContainsFunc(selected, func(w *workload) bool { return hasAnyPort(w.Pod, s.Spec.Ports) }):
+		name.Errorf("the Service %s has no endpoints: no container has a port of the name %s", s.Name, strict.Quote(s.Spec.Ports[0].TargetPort.StrVal))
+	}
+}
+
+// hasAnyPort reports whether a pod has a port of a Service. A pod has each port that is a number.
+func hasAnyPort(pod *v1.Pod, ports []v1.ServicePort) bool {
+	named := func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c v1.Container) bool {
+			return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.Name == name })
+		})
+	}
+	return len(ports) == 0 || slices.ContainsFunc(ports, func(p v1.ServicePort) bool { return p.TargetPort.StrVal == "" || named(p.TargetPort.StrVal) })
 }
 
 func selects(s *v1.Service, pod *v1.Pod) bool {
