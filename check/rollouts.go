@@ -89,8 +89,10 @@ func parseRolloutRequirement(text string) (r RolloutRequirement, err error) {
 		r.Value = d.Seconds()
 		return r, nil
 	}
-	if r.Value, err = strconv.ParseFloat(limit, 64); err != nil || !(r.Value >= 0) {
-		return r, fmt.Errorf("%s: %s is no number", r.Row, strict.Quote(limit))
+	n, err := strconv.ParseInt(limit, 10, 53)
+	if err != nil || n < 0 {
+		return r, fmt.Errorf("%s: %s is no whole number", r.Row, strict.Quote(limit))
 	}
+	r.Value = float64(n)
 	return r, nil
 }

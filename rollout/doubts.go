@@ -40,6 +40,9 @@ func (w *workload) doubtRoutes() {
 		if t.headless() {
 			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", t.Name)
 		}
+		if t.Spec.PublishNotReadyAddresses {
+			w.warnings = append(w.warnings, fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and until they are gone, however long they sleep.", t.Name))
+		}
 		w.unsure = w.unsure || t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 		if asked, other := w.asksAnotherPort(t); other {
 			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of port %d succeeds", t.Name, asked))

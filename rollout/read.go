@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -93,9 +94,20 @@ func (r *reader) read(files []check.File) {
 				report(n, err)
 				continue
 			}
-			r.services = append(r.services, &service{Service: s, node: n})
+			r.addService(&service{Service: s, node: n})
 		}
 	}
+}
+
+// addService adds a Service, or reports that there is one of its name.
+func (r *reader) addService(s *service) {
+	i := slices.IndexFunc(r.services, func(o *service) bool { return o.Name == s.Name && o.Namespace == s.Namespace })
+	if i < 0 {
+		r.services = append(r.services, s)
+		return
+	}
+	first := r.services[i].node.Pos
+	s.node.Find("metadata.name").Errorf("the Service %s is already defined in %s:%d", s.Name, first.File, first.Line)
 }
 
 // admit returns a Deployment as the API server stores it, or reports why it does not.
@@ -132,17 +144,15 @@ func report(n *strict.Node, err error) {
 func (r *reader) check(from []*workload) {
 	for _, w := range r.workloads {
 		w.old = w.spec
-		replicas := w.node.Find("spec.replicas")
-		switch n := *w.spec.Spec.Replicas; {
-		case n == 0 && r.o.Change.Kind != Scale:
-			replicas.Errorf("there are no replicas to roll out: specify --replicas")
-		case max(n, r.o.Change.Scale) > MaxReplicas:
-			replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, which loses about as many requests", max(n, r.o.Change.Scale), MaxReplicas)
-		case r.o.Change.Kind == Scale && n == r.o.Change.Scale:
-			replicas.Errorf("scale=%d changes nothing", n)
+		r.simulated(w, r.o.Change.Scale)
+		if r.o.Change.Kind == Scale && *w.spec.Spec.Replicas == r.o.Change.Scale {
+			w.node.Find("spec.replicas").Errorf("scale=%d changes nothing", r.o.Change.Scale)
 		}
 		if w.spec.Spec.Paused {
 			w.node.Find("spec.paused").Errorf("the Deployment is paused: a changed template starts no rollout")
+		}
+		if r.o.Change.Kind == Undo && *w.spec.Spec.RevisionHistoryLimit == 0 {
+			w.node.Find("spec.revisionHistoryLimit").Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
 		}
 		r.findServices(w)
 		r.findOld(w, from)
@@ -156,13 +166,38 @@ func (r *reader) check(from []*workload) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if s.used || len(s.Spec.Selector) == 0 || slices.ContainsFunc(r.rejected, func(d *appsv1.Deployment) bool {
+		if s.used || len(s.Spec.Selector) == 0 || s.Spec.Type == v1.ServiceTypeExternalName || slices.ContainsFunc(r.rejected, func(d *appsv1.Deployment) bool {
 			return selects(s.Service, cmp.Or(d.Namespace, v1.NamespaceDefault), d.Spec.Template.Labels)
 		}) ||
 			slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
 		s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))
+	}
+}
+
+// simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some more replicas.
+func (r *reader) simulated(w *workload, most int32) {
+	if !r.o.chooses(w) {
+		return
+	}
+	replicas := w.node.Find("spec.replicas")
+	if most = max(most, *w.spec.Spec.Replicas); *w.spec.Spec.Replicas == 0 && r.o.Change.Kind != Scale {
+		replicas.Errorf("there are no replicas to roll out: specify --replicas")
+		return
+	} else if most > MaxReplicas {
+		replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, which loses about as many requests", most, MaxReplicas)
+		return
+	}
+	one := w.spec.DeepCopy()
+	one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
+	var errs strict.Errors
+	if _, err := check.Admit(one, r.o.Profile); errors.As(err, &errs) {
+		for _, e := range errs {
+			w.node.Find(e.Path).Errorf("%s", e.Message)
+		}
+	} else if err != nil {
+		w.node.Errorf("%v", err)
 	}
 }
 
@@ -177,6 +212,10 @@ func (r *reader) findOld(w *workload, from []*workload) {
 		return
 	}
 	w.old = from[i].spec
+	r.simulated(from[i], 0)
+	if w.old.Spec.Paused {
+		from[i].node.Find("spec.paused").Errorf("the Deployment is paused: its pods can have an earlier template")
+	}
 	before, after := w.old.Spec.Template, w.spec.Spec.Template
 	if metav1.FormatLabelSelector(w.old.Spec.Selector) != metav1.FormatLabelSelector(w.spec.Spec.Selector) {
 		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
@@ -200,12 +239,12 @@ func (r *reader) findServices(w *workload) {
 		if !selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
 			continue
 		}
-		s.used, w.services = true, append(w.services, s.Name)
-		t := target{Service: s.Service, container: w.main, counted: r.o.Service == "" || r.o.Service == s.Name}
-		if ports := s.Spec.Ports; len(ports) > 0 {
-			t.container = containerOf(containers, ports[0].TargetPort, w.main)
+		if s.Spec.Type == v1.ServiceTypeExternalName {
+			w.notes = append(w.notes, "requests to Service "+s.Name+", which is of type ExternalName and has no endpoints")
+			continue
 		}
-		w.targets = append(w.targets, t)
+		s.used, w.services = true, append(w.services, s.Name)
+		w.targets = append(w.targets, target{Service: s.Service, container: w.containerOf(s), counted: r.o.Service == "" || r.o.Service == s.Name})
 	}
 	others := slices.ContainsFunc(w.targets, func(t target) bool { return t.counted && !t.headless() })
 	w.targets = slices.DeleteFunc(w.targets, func(t target) bool {
@@ -214,6 +253,13 @@ func (r *reader) findServices(w *workload) {
 		}
 		return t.headless() && (others || !t.counted)
 	})
+	for _, t := range w.counted() {
+		for _, o := range r.workloads {
+			if o != w && selects(t.Service, o.spec.Namespace, o.spec.Spec.Template.Labels) {
+				w.notes = append(w.notes, fmt.Sprintf("Deployment %s, which gets a part of the requests to Service %s", o.spec.Name, t.Name))
+			}
+		}
+	}
 }
 
 // counted returns the Services whose requests are counted.
@@ -249,16 +295,27 @@ func selects(s *v1.Service, namespace string, of map[string]string) bool {
 	return len(s.Spec.Selector) > 0 && s.Namespace == namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(of))
 }
 
-// containerOf returns the container that has a port, or else another one.
-func containerOf(containers []v1.Container, port intstr.IntOrString, otherwise string) string {
-	for _, c := range containers {
-		for _, p := range c.Ports {
-			if port.Type == intstr.String && p.Name == port.StrVal || port.Type == intstr.Int && p.ContainerPort == port.IntVal {
-				return c.Name
-			}
-		}
+// containerOf returns the container that the first port of a Service leads to, or the main one.
+func (w *workload) containerOf(s *service) string {
+	if len(s.Spec.Ports) == 0 {
+		return w.main
 	}
-	return otherwise
+	port := s.Spec.Ports[0].TargetPort
+	has := func(c v1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool {
+			return port.Type == intstr.String && p.Name == port.StrVal || port.Type == intstr.Int && p.ContainerPort == port.IntVal
+		})
+	}
+	pod := &w.spec.Spec.Template.Spec
+	if i := slices.IndexFunc(pod.Containers, has); i >= 0 {
+		return pod.Containers[i].Name
+	}
+	if i := slices.IndexFunc(pod.InitContainers, has); i >= 0 {
+		w.notes = append(w.notes, fmt.Sprintf("Service %s leads to the sidecar %s, which gets SIGTERM only when the other containers have ended", s.Name, pod.InitContainers[i].Name))
+	} else if port.Type == intstr.String {
+		s.node.Find("spec.ports[0].targetPort").Errorf("no container of Deployment %s has a port of the name %s, so the Service has no endpoints for it", w.spec.Name, strict.Quote(port.StrVal))
+	}
+	return w.main
 }
 
 // notSimulated names what can decide about the rollout and is not simulated.

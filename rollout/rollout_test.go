@@ -240,3 +240,65 @@ func TestWaitsAreFindings(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be rolled out has an error at its place, and nothing is simulated.
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		old, new string // a part of the manifest, and what stands there instead
+		rollout.Options
+		from bool // the manifest is that before the change
+		want string
+	}{
+		{"no ReplicaSet to go back to", "replicas: 1", "replicas: 1\n  revisionHistoryLimit: 0", rollout.Options{Change: rollout.Change{Kind: rollout.Undo}}, false,
+			"web.yaml:6:25: spec.revisionHistoryLimit: no earlier ReplicaSet is kept"},
+		{"a named port that no container has", "targetPort: 8080", "targetPort: http", rollout.Options{}, false,
+			`web.yaml:23:34: spec.ports[0].targetPort: no container of Deployment web has a port of the name "http"`},
+		{"a Service twice", "---\n", "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n---\n", rollout.Options{}, false,
+			"web.yaml:25:18: metadata.name: the Service web is already defined in web.yaml:18"},
+		{"what is not simulated", "/, port: 8080}", "/, port: 8080, httpHeaders: [{name: Host, value: <b>}]}", rollout.Options{}, false,
+			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: a header that"},
+		{"no replicas before", "replicas: 1", "replicas: 0", rollout.Options{}, true, "web.yaml:5:13: spec.replicas: there are no replicas"},
+		{"too many replicas before", "replicas: 1", "replicas: 101", rollout.Options{}, true, "web.yaml:5:13: spec.replicas: 101 replicas are more"},
+		{"paused before", "replicas: 1", "replicas: 1\n  paused: true", rollout.Options{}, true, "web.yaml:6:11: spec.paused: the Deployment is paused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := manifest{}.file()
+			changed := check.File{Name: file.Name, Data: []byte(strings.Replace(string(file.Data), c.old, c.new, 1))}
+			files, from := []check.File{changed}, []check.File(nil)
+			if c.from {
+				file.Name, file.Data = "new.yaml", []byte(strings.Replace(string(file.Data), "web:1", "web:2", 1))
+				files, from = []check.File{file}, files
+			}
+			c.Options.Runs = 1
+			if _, err := rollout.Run(files, from, c.Options); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// Requests that the Service of a Deployment does not send to its pods alone are named, and never said to be safe.
+func TestService(t *testing.T) {
+	read := func(old, new string) *rollout.Workload {
+		file := manifest{container: "lifecycle: {preStop: {sleep: {seconds: 8}}}"}.file()
+		file.Data = []byte(strings.Replace(string(file.Data), old, new, 1))
+		r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Rate: 100, Runs: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &r.Workloads[0]
+	}
+	if w := read("selector: {app: web}\n  ports", "type: ExternalName\n  externalName: example.com\n  selector: {app: web}\n  ports"); w.Lost != nil || !strings.Contains(fmt.Sprint(w.NotSimulated), "ExternalName") {
+		t.Errorf("ExternalName: %+v lost, and not simulated: %v", w.Lost, w.NotSimulated)
+	}
+	w := read("  ports: [{port: 80", "  publishNotReadyAddresses: true\n  ports: [{port: 80")
+	if w.Verdict != rollout.Loses || w.Rows[0].Row == rollout.RowPreStop {
+		t.Errorf("publishNotReadyAddresses: %s, with rows %+v", w.Verdict, w.Rows)
+	}
+	data := string(manifest{}.file().Data)
+	second, _, _ := strings.Cut(strings.Replace(data, "metadata: {name: web}", "metadata: {name: canary}", 1), "---")
+	if w := read("---\n", "---\n"+second+"---\n"); !strings.Contains(fmt.Sprint(w.NotSimulated), "Deployment canary, which gets a part") {
+		t.Errorf("a second Deployment is not named: %v", w.NotSimulated)
+	}
+}

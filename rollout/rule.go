@@ -22,10 +22,12 @@ import (
 //
 // The sleep must last until then, less the time that the program goes on to accept connections, and so that the program ends the requests it has. The
 // rule holds as long as the pods of the rollout accept requests when they are Ready, another pod is Ready, SIGKILL comes later, and no Service waits for
-// a worker of the EndpointSlice controller.
+// a worker of the EndpointSlice controller. With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	_, known := w.sleep()
-	if counted := w.counted(); !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) {
+	counted := w.counted()
+	if !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
+		slices.ContainsFunc(counted, func(t *target) bool { return t.Spec.PublishNotReadyAddresses }) {
 		return 0, false
 	}
 	drop := longestDrop(o) + rareBackOff

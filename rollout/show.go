@@ -126,15 +126,17 @@ func (o *Options) command(w *workload, several bool, seed int64) string {
 	return fmt.Sprintf("%s --seed %d", text, seed)
 }
 
+// chooses reports whether a Deployment has the name of the options, if there is one.
+func (o *Options) chooses(w *workload) bool {
+	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
+}
+
 // only leaves out the Deployments with another name than that of the options.
 func (o *Options) only(list []*workload) ([]*workload, error) {
-	if o.Workload == "" {
-		return list, nil
-	}
 	var names []string
 	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
 		names = append(names, w.spec.Name)
-		return o.Workload != w.spec.Name && o.Workload != w.spec.Namespace+"/"+w.spec.Name
+		return !o.chooses(w)
 	})
 	if len(chosen) == 0 {
 		_, name, _ := strings.Cut("/"+o.Workload, "/")

@@ -53,8 +53,8 @@ func parse(text string) (Named, error) {
 		return n, fmt.Errorf("must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'", strings.Join(Names(), ", "))
 	case strings.TrimSpace(name) == "":
 		return n, errors.New("the load balancer needs a name, as in 'gateway: add 30s..40s, remove 40s'")
-	case slices.Contains(Names(), name):
-		return n, fmt.Errorf("%s has delays of its own: give the load balancer another name", name)
+	case name == KubeProxy:
+		return n, errors.New("kube-proxy has delays of its own: give the load balancer another name")
 	}
 	for i, word := range []string{"add", "remove"} {
 		delay, found := strings.CutPrefix(strings.TrimSpace(parts[i]), word+" ")

@@ -16,7 +16,7 @@ func TestNamedLoadBalancer(t *testing.T) {
 	}
 	for name, known := range map[string]bool{
 		own: true, "kube-proxy": true, "neg": true, "gateway": false, "": false, ": add 1s": false, "add 1s, remove 1s": false,
-		"gateway: add 1s, remove": false, "alb-ip: add 1s, remove 2s": false, "gateway:add 1s,remove 1s": true, "gateway: remove 1s, add 1s": false, "gateway: add 1s.., remove 1s": false, "gateway: add -1s, remove 1s": false,
+		"gateway: add 1s, remove": false, "kube-proxy: add 1s, remove 2s": false, "gateway:add 1s,remove 1s": true, "gateway: remove 1s, add 1s": false, "gateway: add 1s.., remove 1s": false, "gateway: add -1s, remove 1s": false,
 	} {
 		if err := router.Check(name); (err == nil) != known {
 			t.Errorf("%q: %v", name, err)

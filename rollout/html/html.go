@@ -22,7 +22,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text}).ParseFS(assets, "assets/*.gohtml"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text, "runs": render.Runs}).ParseFS(assets, "assets/*.gohtml"))
 
 // document is the data of the page.
 type document struct {
@@ -117,7 +117,7 @@ func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, e
 		s.Require = append(s.Require, requirement{render.Requirement(v), v.Met})
 	}
 	if w.Worst.Run != nil {
-		s.Caption = fmt.Sprintf("The worst of %d runs: %s.", w.Runs, render.Outcome(w.Worst.Run))
+		s.Caption = fmt.Sprintf("The worst of %s: %s.", render.Runs(w.Runs), render.Outcome(w.Worst.Run))
 		return s, s.draw(render.Drawn(w.Worst.Run, r.Kubernetes))
 	}
 	return s, nil

@@ -22,7 +22,7 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 			line("%s\n", md(of.Reason))
 		}
 		if len(of.Rows) > 0 {
-			line("| %d runs | least | median | 95%% | greatest | always |\n|---|---:|---:|---:|---:|---:|", of.Runs)
+			line("| %s | least | median | 95%% | greatest | always |\n|---|---:|---:|---:|---:|---:|", Runs(of.Runs))
 		}
 		for _, row := range of.Rows {
 			always := ""

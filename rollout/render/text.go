@@ -53,7 +53,7 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	if len(w.Rows) > 0 {
 		t.Gap()
 		table := &report.Table{Left: 1}
-		table.Head(fmt.Sprintf("%d runs", w.Runs), "least", "median", "95%", "greatest", "always")
+		table.Head(Runs(w.Runs), "least", "median", "95%", "greatest", "always")
 		for _, row := range w.Rows {
 			cells := []report.Cell{{Text: RowText(w, &row)}}
 			for _, v := range []float64{row.Least, row.Median, row.P95, row.Greatest} {
@@ -177,7 +177,7 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	if w.Unsure {
 		of = "simulated request"
 	}
-	return fmt.Sprintf("%s loses no %s in %d runs", what, of, w.Runs)
+	return fmt.Sprintf("%s loses no %s in %s", what, of, Runs(w.Runs))
 }
 
 // Settings says how the workload is rolled out.
@@ -246,9 +246,9 @@ func FixWord(f *rollout.Fix) string {
 
 // Fix describes a change, and what it brings.
 func Fix(f *rollout.Fix) string {
-	brings := fmt.Sprintf("at most %s lost, %s in the median of %d runs", rollout.Count(f.Lost), rollout.Count(f.Median), f.Runs)
+	brings := fmt.Sprintf("at most %s lost, %s in the median of %s", rollout.Count(f.Lost), rollout.Count(f.Median), Runs(f.Runs))
 	if f.LosesNone {
-		brings = fmt.Sprintf("none lost in %d runs", f.Runs)
+		brings = fmt.Sprintf("none lost in %s", Runs(f.Runs))
 	}
 	return f.Change + ": " + brings + ", and the rollout takes " + rollout.Format(rollout.RowTakes, f.Takes)
 }
@@ -302,3 +302,6 @@ func nodesOf(delays string) string {
 	}
 	return delays + " nodes"
 }
+
+// Runs formats a number of runs.
+func Runs(n int) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, "run")) }
