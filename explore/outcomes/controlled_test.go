@@ -47,6 +47,9 @@ func TestControlPlane(t *testing.T) {
 	}) {
 		t.Errorf("the histories of objects are %q", got)
 	}
+	if p := r.Policies[1]; p.Policy != "orders" || p.Runs == 0 {
+		t.Errorf("the policy after canonical is %+v", p)
+	}
 	if r.Periods["default/web-2-1"] == 0 {
 		t.Errorf("the periods are %v", r.Periods)
 	}

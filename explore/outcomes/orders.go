@@ -82,7 +82,7 @@ func momentOf(n *node.Node) moment {
 // states returns the states of the canonical run at the instants of deviations. It is nil if the search is not reduced: controllers
 // keep what they do next in the stacks of their syncs, which a state does not have.
 func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
-	if e.options.plain || e.canonical.plan.Scenario.Spec.ControlPlane != nil {
+	if e.options.plain || e.controlled() {
 		return nil
 	}
 	var instants []virtual.Time

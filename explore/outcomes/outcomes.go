@@ -118,7 +118,7 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	}
 	e.room += e.room/4 + 16
 	left := o.Runs
-	for _, name := range Policies() {
+	for _, name := range e.order() {
 		if !slices.Contains(o.Policies, name) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package outcomes
 
 import (
+	"slices"
 	"time"
 
 	"probesim.dev/scenarios/plan"
@@ -11,6 +12,18 @@ var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seed
 
 // Policies returns the names of the policies, in the order in which an exploration uses them.
 func Policies() []string { return append([]string(nil), order...) }
+
+// order returns the policies in the order for the scenario. In a rollout most depends on latencies, which only seeds draw, and on the order of
+// controllers; its trace is long, so that restarts at each instant would leave no runs for the others.
+func (e *Explorer) order() []string {
+	if !e.controlled() {
+		return Policies()
+	}
+	first := []string{"canonical", "seeds", "orders"}
+	return append(first, slices.DeleteFunc(Policies(), func(name string) bool { return slices.Contains(first, name) })...)
+}
+
+func (e *Explorer) controlled() bool { return e.canonical.plan.Scenario.Spec.ControlPlane != nil }
 
 // policies list the tasks of each policy.
 var policies = map[string]func(*Explorer) []task{

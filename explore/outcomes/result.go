@@ -154,9 +154,9 @@ func newResult(e *Explorer) Result {
 		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard, Shards: e.options.Shards,
 		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off, JudgeAll: e.subject.JudgeAll,
 		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results, func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
-		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: plan.Scenario.Spec.ControlPlane != nil,
+		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
 	}
-	for _, name := range Policies() {
+	for _, name := range e.order() {
 		if slices.Contains(e.options.Policies, name) {
 			r.Policies = append(r.Policies, PolicyResult{Policy: name, Cut: e.cut[name]})
 		}
