@@ -172,8 +172,19 @@ func (r *reader) check(from []*workload) {
 			slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
 			continue
 		}
-		s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))
+		r.selectsNothing(s)
 	}
+}
+
+// selectsNothing reports a Service without pods. A namespace that only one of two manifests has is easy to miss.
+func (r *reader) selectsNothing(s *service) {
+	for _, w := range r.workloads {
+		if selects(s.Service, s.Namespace, w.spec.Spec.Template.Labels) {
+			s.node.Find("metadata").Errorf("the Service selects no pod: it is in namespace %s, and Deployment %s is in namespace %s", s.Namespace, w.spec.Name, w.spec.Namespace)
+			return
+		}
+	}
+	s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s", labels.SelectorFromSet(s.Spec.Selector))
 }
 
 // simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some more replicas.

@@ -256,6 +256,8 @@ func TestRefuses(t *testing.T) {
 			`web.yaml:23:34: spec.ports[0].targetPort: no container of Deployment web has a port of the name "http"`},
 		{"a Service twice", "---\n", "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n---\n", rollout.Options{}, false,
 			"web.yaml:25:18: metadata.name: the Service web is already defined in web.yaml:18"},
+		{"a Service in another namespace", "metadata: {name: web}", "metadata: {name: web, namespace: prod}", rollout.Options{}, false,
+			"web.yaml:20:11: metadata: the Service selects no pod: it is in namespace default, and Deployment web is in namespace prod"},
 		{"what is not simulated", "/, port: 8080}", "/, port: 8080, httpHeaders: [{name: Host, value: <b>}]}", rollout.Options{}, false,
 			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: a header that"},
 		{"no replicas before", "replicas: 1", "replicas: 0", rollout.Options{}, true, "web.yaml:5:13: spec.replicas: there are no replicas"},
