@@ -152,7 +152,8 @@ func ParseChange(text string) (Change, error) {
 }
 
 // Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments before the change. The error is of type
-// scenarios.Errors if the manifests are invalid; it is ErrNoDeployment if they have none.
+// scenarios.Errors if the manifests are invalid; it is ErrNoDeployment if they have none. After an error of Options.Each, the report has the
+// Deployments before, if there are any.
 func Run(files, from []check.File, o Options) (*Report, error) {
 	o.complete()
 	if err := (&check.Options{Start: o.App.Start, Stop: o.App.Stop}).UnknownContainers(files); err != nil {
@@ -163,9 +164,11 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := newReport(&o, others)
-	for _, w := range workloads {
+	for i, w := range workloads {
 		result, err := measure(w, &o)
-		if err != nil {
+		if err != nil && i > 0 {
+			return r, err
+		} else if err != nil {
 			return nil, err
 		}
 		if o.Keep {

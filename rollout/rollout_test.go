@@ -2,6 +2,8 @@ package rollout_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -302,5 +304,29 @@ func TestService(t *testing.T) {
 	second, _, _ := strings.Cut(strings.Replace(data, "metadata: {name: web}", "metadata: {name: canary}", 1), "---")
 	if w := read("---\n", "---\n"+second+"---\n"); !strings.Contains(fmt.Sprint(w.NotSimulated), "Deployment canary, which gets a part") {
 		t.Errorf("a second Deployment is not named: %v", w.NotSimulated)
+	}
+}
+
+// An interrupt leaves the Deployments that were rolled out before.
+func TestInterrupted(t *testing.T) {
+	first := manifest{}.file()
+	second := check.File{Name: "second.yaml", Data: []byte(strings.ReplaceAll(string(first.Data), "web", "second"))}
+	interrupted, made := errors.New("interrupted"), 0
+	r, err := rollout.Run([]check.File{first, second}, nil, rollout.Options{Runs: 1, Each: func(n int, name string, do func(context.Context, int) error) error {
+		if name == "rollouts" && n > 0 {
+			made++
+		}
+		if made > 1 {
+			return interrupted
+		}
+		for i := range n {
+			if err := do(t.Context(), i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != interrupted || r == nil || len(r.Workloads) != 1 || r.Workloads[0].Name != "web" {
+		t.Errorf("%v, %+v", err, r)
 	}
 }

@@ -279,6 +279,9 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	}
 	r, err := rollout.Run(files, from, options)
 	if err != nil {
+		if r != nil && o.output == "table" {
+			err = errors.Join(writeRollout(cmd.OutOrStdout(), r, o.output), err)
+		}
 		return o.invalid(cmd, slices.Concat(files, from), err)
 	}
 	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
