@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -69,6 +70,10 @@ func (w *workload) in(namespace string) bool {
 	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
 }
 
+// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
+const leastGrace = 2 * time.Second
+
 // warn adds what can hold the rollout up, and what else the manifest says that the figures do not.
 func (r *reader) warn(w *workload) {
 	spec := &w.spec.Spec
@@ -120,7 +125,7 @@ func (r *reader) warn(w *workload) {
 		if slept > 0 {
 			what = "the preStop hook and the stop take"
 		}
-		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(grace), what, value.Format(slept+stop)))
+		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(max(grace, leastGrace)), what, value.Format(slept+stop)))
 		if stop > grace && r.o.App.Refuse == nil && !r.o.App.Accepts {
 			w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
 		}

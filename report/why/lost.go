@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -211,7 +212,7 @@ func requestsLost(n float64) string {
 	if n < 10 {
 		return fmt.Sprintf("%.1f", n)
 	}
-	return fmt.Sprintf("%.0f", n)
+	return printable.Thousands(int(math.Round(n)))
 }
 
 // beginText says what the first arm leads to.

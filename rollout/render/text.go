@@ -79,6 +79,9 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		t.Item(report.Cell{Text: fmt.Sprintf("%-6s", FixWord(&f)), Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f), fmt.Sprintf("%s:%d", w.File, f.Line))
 	}
 	if w.Verdict != rollout.LosesNone && w.Worst.Command != "" {
+		if len(w.Fixes) == 0 {
+			t.Gap()
+		}
 		show(t, w.Worst.Command)
 	}
 	for i, v := range w.Requirements {
