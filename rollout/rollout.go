@@ -171,12 +171,14 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if o.Keep {
+		if o.Keep && result.Runs > 0 {
 			if result.Worst.Run, err = w.show(context.Background(), &o, result.Worst.Seed); err != nil {
 				return nil, err
 			}
 		}
-		result.Worst.Command = o.command(w, len(workloads) > 1, result.Worst.Seed)
+		if result.Runs > 0 {
+			result.Worst.Command = o.command(w, len(workloads) > 1, result.Worst.Seed)
+		}
 		r.Workloads = append(r.Workloads, *result)
 	}
 	return r, nil

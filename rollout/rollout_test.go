@@ -330,3 +330,16 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// A quota decides without a run, so there is none to show: it would complete.
+func TestQuota(t *testing.T) {
+	file := manifest{replicas: 3}.file()
+	file.Data = append(file.Data, "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {pods: 3}}\n"...)
+	r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Command: "probesim rollout web.yaml", Keep: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Workloads[0]; w.Verdict != rollout.NeverCompletes || w.Worst.Command != "" || w.Worst.Run != nil {
+		t.Errorf("%s, with the worst run %+v", w.Verdict, w.Worst)
+	}
+}
