@@ -62,7 +62,7 @@ func TestReports(t *testing.T) {
 		{"alb-single-pod", behind("alb-ip"), rollout.Loses, []string{"no pod is a target of alb-ip", "alb-ip takes up to 30s to add a pod"}},
 		{"readiness-gate", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "Not simulated: readinessGates"}},
 		{"neg-without-prestop", behind("neg"), rollout.Loses, []string{"the program has exited, still a target of neg", "fix preStop: {sleep:"}},
-		{"app-gateway-takes-40s", behind("app-gateway: add 40s, remove 40s"), rollout.Loses, []string{"still a target of app-gateway for up to 39.9s", "preStop: {sleep: {seconds: 4", "and terminationGracePeriodSeconds: 4", "app-gateway adds a pod after 40s and"}},
+		{"app-gateway-takes-40s", behind("app-gateway: add 40s, remove 40s"), rollout.Loses, []string{"still a target of app-gateway for up to 40.4s", "preStop: {sleep: {seconds: 4", "and terminationGracePeriodSeconds: 4", "app-gateway adds a pod after 40s and"}},
 		{"sleep-beyond-the-grace-period", rollout.Options{Router: "alb-ip", App: rollout.App{Start: seconds(20, 20)}}, rollout.Loses, []string{"SIGKILL comes 30s after the deletion (terminationGracePeriodSeconds), and the preStop hook and the stop take 40.1s"}},
 		{"sleep-of-35s-is-killed", rollout.Options{}, none, []string{"SIGKILL comes 30s after the deletion", "no loss if preStop sleeps 1"}},
 		{"strategy-in-the-pod", rollout.Options{}, "", []string{"strategy-in-the-pod.yaml:13:7: spec.template.spec.strategy: unknown field"}},

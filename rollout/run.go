@@ -90,7 +90,13 @@ type run struct {
 	progress    progress
 	terminating map[string]bool
 	stops       map[string][]stop // by pod, and then as the Services
+	windows     map[window]span
 }
+
+// window is where and why requests are lost. A loss of the trace ends, and another one begins, when the share of the pod changes.
+type window struct{ service, pod, reason string }
+
+type span struct{ from, to virtual.Time }
 
 // progress is the last status of the Deployment, and when it showed progress, as upstream's DeploymentProgressing finds it.
 type progress struct {
@@ -124,7 +130,7 @@ const (
 
 // simulate makes a run.
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome, error) {
-	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string][]stop{}}
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
@@ -433,7 +439,7 @@ func (r *run) count(records []trace.Record) {
 		of := &r.outcome.each[slices.IndexFunc(r.targets, func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
 		sum := of.parts[p]
 		sum.count += l.Object.Loss.Lost
-		sum.longest = max(sum.longest, l.Took)
+		sum.longest = max(sum.longest, r.extend(window{l.Object.Name, l.Pod, l.Reason}, span{l.T.Add(-l.Took), l.T}))
 		of.parts[p] = sum
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
@@ -441,6 +447,15 @@ func (r *run) count(records []trace.Record) {
 			r.outcome.helpless = true
 		}
 	}
+}
+
+// extend adds a part of a window, and returns how long the window is so far.
+func (r *run) extend(w window, by span) time.Duration {
+	if last := r.windows[w]; last.to == by.from && last.to > 0 {
+		by.from = last.from
+	}
+	r.windows[w] = by
+	return by.to.Sub(by.from)
 }
 
 // measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request that a program has must end before it exits.
