@@ -26,6 +26,7 @@ const (
 	rolloutAt    = 2 * time.Minute
 	rolloutStart = 10 * time.Second
 	rolloutRate  = 100
+	rolloutPods  = 100 // a draft has no more of them
 )
 
 // rollout is the draft of a rollout of a Deployment.
@@ -131,6 +132,9 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 	w.line("    kind: Deployment")
 	if r.File != "" {
 		w.line("    file: %s", quoted(r.File))
+	}
+	if r.workload.Replicas > rolloutPods {
+		w.line("    replicas: 10    # instead of %d: how many requests are lost hardly depends on it", r.workload.Replicas)
 	}
 	w.line("    containers:")
 	for i := range r.workload.Pod.Spec.Containers {
