@@ -99,15 +99,16 @@ func (r *reader) read(files []check.File) {
 	}
 }
 
-// addService adds a Service, or reports that there is one of its name.
+// addService adds a Service, or reports that its file has one of its name before.
 func (r *reader) addService(s *service) {
-	i := slices.IndexFunc(r.services, func(o *service) bool { return o.Name == s.Name && o.Namespace == s.Namespace })
+	i := slices.IndexFunc(r.services, func(o *service) bool {
+		return o.Name == s.Name && o.Namespace == s.Namespace && o.node.Pos.File == s.node.Pos.File
+	})
 	if i < 0 {
 		r.services = append(r.services, s)
 		return
 	}
-	first := r.services[i].node.Pos
-	s.node.Find("metadata.name").Errorf("the Service %s is already defined in %s:%d", s.Name, first.File, first.Line)
+	s.node.Find("metadata.name").Errorf("the Service %s is already defined in line %d", s.Name, r.services[i].node.Pos.Line)
 }
 
 // admit returns a Deployment as the API server stores it, or reports why it does not.

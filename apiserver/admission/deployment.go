@@ -166,7 +166,7 @@ func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*ap
 }
 
 // AdmitService returns a copy of a new Service with the defaults that the simulator and the real controllers read, or an Invalid error that
-// lists the fields of the metadata and the selector that the API server rejects. The cluster has IPv4 alone (initIPFamilyFields in
+// lists the fields of the metadata and the numbers and names of ports that the API server rejects. The cluster has IPv4 alone (initIPFamilyFields in
 // pkg/registry/core/service/storage/alloc.go at v1.37.0).
 func AdmitService(s *v1.Service) (*v1.Service, error) {
 	s = s.DeepCopy()
@@ -182,8 +182,26 @@ func AdmitService(s *v1.Service) (*v1.Service, error) {
 			port.TargetPort = intstr.FromInt32(port.Port)
 		}
 	}
-	if errs := validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label); len(errs) > 0 {
+	if errs := append(validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label), validateServicePorts(s.Spec.Ports)...); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(serviceKind, s.Name, errs)
 	}
 	return s, nil
+}
+
+// validateServicePorts checks the ports of a Service (validateServicePort in pkg/apis/core/validation/validation.go at v1.37.0).
+func validateServicePorts(ports []v1.ServicePort) (errs field.ErrorList) {
+	for i, p := range ports {
+		path := field.NewPath("spec", "ports").Index(i)
+		for _, message := range validation.IsValidPortNum(int(p.Port)) {
+			errs = append(errs, field.Invalid(path.Child("port"), p.Port, message))
+		}
+		wrong := validation.IsValidPortNum(int(p.TargetPort.IntVal))
+		if p.TargetPort.Type == intstr.String {
+			wrong = validation.IsValidPortName(p.TargetPort.StrVal)
+		}
+		for _, message := range wrong {
+			errs = append(errs, field.Invalid(path.Child("targetPort"), p.TargetPort.String(), message))
+		}
+	}
+	return errs
 }
