@@ -95,7 +95,7 @@ func newHead(title string) pages.Head {
 }
 
 func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, error) {
-	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w), Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, ", ")}
+	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w), Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, "; ")}
 	for i := range w.Rows {
 		s.Rows = append(s.Rows, newRow(render.RowText(w, &w.Rows[i]), &w.Rows[i]))
 	}

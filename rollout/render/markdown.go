@@ -54,7 +54,7 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 			line("- **%s** %s", map[bool]string{true: "ok", false: "FAIL"}[v.Met], md(Requirement(&v)))
 		}
 		if len(of.NotSimulated) > 0 {
-			line("- not simulated: %s", md(strings.Join(of.NotSimulated, ", ")))
+			line("- not simulated: %s", md(strings.Join(of.NotSimulated, "; ")))
 		}
 		line("")
 	}
