@@ -39,8 +39,9 @@ type container struct {
 	exit     exit         // the end of the program by itself
 	onSignal exit         // the end that the stop signal causes; zero until then
 	killAt   virtual.Time // time of SIGKILL
-	closeAt  virtual.Time // when the program closes its listener; never if it does not, or has
-	event    event        // the earliest of exit, killAt and closeAt
+	closed   bool         // the program has closed its listener
+	listenAt virtual.Time // when its rules may open or close the listener next
+	event    event        // the earliest of exit, killAt and listenAt
 	stopped  bool         // the runtime has sent the stop signal
 	stopping int64        // step of the record that explains the stop or kill
 	// killReason is the reason of a kill from outside; empty: none.
@@ -92,11 +93,11 @@ func (r *Runtime) startContainer(op *Op) error {
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
 	c.State, c.StartedAt, c.killAt = Running, r.Wall(r.now), never
-	c.closeAt = never
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now, r.moments)
 	c.exit = c.instance.exit(r.now, c.config.program.Init)
 	c.setStep(r.record(c.newRecord(r.now, trace.ContainerStarted, op.Call.Cause)))
+	c.scheduleListener(r.now)
 	r.scheduleEnd(c)
 	r.markChanged(c.pod)
 	return nil
@@ -123,7 +124,7 @@ func (r *Runtime) stopContainer(op *Op) {
 			c.onSignal = c.instance.signal(r.now, signal)
 			c.exit = c.exit.earlier(c.onSignal)
 			if signal != sigKILL {
-				c.closeAt = c.instance.closes()
+				c.scheduleListener(r.now)
 			}
 		}
 	}
@@ -155,20 +156,37 @@ func (r *Runtime) removeContainer(op *Op) error {
 }
 
 func (r *Runtime) scheduleEnd(c *container) {
-	r.queue.schedule(&c.event, min(c.exit.at, c.killAt, c.closeAt), ends)
+	r.queue.schedule(&c.event, min(c.exit.at, c.killAt, c.listenAt), ends)
 }
 
-// process ends the process, or closes its listener if that comes first.
+// process ends the process, or opens or closes its listener if that comes first.
 func (r *Runtime) process(c *container) {
-	if c.closeAt > min(c.exit.at, c.killAt) {
+	if c.listenAt > min(c.exit.at, c.killAt) {
 		r.end(c)
 		return
 	}
-	c.closeAt = never
-	rec := c.newRecord(r.now, trace.ListenerChanged, cmp.Or(c.stopping, c.Step))
-	rec.Reason = "closed"
-	r.record(rec)
+	if closed, rule, _ := c.instance.listener(r.now); closed != c.closed {
+		c.closed = closed
+		if rule > 0 && r.recordRules {
+			r.recordRule(c, rule, "", "listener")
+		}
+		rec := c.newRecord(r.now, trace.ListenerChanged, cmp.Or(c.stopping, c.Step))
+		rec.Reason = "opened"
+		if closed {
+			rec.Reason = "closed"
+		}
+		r.record(rec)
+	}
+	c.scheduleListener(r.now)
 	r.scheduleEnd(c)
+}
+
+// scheduleListener sets when the listener changes next: now, if the rules do not leave it as it is.
+func (c *container) scheduleListener(now virtual.Time) {
+	closed, _, until := c.instance.listener(now)
+	if c.listenAt = until; closed != c.closed {
+		c.listenAt = now
+	}
 }
 
 // kill ends a running process now.

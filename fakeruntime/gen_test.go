@@ -68,6 +68,9 @@ var genRule = rapid.Custom(func(t *rapid.T) Rule {
 	r.For, r.Every = rapid.Ptr(genDraw(10), true).Draw(t, "for"), rapid.Ptr(genDraw(20), true).Draw(t, "every")
 	r.Chance = rapid.Ptr(rapid.Float64Range(0, 1), true).Draw(t, "chance")
 	r.Liveness, r.Probes = genSeries(t), genSeries(t)
+	if r.Chance == nil {
+		r.Listens = rapid.Ptr(rapid.Bool(), true).Draw(t, "listens")
+	}
 	return r
 })
 

@@ -134,15 +134,28 @@ func (in *instance) signal(now virtual.Time, number int) exit {
 	return end
 }
 
-// closes returns when the program closes its listener because of a stop signal that it has got.
-func (in *instance) closes() virtual.Time {
-	at := never
+// listener reports whether the listener of the program is closed at t, the number of the rule with Listens that decides it, or 0, and until when
+// the rules leave it so.
+func (in *instance) listener(t virtual.Time) (closed bool, rule int, until virtual.Time) {
+	refuses, until := false, never
 	for i := range in.rules {
-		if s := &in.rules[i].schedule; s.rule.Refuse {
-			at = min(at, s.first)
+		s := &in.rules[i].schedule
+		if !s.rule.Refuse && s.rule.Listens == nil {
+			continue
 		}
+		_, open := s.at(t)
+		switch {
+		case open && s.rule.Refuse:
+			refuses = true
+		case open:
+			closed, rule = !*s.rule.Listens, in.rules[i].number
+		}
+		until = min(until, s.next(t))
 	}
-	return at
+	if refuses {
+		return true, 0, never
+	}
+	return closed, rule, until
 }
 
 // answer returns the answer to a request that arrives at t, and the window and the number of the rule that gives it. The number

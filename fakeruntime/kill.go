@@ -57,7 +57,7 @@ func (r *Runtime) terminate(c *container) bool {
 			c.stopping = step
 		}
 		c.onSignal = c.instance.signal(r.now, sigTERM)
-		c.closeAt = c.instance.closes()
+		c.scheduleListener(r.now)
 		c.exit = c.exit.earlier(c.onSignal)
 		r.scheduleEnd(c)
 	}

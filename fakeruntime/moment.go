@@ -28,7 +28,7 @@ func (r *Runtime) OccurIn(now virtual.Time, podUID, container string, moment int
 }
 
 // occur starts the clock of the rules of a moment if it is the first one, and closes the rules that last until the moment. It reports
-// whether the end of the program may have changed.
+// whether the end of the program or its listener may have changed.
 func (c *container) occur(moment int, now virtual.Time, first bool) bool {
 	closed := false
 	for i := range c.instance.rules {
@@ -50,5 +50,7 @@ func (c *container) occur(moment int, now virtual.Time, first bool) bool {
 			c.exit = c.exit.earlier(c.onSignal)
 		}
 	}
-	return first || closed
+	listens := c.listenAt
+	c.scheduleListener(now)
+	return first || closed || c.listenAt != listens
 }

@@ -91,6 +91,10 @@ func parseField(t *testing.T, rule *Rule, key, value string) {
 		must(t, err)
 		percent /= 100
 		rule.Chance = &percent
+	case "listens":
+		rule.Listens = new(value == "yes")
+	case "refuse":
+		rule.Refuse = true
 	case "exit":
 		code, err := strconv.Atoi(value)
 		rule.Exit = &Exit{Code: int32(code), Never: err != nil}

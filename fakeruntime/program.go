@@ -82,6 +82,9 @@ type Rule struct {
 	// Refuse closes the listener of the program when the window opens: new connections are refused, and requests in progress go on. It needs
 	// the Clock AfterSigterm. Only requests of package trace/traffic notice it; probes have answers of their own.
 	Refuse bool
+	// Listens opens or closes the listener inside the window; nil: the rule says nothing about it. Without a rule it is open. It does not
+	// depend on Chance, and cannot open a listener that a rule with Refuse has closed.
+	Listens *bool
 }
 
 // Exit is the end of a program by itself. A rule without For and Until ends it when the window opens. With the clocks AtScenario and

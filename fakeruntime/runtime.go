@@ -19,7 +19,7 @@ type Options struct {
 	Record func(trace.Record) int64
 	// RecordCalls adds a CRICall record for each call when it returns.
 	RecordCalls bool
-	// RecordRules adds a Behavior record for each request to a program, and for each exit that a rule decides.
+	// RecordRules adds a Behavior record for each request to a program, and for each exit and each change of its listener that a rule decides.
 	RecordRules bool
 }
 

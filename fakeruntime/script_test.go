@@ -111,6 +111,8 @@ func (s *script) record(r trace.Record) int64 {
 		fmt.Fprintf(&s.out, " grace=%d %s", r.GraceSeconds, r.Reason)
 	case trace.ContainerExited:
 		fmt.Fprintf(&s.out, " code=%d", r.ExitCode)
+	case trace.ListenerChanged:
+		fmt.Fprintf(&s.out, " %s", r.Reason)
 	}
 	s.out.WriteByte('\n')
 	return 1

@@ -105,6 +105,9 @@ func (v *validator) rule(path string, r *Rule) {
 	if x := r.Exit; x != nil && x.Never && r.Clock != AfterSigterm {
 		v.errorf(path+"Exit.Never", "needs the Clock AfterSigterm")
 	}
+	if r.Listens != nil && r.Chance != nil {
+		v.errorf(path+"Listens", "cannot be used with Chance: a chance is of requests")
+	}
 	if r.Refuse && r.Clock != AfterSigterm {
 		v.errorf(path+"Refuse", "needs the Clock AfterSigterm")
 	}

@@ -91,6 +91,28 @@ func (s *schedule) at(t virtual.Time) (window, bool) {
 	return w, t < w.close
 }
 
+// next returns when the rule opens or closes next after t, or never, as far as its clock and its moments say now. As for at, t must not decrease.
+func (s *schedule) next(t virtual.Time) virtual.Time {
+	if t < s.first {
+		return s.first
+	}
+	w, open := s.at(t)
+	at := never
+	switch {
+	case s.drawn:
+		at = later(w.open, s.key.with(drawEvery).with(w.ordinal).draw(*s.rule.Every))
+	case s.every > 0:
+		at = w.open.Add(s.every)
+	}
+	if open {
+		at = min(at, w.close)
+	}
+	if at >= s.until {
+		return never
+	}
+	return at
+}
+
 // exit returns when the rule ends an instance that starts at t, or never.
 func (s *schedule) exit(start virtual.Time) virtual.Time {
 	at := s.first

@@ -175,7 +175,7 @@ func why(l *history.Loss) string {
 	case traffic.Refused:
 		return pod + " refuses them, and " + router + " still sends it some" + at
 	case traffic.NotListening:
-		return pod + " does not listen yet, and " + router + " already sends it some" + at
+		return pod + " does not listen, and " + router + " sends it some" + at
 	}
 	return pod + " has exited, and " + router + " still sends it some" + at
 }

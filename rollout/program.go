@@ -79,9 +79,9 @@ func (r *run) ordinary(container string) bool {
 	return r.serves(container) || !check.IsProxy(c)
 }
 
-// starting is the rule of a program that is not up yet: all probes fail.
+// starting is the rule of a program that is not up yet: all probes fail, and it does not listen.
 func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
-	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes)}
+	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes), Listens: new(false)}
 	for _, p := range trace.ProbeTypes {
 		probe := prober.ProbeOf(c, p)
 		if probe == nil {

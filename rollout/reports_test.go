@@ -53,7 +53,7 @@ func TestReports(t *testing.T) {
 	}{
 		{"sigterm-stops-the-server", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 3}}: none lost"}},
 		{"no-readiness-probe", rollout.Options{}, rollout.Loses, []string{"has no readinessProbe: its pods get requests as soon as it runs"}},
-		{"no-readiness-probe", start(5, 5), rollout.Loses, []string{"new pods: Ready, but the program does not listen yet", "a readinessProbe that succeeds when the program is up"}},
+		{"no-readiness-probe", start(5, 5), rollout.Loses, []string{"new pods: a target, but the program does not listen yet", "a readinessProbe that succeeds when the program is up"}},
 		{"behind-ingress-nginx", behind("ingress-nginx"), rollout.Loses, []string{"still a target of ingress-nginx", "preStop: {sleep: {seconds: 8}}: none lost"}},
 		{"scale-down-behind-ingress-nginx", rollout.Options{Router: "ingress-nginx", Change: rollout.Change{Kind: rollout.Scale, Scale: 5}}, rollout.Loses, []string{"the program has exited, still a target of ingress-nginx", "preStop: {sleep: {seconds: 4}}: none lost"}},
 		{"alb-ip-sleep-of-5s", behind("alb-ip"), rollout.Loses, []string{"still a target of alb-ip", "25s to 70s is enough"}},

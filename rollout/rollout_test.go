@@ -131,7 +131,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"the defaults", manifest{replicas: 3}, rollout.Options{}, rollout.Loses, "exited old", "preStop: {sleep: {seconds: 2}}"},
 		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"}, rollout.Options{}, rollout.LosesNone, "", ""},
-		{"no readiness probe", manifest{noReadiness: true}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}}, rollout.Loses, "refused new", "a readinessProbe"},
+		{"no readiness probe", manifest{noReadiness: true}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}}, rollout.Loses, "notListening new", "a readinessProbe"},
 		{"Recreate", manifest{replicas: 2, spec: "strategy: {type: Recreate}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses, "noEndpoints ", "maxSurge: 1 and maxUnavailable: 0"},
 		{"a start that a probe kills", manifest{container: "livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}"}, rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(time.Minute, time.Minute)}}}, rollout.NeverCompletes, "maxUnavailable 0", ""},
 		{"a grace period that is too short", manifest{container: "lifecycle: {preStop: {sleep: {seconds: 3}}}", grace: 10}, rollout.Options{

@@ -85,7 +85,6 @@ type run struct {
 	ended      bool
 
 	before      map[string]bool // pods before the change
-	instance    map[string]int  // of the containers that serve, by pod and container
 	alive       int             // pods
 	progress    progress
 	terminating map[string]bool
@@ -130,7 +129,7 @@ const (
 
 // simulate makes a run.
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome, error) {
-	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, instance: map[string]int{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
@@ -230,7 +229,9 @@ func (r *run) observe(record *trace.Record) {
 		r.alive--
 		r.finish(record.T)
 	case trace.ContainerStarted:
-		r.started(record)
+		if record.Instance > 0 && !r.before[record.Pod] && r.outcome.deadline == 0 {
+			r.outcome.restarts++
+		}
 	case trace.ContainerStopping:
 		if probe, killed := strings.CutSuffix(record.Reason, "Probe"); killed && !r.before[record.Pod] {
 			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
@@ -240,8 +241,10 @@ func (r *run) observe(record *trace.Record) {
 			s.exited, s.refused = cmp.Or(s.exited, record.T), cmp.Or(s.refused, record.T)
 		}
 	case trace.ListenerChanged:
-		for _, s := range r.stopsOf(record) {
-			s.refused = cmp.Or(s.refused, record.T)
+		if record.Reason == "closed" {
+			for _, s := range r.stopsOf(record) {
+				s.refused = cmp.Or(s.refused, record.T)
+			}
 		}
 	case trace.RoutesChanged:
 		r.routed(record)
@@ -250,44 +253,6 @@ func (r *run) observe(record *trace.Record) {
 			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message), ": ")
 		}
 	}
-}
-
-// started closes the listener of a new container until its program is up, and counts restarts.
-func (r *run) started(record *trace.Record) {
-	if r.before[record.Pod] {
-		return
-	}
-	if record.Instance > 0 && r.outcome.deadline == 0 {
-		r.outcome.restarts++
-	}
-	if !r.serves(record.Container) {
-		return
-	}
-	key := record.Pod + "/" + record.Container
-	r.instance[key] = record.Instance
-	start := r.start(trace.PodName(record.Pod), record.Container)
-	if r.fold == nil || start == 0 {
-		return
-	}
-	listener := trace.Record{T: record.T, Kind: trace.ListenerChanged, Cause: record.Step, Pod: record.Pod, Container: record.Container, Instance: record.Instance, Reason: "closed"}
-	r.add(listener)
-	instance := record.Instance
-	r.n.At(record.T.Add(start), func() {
-		if r.instance[key] == instance && r.stops[listener.Pod] == nil && !r.ended {
-			opened := listener
-			opened.T, opened.Reason = r.n.Now(), "opened"
-			r.add(opened)
-		}
-	})
-}
-
-// add adds a change of a listener, which the program of the run does not make itself.
-func (r *run) add(listener trace.Record) {
-	if r.shown != nil {
-		r.shown.recorder.Add(listener) // the run observes it
-		return
-	}
-	r.count(r.fold.Observe(&listener))
 }
 
 // routed notes when a router drops the pods that terminate.

@@ -12,7 +12,7 @@ const (
 	Scaled           Kind = "Scaled"           // the API server stores another number of replicas of a ReplicaSet; From, To
 	PodScheduled     Kind = "PodScheduled"     // the scheduler binds a pod; Message is the node
 	EndpointsWritten Kind = "EndpointsWritten" // the API server stores an EndpointSlice; Endpoints of its Service
-	ListenerChanged  Kind = "ListenerChanged"  // a program opens or closes its listener for new connections; Reason is opened or closed
+	ListenerChanged  Kind = "ListenerChanged"  // a program closes or opens its listener for new connections; Reason is opened or closed
 	RoutesChanged    Kind = "RoutesChanged"    // a router sends requests to other pods from now on; Reason is the router, Endpoints are its targets, Took since the change that it follows
 	LossStarted      Kind = "LossStarted"      // requests begin to be lost; Pod or none, Reason, Loss
 	LossEnded        Kind = "LossEnded"        // they are no longer lost, or were lost at this instant; Pod or none, Reason, Took since the start, Loss with the number lost

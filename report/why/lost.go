@@ -198,7 +198,7 @@ func (r *Run) lostText(race *Race, l *loss) string {
 	who := "Service " + printable.Text(trace.PodName(race.Service)) + " has no pod to send them to"
 	if race.Pod != "" {
 		who = printable.Text(trace.PodName(race.Pod)) + " " + map[string]string{
-			"refused": "refuses them", "exited": "has exited", "notListening": "does not run yet", inFlight: "exits while it has them",
+			"refused": "refuses them", "exited": "has exited", "notListening": "does not listen", inFlight: "exits while it has them",
 		}[l.first.Reason]
 	}
 	text := fmt.Sprintf("Loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests, who)
@@ -406,7 +406,7 @@ func (r *Run) whyLong(rec *trace.Record) string {
 		return ", that of the preStop hook"
 	case rec.Kind == trace.RoutesChanged:
 		return ", a sync of kube-proxy"
-	case rec.Kind == trace.ListenerChanged, rec.Kind == trace.ProbeExecuted && succeeded(rec):
+	case rec.Kind == trace.ListenerChanged && rec.Reason == "opened", rec.Kind == trace.ProbeExecuted && succeeded(rec):
 		return ", that of the start of the program"
 	}
 	return ""

@@ -225,14 +225,11 @@ func Part(r *rollout.Report, p *rollout.Part) string {
 	}
 	switch p.Reason {
 	case traffic.Refused:
-		if p.Pods == "new" {
-			return fmt.Sprintf("new pods: Ready, but the program does not listen yet, for up to %s", window)
-		}
 		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
 	case traffic.Exited:
 		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
 	case traffic.NotListening:
-		return fmt.Sprintf("%s pods: a target before the program runs, for up to %s", p.Pods, window)
+		return fmt.Sprintf("%s pods: a target, but the program does not listen yet, for up to %s", p.Pods, window)
 	case traffic.NoEndpoints:
 		return fmt.Sprintf("no pod is a target of %s, for up to %s", r.Router.Name, window)
 	}

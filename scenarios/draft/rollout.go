@@ -173,17 +173,9 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 func (r *rollout) container(w *writer, c *v1.Container) {
 	w.line("    - name: %s", quoted(c.Name))
 	w.line("      behavior:")
-	if list := probes(c); len(list) > 0 {
-		w.line("      - {for: %s, probes: %s}    # its start", value.Format(rolloutStart), notYet(list))
+	if len(probes(c)) > 0 {
+		w.line("      - {for: %s, probes: down}    # its start", value.Format(rolloutStart))
 	}
 	w.line("      - {afterSigterm: 0s, refuse: true}    # new connections are refused as soon as the program gets SIGTERM")
 	w.line("      - {afterSigterm: 100ms, exit: 0}")
-}
-
-// notYet is the answer of a program that starts: a command fails, and nothing listens.
-func notYet(list []probe) string {
-	if slices.ContainsFunc(list, func(p probe) bool { return p.Exec != nil }) {
-		return "fail"
-	}
-	return "down"
 }

@@ -75,7 +75,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	}
 	if field := n.Field("probes"); field.Written() {
 		answers++
-		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) {
+		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) && !(b.Listens && r.Probes != nil && isDown(r.Probes)) {
 			field.Errorf("the container %s has no probes", b.Spec.Name)
 		}
 	}

@@ -34,6 +34,7 @@ type Script struct {
 	Agents    Agents                         // which containers answer for others
 	Moment    func(Moment, *strict.Node) int // numbers the moments that rules wait for
 	Lease     func(name string) int          // numbers the leases
+	Listens   bool                           // the program has a listener for requests, which probes: down closes
 }
 
 // Agents are the containers of a pod that can answer for other containers.
@@ -226,9 +227,17 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *stri
 		}
 	}
 	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
+	if b.Listens && r.Probes != nil && r.Chance == nil {
+		rule.Listens = new(!isDown(r.Probes))
+	}
 	if slices.Contains(b.Agents.Answer, b.Spec.Name) {
 		rule.Probes = cmp.Or(shared[httpHandler], b.compileSeries(httpHandler, r.Probes, r, n.Field("probes")))
 	}
+}
+
+// isDown reports whether nothing listens, whatever asks.
+func isDown(s *value.Series) bool {
+	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i value.Item) bool { return i.Answer.Word != value.Down })
 }
 
 // compileAgent makes another container answer at an endpoint, for the whole run.

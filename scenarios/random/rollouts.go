@@ -111,11 +111,47 @@ func (g *generator) programs(d *deployment) *yaml.Node {
 	n := list()
 	for _, c := range d.pod.containers {
 		c.answers = list()
-		if entry := g.containerBehavior(d.pod, c); len(entry.Content) > 2 {
+		entry := g.containerBehavior(d.pod, c)
+		g.putListener(entry)
+		if len(entry.Content) > 2 {
 			n.Content = append(n.Content, entry)
 		}
 	}
 	return n
+}
+
+// putListener draws when the listener of a program is closed: while it starts, in outages, and after SIGTERM. An outage begins at one time for all
+// pods, or some time after the start of each.
+func (g *generator) putListener(container *yaml.Node) {
+	var rules []*yaml.Node
+	rule := func() *yaml.Node {
+		rules = append(rules, inline())
+		return rules[len(rules)-1]
+	}
+	if g.percent(35) {
+		start := rule()
+		put(start, "for", text(g.draw(g.time(500*time.Millisecond, 20*time.Second))))
+		put(start, "probes", text("down"))
+	}
+	if g.percent(25) {
+		outage := rule()
+		put(outage, one(&g.rng, "at", "after"), text(g.draw(g.time(5*time.Second, g.duration/2))))
+		put(outage, "for", text(g.draw(g.time(100*time.Millisecond, 15*time.Second))))
+		if g.percent(20) {
+			put(outage, "every", text(value.Format(time.Duration(g.between(31, 60))*time.Second)))
+		}
+		put(outage, "probes", text("down"))
+	}
+	if g.percent(40) {
+		stop := rule()
+		put(stop, "afterSigterm", text(value.Format(one(&g.rng, 0, g.time(10*time.Millisecond, 3*time.Second)))))
+		put(stop, "refuse", literal("true"))
+	}
+	if behavior := get(container, "behavior"); behavior != nil {
+		behavior.Content = append(behavior.Content, rules...)
+	} else if len(rules) > 0 {
+		put(container, "behavior", list(rules...))
+	}
 }
 
 // putStrategy draws how a Deployment is rolled out.

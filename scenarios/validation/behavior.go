@@ -64,7 +64,9 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 
 // script returns what an entry of the scenario says about a container.
 func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
-	s := program.Script{Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Lease: c.scenario.Lease, Agents: w.agents(container.Name)}
+	s := program.Script{
+		Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Lease: c.scenario.Lease, Agents: w.agents(container.Name), Listens: c.controlled(),
+	}
 	if w.replicasUnread || w.Controlled != nil { // replica is the ordinal within a ReplicaSet, which maxSurge can make higher
 		s.Replicas = 0
 	}

@@ -351,7 +351,7 @@ func (e *event) ruleText(c *v1.Container) (r format.RuleText, applies bool) {
 	hasProbes := c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 	switch e.what {
 	case start:
-		return format.RuleText{For: e.length.String(), Probes: starting(c)}, hasProbes
+		return format.RuleText{For: e.length.String(), Probes: value.Down}, hasProbes
 	case stop:
 		return format.RuleText{AfterSigterm: e.length.String(), Exit: "0"}, true
 	}
@@ -381,16 +381,6 @@ func text(d *value.Draw) string {
 		return ""
 	}
 	return d.String()
-}
-
-// starting returns the answer of a program that starts: nothing listens, or its commands fail.
-func starting(c *v1.Container) string {
-	for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
-		if p != nil && p.Exec == nil {
-			return value.Down
-		}
-	}
-	return value.Fail
 }
 
 // unused returns an error that lists the events without a rule, or nil.

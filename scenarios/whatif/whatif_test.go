@@ -65,7 +65,7 @@ func rules(text []byte) string {
 
 func TestEvents(t *testing.T) {
 	for _, test := range []struct{ event, want string }{
-		{"start 45s..70s", "app {for: 45s..1m10s, probes: down}; web {for: 45s..1m10s, probes: fail}"},
+		{"start 45s..70s", "app {for: 45s..1m10s, probes: down}; web {for: 45s..1m10s, probes: down}"},
 		{"app=start 45s", "app {for: 45s, probes: down}"},
 		{"orders/app = start 45s", ""},
 		{"orders/app=start 45s", "app {for: 45s, probes: down}"},

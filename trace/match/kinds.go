@@ -82,7 +82,7 @@ var table = []Kind{
 	{trace.PodScheduled, []string{"message"}, one(Pod, nil)},
 	{trace.EndpointsWritten, nil, one(Node, nil)},
 	{trace.RoutesChanged, []string{"reason", "took", "message"}, one(Node, nil)},
-	{trace.ListenerChanged, []string{"reason"}, one(Container, words{"reason": {"closed"}})},
+	{trace.ListenerChanged, []string{"reason"}, one(Container, words{"reason": {"closed", "opened"}})},
 	{trace.LossStarted, []string{"reason"}, []Shape{
 		{Pod, words{"reason": {"refused", "exited", "notListening"}}},
 		{Node, words{"reason": {"noEndpoints"}}},
@@ -118,7 +118,7 @@ var table = []Kind{
 	{trace.TriggerTaken, []string{"probe"}, one(Container, words{"probe": {"readiness"}})},
 	{trace.Behavior, []string{"probe", "reason", "message"}, []Shape{
 		{Container, words{"probe": probes, "reason": {""}}},
-		{Container, words{"probe": {""}, "reason": {"postStart", "preStop", "exit"}}},
+		{Container, words{"probe": {""}, "reason": {"postStart", "preStop", "exit", "listener"}}},
 	}},
 	{trace.BackOff, []string{"took"}, one(Container, nil)},
 	{trace.SyncFailed, []string{"reason", "message"}, one(Node, nil)},

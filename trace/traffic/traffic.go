@@ -29,9 +29,9 @@ type Entry struct {
 
 // The reasons of losses.
 const (
-	Refused      = "refused"      // the program has closed its listener
+	Refused      = "refused"      // the program has closed its listener after a stop signal
 	Exited       = "exited"       // no container runs any more
-	NotListening = "notListening" // no container runs yet
+	NotListening = "notListening" // no container runs yet, or its program does not listen
 	NoEndpoints  = "noEndpoints"  // the router has no target
 	InFlight     = "inFlight"     // the program had the requests when it ended
 )
@@ -82,6 +82,10 @@ func (f *Fold) Observe(r *trace.Record) []trace.Record {
 		return list
 	case trace.ContainerStarted, trace.ContainerExited, trace.ListenerChanged:
 		return f.containerChanged(r)
+	case trace.ContainerStopping, trace.Step:
+		if c := f.container(r); c != nil {
+			c.stopping = true
+		}
 	}
 	return nil
 }
@@ -108,6 +112,14 @@ func (f *Fold) Total(t virtual.Time) (sent, lost []float64) {
 	return sent, lost
 }
 
+// container returns the running container of a record, or nil.
+func (f *Fold) container(r *trace.Record) *container {
+	if p := f.pods[r.Pod]; p != nil {
+		return p.containers[r.Container]
+	}
+	return nil
+}
+
 // containerChanged updates the pod of a record, and the streams that send requests to it.
 func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 	p := f.pods[r.Pod]
@@ -132,7 +144,14 @@ func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 	case trace.ContainerExited:
 		c.running = false
 	case trace.ListenerChanged:
-		c.closed = r.Reason == "closed"
+		switch {
+		case r.Reason != "closed":
+			c.closed = ""
+		case c.stopping:
+			c.closed = Refused
+		default:
+			c.closed = NotListening
+		}
 	}
 	p.step = r.Step
 	for _, s := range f.entries {
@@ -147,7 +166,11 @@ type pod struct {
 	step       int64 // of the last record that changed it
 }
 
-type container struct{ started, running, closed bool }
+type container struct {
+	started, running bool
+	stopping         bool   // it got a stop signal
+	closed           string // the reason of losses because its listener is closed; empty: it is open
+}
 
 // refusal returns why a pod does not accept requests, or "" if it does.
 func (p *pod) refusal(name string) string {
@@ -176,8 +199,6 @@ func (c *container) refusal() string {
 		return NotListening
 	case !c.running:
 		return Exited
-	case c.closed:
-		return Refused
 	}
-	return ""
+	return c.closed
 }

@@ -54,8 +54,14 @@ func (w *world) exit(at float64, pod string) {
 	w.add(at, trace.Record{Kind: trace.ContainerExited, Pod: pod, Container: "app"})
 }
 
+// close closes the listener of a program that has got SIGTERM.
 func (w *world) close(at float64, pod string) {
-	w.add(at, trace.Record{Kind: trace.ListenerChanged, Pod: pod, Container: "app", Reason: "closed"})
+	w.fold.Observe(&trace.Record{Kind: trace.ContainerStopping, Pod: pod, Container: "app"})
+	w.listener(at, pod, "closed")
+}
+
+func (w *world) listener(at float64, pod, state string) {
+	w.add(at, trace.Record{Kind: trace.ListenerChanged, Pod: pod, Container: "app", Reason: state})
 }
 
 func (w *world) check(t *testing.T, want ...string) {
@@ -79,6 +85,21 @@ func TestRefused(t *testing.T) {
 	if sent, lost := w.fold.Total(virtual.At(11 * time.Second)); sent[0] != 1000 || lost[0] != 100 {
 		t.Errorf("sent %v, lost %v", sent, lost)
 	}
+}
+
+// A pod whose program does not listen for a time loses its part meanwhile. A program that starts again listens.
+func TestNotListening(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100})
+	w.start(0, "a")
+	w.listener(0, "a", "closed")
+	w.route(1, "a", "b")
+	w.start(1, "b")
+	w.listener(2, "a", "opened")
+	w.listener(5, "a", "closed")
+	w.exit(6, "a")
+	w.start(7, "a")
+	w.check(t, "1s Started a notListening cause 3", "1s Started b notListening cause 3", "1s Ended b notListening cause 4 lost 0.0", "2s Ended a notListening cause 5 lost 50.0",
+		"5s Started a notListening cause 6", "6s Ended a notListening cause 7 lost 50.0", "6s Started a exited cause 7", "7s Ended a exited cause 8 lost 50.0")
 }
 
 // The cause of a loss is the later one of what made the pod a target and what made it refuse.
