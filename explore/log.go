@@ -173,7 +173,7 @@ func creatorOf(process string) string {
 func ofControlPlane(process string) bool {
 	kind, _, _ := strings.Cut(process, " ")
 	return slices.Contains([]string{
-		"create", "delete", "deployment", "replicaset", "endpointslice", "kube-controller-manager", "kube-proxy", "schedule", "start", "stop",
+		"create", "delete", "deployment", "replicaset", "endpointslice", "kube-controller-manager", "kube-proxy", "schedule", "scheduler", "start", "stop",
 	}, kind)
 }
 

@@ -17,6 +17,7 @@ import (
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // Options configure a comparison. The zero value works.
@@ -108,14 +109,36 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	return result, time.Since(start), err
 }
 
-// compared returns the records that the comparison covers: all but the events of controllers. client-go combines similar events of an object,
-// and sends only some of many, which the simulator does not.
+// compared returns the records that the comparison covers: all but the events of controllers, and losses that end when they begin. client-go
+// combines similar events of an object, and sends only some of many, which the simulator does not. If two containers of a pod change at one
+// instant, their order decides whether the pod refuses requests in between.
 func compared(records []trace.Record) []trace.Record {
-	ofController := func(r trace.Record) bool { return r.Kind == trace.Event && r.Object != nil }
-	if !slices.ContainsFunc(records, ofController) {
-		return records
+	momentary := map[loss]int{}
+	for i := range records {
+		if r := &records[i]; r.Kind == trace.LossEnded && r.Took == 0 && r.Reason != traffic.InFlight {
+			momentary[lossOf(r)]++
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(records), ofController)
+	return slices.DeleteFunc(slices.Clone(records), func(r trace.Record) bool {
+		switch {
+		case r.Kind == trace.LossStarted && momentary[lossOf(&r)] > 0:
+			momentary[lossOf(&r)]--
+			return true
+		case r.Kind == trace.LossEnded:
+			return r.Took == 0 && r.Reason != traffic.InFlight
+		}
+		return r.Kind == trace.Event && r.Object != nil
+	})
+}
+
+// loss identifies a loss of requests.
+type loss struct {
+	at                           virtual.Time
+	service, router, pod, reason string
+}
+
+func lossOf(r *trace.Record) loss {
+	return loss{r.T, r.Object.Name, r.Object.Loss.Router, r.Pod, r.Reason}
 }
 
 // follow returns the options to follow a run of the real kubelet.

@@ -58,7 +58,7 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	s.locked(func() {
-		s.follow("kube-scheduler", store.Pods, s.schedule)
+		s.startScheduler()
 		for _, b := range s.LoadBalancers {
 			s.startLoadBalancer(b)
 		}

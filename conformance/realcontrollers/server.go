@@ -11,6 +11,7 @@ import (
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
+	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/router"
 	"probesim.dev/sim/virtual"
@@ -35,6 +36,7 @@ type Cluster struct {
 	Turn   func(process, point string)
 	// LoadBalancers are routers besides kube-proxy.
 	LoadBalancers []router.LoadBalancer
+	Size          kubeletconfig.Allocatable // of the node; 0: enough for every pod
 }
 
 // Pods makes the calls about pods. Each publishes what it changes.
@@ -140,26 +142,6 @@ func (s *Server) wait(delay time.Duration, f func()) bool {
 	case <-s.Ended:
 		return false
 	}
-}
-
-// schedule binds a new pod to the node.
-func (s *Server) schedule(c store.Change) {
-	if pod := c.New.(*v1.Pod); c.Type == store.Added && pod.Spec.NodeName == "" {
-		key := store.Key(pod)
-		s.later(s.Delays.Schedule(key), func() { s.bind(key) })
-	}
-}
-
-func (s *Server) bind(key string) {
-	s.Turn("schedule "+key, "bind")
-	old := s.Store.Pod(key)
-	if old == nil || old.Spec.NodeName != "" {
-		return
-	}
-	pod := *old
-	pod.Spec.NodeName = admission.NodeName
-	s.Record(trace.Record{Kind: trace.PodScheduled, Pod: key, Message: admission.NodeName})
-	s.Pods.BindPod(old, &pod)
 }
 
 // delete deletes an object. A pod that is not bound to a node is removed at once.

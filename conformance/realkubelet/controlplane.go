@@ -14,6 +14,7 @@ import (
 	"probesim.dev/conformance/realcontrollers"
 	"probesim.dev/controller/deployment"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/kube/kubeletconfig"
 	simulator "probesim.dev/node"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -28,12 +29,12 @@ type controlPlane struct {
 }
 
 // startControlPlane starts the controllers. They run until close.
-func startControlPlane(o *simulator.ControlPlane, a *podAPI, turns *turnLog) error {
+func startControlPlane(o *simulator.ControlPlane, size kubeletconfig.Allocatable, a *podAPI, turns *turnLog) error {
 	d := a.driver
 	c := &controlPlane{programs: map[string]func(*v1.Pod) fakeruntime.Pod{}}
 	c.Server = realcontrollers.NewServer(realcontrollers.Cluster{
 		Profile: a.profile, Lock: &a.mu, Store: a.store, Pods: controlledPods{a}, Delays: o.Latencies(latencies{d}), Wall: d.apiNow, Now: d.now, At: d.at, Ended: d.ended,
-		Record: func(r trace.Record) { a.recorder.add(r) }, Turn: turns.add, LoadBalancers: o.LoadBalancers,
+		Record: func(r trace.Record) { a.recorder.add(r) }, Turn: turns.add, LoadBalancers: o.LoadBalancers, Size: size,
 	})
 	if len(o.Traffic) > 0 {
 		a.recorder.fold(traffic.New(o.Traffic...))

@@ -11,16 +11,10 @@ import (
 // ErrStepClock is the error for a scenario with clock steps in a program that was built without the overlay.
 var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see conformance/README.md")
 
-// ErrSize is the error for a scenario with controlPlane and the size of the node: the stand-in for the scheduler binds every pod.
-var ErrSize = errors.New("the real controllers run without a scheduler that knows kubelet.allocatable")
-
 // Refuse returns why this program cannot run a scenario, or nil.
 func Refuse(s *scenarios.Scenario) error {
-	switch {
-	case s.StepsClock() && !Overlay:
+	if s.StepsClock() && !Overlay {
 		return ErrStepClock
-	case s.Spec.ControlPlane != nil && s.Spec.Kubelet.Allocatable != nil:
-		return ErrSize
 	}
 	return nil
 }

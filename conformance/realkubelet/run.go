@@ -125,10 +125,7 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
 	if opts.ControlPlane != nil {
-		if opts.Config.Allocatable != (kubeletconfig.Allocatable{}) {
-			return ErrSize
-		}
-		if err := startControlPlane(opts.ControlPlane, api, n.turns); err != nil {
+		if err := startControlPlane(opts.ControlPlane, opts.Config.Allocatable, api, n.turns); err != nil {
 			return err
 		}
 		defer api.control.cancel()
