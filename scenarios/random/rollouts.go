@@ -50,6 +50,9 @@ func (g *generator) rolloutFile(seed uint64) []*yaml.Node {
 	put(n, "spec", spec)
 	put(spec, "duration", text(value.Format(g.duration)))
 	put(spec, "controlPlane", g.controlPlane(spec, seed))
+	if g.percent(20) {
+		put(spec, "kubelet", g.smallNode(all))
+	}
 	put(spec, "pods", pods)
 	if len(services.Content) > 0 {
 		put(spec, "services", services)
@@ -73,6 +76,20 @@ func (g *generator) controlPlane(spec *yaml.Node, seed uint64) *yaml.Node {
 	put(n, "schedule", literal("1ms..20ms"))
 	put(n, "proxySync", literal("20ms..400ms"))
 	return n
+}
+
+// smallNode returns a node with room for up to twelve pods, and gives the pods requests.
+func (g *generator) smallNode(all []*deployment) *yaml.Node {
+	for _, d := range all {
+		resources, requests := inline(), inline()
+		put(requests, "cpu", text("250m"))
+		put(resources, "requests", requests)
+		put(d.pod.containers[0].spec, "resources", resources)
+	}
+	size, kubelet := inline(), inline()
+	put(size, "cpu", text(fmt.Sprintf("%dm", 250*g.between(2, 12)+one(&g.rng, 0, 100))))
+	put(kubelet, "allocatable", size)
+	return kubelet
 }
 
 // drawDeployment draws a Deployment and the programs in its pods.
