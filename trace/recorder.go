@@ -3,6 +3,7 @@ package trace
 import (
 	"iter"
 	"maps"
+	"slices"
 )
 
 // chunk is the number of records in one slice. A long trace uses several slices: growing it does not copy earlier records.
@@ -30,8 +31,8 @@ type Recorder struct {
 	Internal bool
 	// Details adds the details of statuses.
 	Details bool
-	// Also, if set, is an internal kind to include even if Internal is false.
-	Also Kind
+	// Also are internal kinds to include even if Internal is false.
+	Also []Kind
 	// Rules, if set, receives each record of kind Behavior, even if the Recorder does not include it. The record is valid only during the
 	// call.
 	Rules func(*Record)
@@ -80,7 +81,9 @@ func (r *Recorder) CopyTo(c *Recorder) {
 // Wants reports whether Add includes records of a kind, or passes them to Rules. Callers can skip building other records.
 func (r *Recorder) Wants(k Kind) bool { return r.includes(k) || k == Behavior && r.Rules != nil }
 
-func (r *Recorder) includes(k Kind) bool { return r.Internal || k.Observable() || k == r.Also }
+func (r *Recorder) includes(k Kind) bool {
+	return r.Internal || k.Observable() || slices.Contains(r.Also, k)
+}
 
 // Add sets the step of a record, keeps or passes on the record, and returns the step. It returns 0 for a kind that the Recorder
 // does not include.

@@ -41,7 +41,7 @@ func (s *Subject) Run(c *Case, until time.Duration, over func(*trace.Record) boo
 	if err != nil {
 		return nil, fmt.Errorf("bug: the rules of a case are not valid: %w", err)
 	}
-	to := &trace.Recorder{Also: trace.Behavior} // which shows each connection of a gRPC probe
+	to := &trace.Recorder{Also: []trace.Kind{trace.Behavior}} // which shows each connection of a gRPC probe
 	o := node.Options{Profile: s.Profile, Uptime: &c.Uptime, Delays: c.Delays, Trace: to}
 	if c.Seed >= 0 {
 		o.Seed = &c.Seed

@@ -4,7 +4,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -119,16 +118,26 @@ func compared(records []trace.Record) []trace.Record {
 			momentary[lossOf(r)]++
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(records), func(r trace.Record) bool {
+	var list []trace.Record
+	failed := map[string]virtual.Time{}
+	for _, r := range records {
 		switch {
 		case r.Kind == trace.LossStarted && momentary[lossOf(&r)] > 0:
 			momentary[lossOf(&r)]--
-			return true
-		case r.Kind == trace.LossEnded:
-			return r.Took == 0 && r.Reason != traffic.InFlight
+			continue
+		case r.Kind == trace.LossEnded && r.Took == 0 && r.Reason != traffic.InFlight, r.Kind == trace.Event && r.Object != nil:
+			continue
+		case r.Kind == trace.SyncFailed:
+			key := r.Reason + " " + r.Object.Name
+			if at, again := failed[key]; r.Reason == "replicaset" || again && at == r.T {
+				continue
+			}
+			failed[key] = r.T
+			r.Kind, r.Message, r.Cause = trace.Event, "", 0 // an observable kind
 		}
-		return r.Kind == trace.Event && r.Object != nil
-	})
+		list = append(list, r)
+	}
+	return list
 }
 
 // loss identifies a loss of requests.
@@ -205,6 +214,6 @@ func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
 		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
 		ControlPlane: c.plan.ControlPlane(),
-		Trace:        &trace.Recorder{Internal: internal, Details: true, Also: trace.TriggerTaken},
+		Trace:        &trace.Recorder{Internal: internal, Details: true, Also: []trace.Kind{trace.TriggerTaken, trace.SyncFailed}},
 	})
 }

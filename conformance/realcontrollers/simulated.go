@@ -102,7 +102,7 @@ type simulated struct {
 }
 
 func newSimulated(s *Scenario, p profile.Profile, c choose.Chooser) *simulated {
-	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: trace.SyncFailed}}
+	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
 	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: s.delays(func() time.Duration { return w.sim.Now().Offset() })}

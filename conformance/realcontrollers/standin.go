@@ -28,7 +28,7 @@ type standIn struct {
 }
 
 func newStandIn(scenario *Scenario, p profile.Profile, zero time.Time, ended <-chan struct{}) *standIn {
-	k := &standIn{zero: zero, trace: trace.Recorder{Also: trace.SyncFailed}}
+	k := &standIn{zero: zero, trace: trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	k.Server = NewServer(Cluster{
 		Profile: p, Lock: &k.mu, Store: store.New(), Pods: k, Delays: scenario.delays(func() time.Duration { return time.Since(zero) }),
 		Wall: time.Now, Now: k.now, Ended: ended, Record: k.record, Turn: k.turn,

@@ -43,8 +43,8 @@ type Options struct {
 	Internal bool
 	// Details adds the details of statuses.
 	Details bool
-	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger. Internal implies
-	// it.
+	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger, and a SyncFailed record each time a sync of a
+	// controller fails. Internal implies it.
 	Triggers bool
 	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil means
 	// always DefaultJitter.
@@ -112,7 +112,7 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	defer restoreGates()
 	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal, Details: opts.Details}}
 	if opts.Triggers {
-		rec.trace.Also = trace.TriggerTaken
+		rec.trace.Also = []trace.Kind{trace.TriggerTaken, trace.SyncFailed}
 	}
 	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
 		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,

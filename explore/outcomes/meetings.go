@@ -158,7 +158,7 @@ func (r *runner) approach(c Change, of verdictOf, reason string) (_ Change, at v
 	runs, nearest := 0, c
 	try := func(c Change) (time.Duration, virtual.Time, bool) {
 		runs++
-		run := r.run(c, runOptions{also: trace.SyncLoop})
+		run := r.run(c, runOptions{also: []trace.Kind{trace.SyncLoop}})
 		if run == nil || run.Err != nil || runs > meetingRuns {
 			return 0, 0, false
 		}

@@ -67,7 +67,7 @@ func (s *Subject) Run(c Change, internal bool) *Run { return s.run(c, runOptions
 // runOptions say what a run keeps.
 type runOptions struct {
 	internal  bool
-	also      trace.Kind // an internal kind of record to keep besides the observable ones
+	also      []trace.Kind // internal kinds of records to keep besides the observable ones
 	decisions bool
 	interrupt func() error
 	chooser   choose.Chooser // instead of that of the change, unless nil
