@@ -131,6 +131,9 @@ func (r *Run) Lost(number int) (Race, bool) {
 		end = r.ancestors(l.last)
 	}
 	i, j := fork(begin, end)
+	if isOutage(begin) && i == 1 && j < len(end) {
+		i, end = 0, append(end[:j:j], begin...)
+	}
 	if i < len(begin) && j < len(end) {
 		race.Fork = r.upwards(begin[i:], race.Pod)
 	}
@@ -138,6 +141,11 @@ func (r *Run) Lost(number int) (Race, bool) {
 	race.End = Arm{r.endText(l, end), r.hops(end, j, race.Pod)}
 	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
 	return race, true
+}
+
+// isOutage reports whether a chain begins with a program that has run for a while and stops listening by itself. What follows counts from then on.
+func isOutage(chain []*trace.Record) bool {
+	return len(chain) > 1 && chain[0].Kind == trace.ListenerChanged && chain[0].Reason == "closed" && chain[1].Kind == trace.ContainerStarted && chain[1].T < chain[0].T
 }
 
 // ancestors returns the observable causes of a record up to the root, the nearest first.
