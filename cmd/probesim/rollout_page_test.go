@@ -83,7 +83,7 @@ func TestTunedPage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
 	b.want("h2", "1 change meets the requirements")
-	b.want(".fixes .good", "lifecycle.preStop: none -> {sleep: {seconds: 6}}")
+	b.want(".fixes .good", "lifecycle.preStop: none -> {sleep: {seconds: 12}}")
 	b.want(".checks", "before")
 	if n := b.count("figure.chart"); n != 2 {
 		t.Errorf("%d pictures", n)
