@@ -82,6 +82,20 @@ func TestShowExplainsInWords(t *testing.T) {
 	}
 }
 
+// A loss names its Service if requests to several are lost.
+func TestShowNamesServices(t *testing.T) {
+	for more, named := range map[string]bool{"": false, service("internal", 8080): true} {
+		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3, more: more}.file()}, nil, options(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		race, _ := why.New(shown[0].Records, shown[0].Pods, shown[0].End).Lost(1)
+		if strings.Contains(race.Text, " to Service ") != named {
+			t.Errorf("named %v: %s", named, race.Text)
+		}
+	}
+}
+
 func wordsOnly(t *testing.T, seed int64, text string) {
 	t.Helper()
 	if text == "" || strings.Contains(text, "the record ") {

@@ -203,6 +203,9 @@ func (r *Run) lostText(race *Race, l *loss) string {
 	if race.Lost >= 1.5 {
 		requests += "s"
 	}
+	if slices.ContainsFunc(r.losses(), func(other *loss) bool { return other.first.Object.Name != l.first.Object.Name }) {
+		requests += " to Service " + printable.Text(trace.PodName(race.Service))
+	}
 	who := "Service " + printable.Text(trace.PodName(race.Service)) + " has no pod to send them to"
 	if race.Pod != "" {
 		who = printable.Text(trace.PodName(race.Pod)) + " " + map[string]string{
