@@ -201,8 +201,8 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 			}}})
 		}
 	}
-	if o.Router == router.KubeProxy && o.Change.Kind != Scale {
-		list = append(list, minReady(spec.MinReadySeconds))
+	if longer := minReady(spec.MinReadySeconds); len(longer) > 0 && o.Router == router.KubeProxy && o.Change.Kind != Scale {
+		list = append(list, longer)
 	}
 	return list
 }

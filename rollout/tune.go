@@ -329,10 +329,10 @@ func (x *tuner) minReady() (k knob) {
 	return k
 }
 
-// carefully adds a pod before it stops another one.
+// carefully adds a pod before it stops another one, unless it may need what an old one has.
 func (x *tuner) carefully() knob {
 	surge, unavailable := x.w.fenceposts()
-	if unavailable == 0 || x.o.Change.Kind == Scale {
+	if unavailable == 0 || x.o.Change.Kind == Scale || len(x.w.conflicts) > 0 {
 		return nil
 	}
 	return knob{func(d *appsv1.Deployment) { rolling(d, max(1, surge), 0) }}

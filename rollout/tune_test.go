@@ -70,6 +70,35 @@ func TestTuneWithoutSolution(t *testing.T) {
 	}
 }
 
+// Changes that cannot help are not tried: a minReadySeconds that is long enough, and a pod more beside a claim that only one can have.
+func TestTuneTriesWhatCanHelp(t *testing.T) {
+	claim := "imagePullPolicy: IfNotPresent\n      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"
+	for _, c := range []struct {
+		file  check.File
+		met   bool
+		never string
+	}{
+		{manifest{replicas: 3, spec: "minReadySeconds: 10"}.file(), true, "minReadySeconds"},
+		{manifest{replicas: 1, spec: "strategy: {type: Recreate}", container: claim}.file(), false, "strategy"},
+	} {
+		o := options()
+		o.Runs = 4
+		o.Require, _ = rollout.ParseRequirements("lost<=0")
+		r, err := rollout.Tune([]check.File{c.file}, nil, o, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Met() != c.met {
+			t.Errorf("%s: met is %t", c.never, r.Met())
+		}
+		for _, change := range r.Workloads[0].Changes {
+			if strings.Contains(change.Field, c.never) {
+				t.Errorf("%s: %s -> %s", change.Field, change.Before, change.After)
+			}
+		}
+	}
+}
+
 // apply applies a patch to the Deployment of a manifest, and returns it with its Service.
 func apply(t *testing.T, file check.File, patch []byte) check.File {
 	t.Helper()

@@ -94,7 +94,13 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 func tellUnmet(stderr io.Writer, r *rollout.Tuning) {
 	for i := range r.Workloads {
 		if t := &r.Workloads[i]; !t.Met {
-			tell(stderr, "%s: no change was found that meets the requirements", t.Title())
+			why := ""
+			for _, row := range t.Requirements {
+				if row.After.Reason != "" {
+					why += fmt.Sprintf("; %s: %s", row.Requirement, row.After.Reason)
+				}
+			}
+			tell(stderr, "%s: no change was found that meets the requirements%s", t.Title(), why)
 		}
 	}
 }
