@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/check"
+	"probesim.dev/scenarios/program"
 )
 
 // doubt adds a sentence about something that may lose requests, and that is not simulated.
@@ -78,6 +79,24 @@ func (w *workload) asksAnotherPort(t *target) (int32, bool) {
 }
 
 // allAtOnce says that the Deployment may stop all old pods before a new one is available, and whether it could do otherwise.
+// postStarts names what is not known about the postStart hooks of containers.
+func (r *reader) postStarts(containers []v1.Container) (notes []string) {
+	for _, c := range containers {
+		if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
+			continue
+		}
+		switch hook := c.Lifecycle.PostStart; {
+		case hook.HTTPGet != nil && r.o.App.Start.In(c.Name, true) == nil:
+			notes = append(notes, fmt.Sprintf("whether container %s listens when the kubelet sends the request of its %s, and kills it if not: say --start", c.Name, postStart))
+		case hook.Exec != nil:
+			if _, known := program.SleepOf(hook.Exec.Command); !known {
+				notes = append(notes, fmt.Sprintf("how long the %s of container %s takes", postStart, c.Name))
+			}
+		}
+	}
+	return notes
+}
+
 func (w *workload) allAtOnce() {
 	replicas := *w.spec.Spec.Replicas
 	_, unavailable := w.fenceposts()

@@ -110,6 +110,7 @@ func (r *reader) warn(w *workload) {
 			w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", name))
 		}
 	}
+	w.notes = append(w.notes, r.postStarts(spec.Template.Spec.Containers)...)
 	c := serving(w.spec, w.serve()[0])
 	slept, _ := sleepOf(c)
 	stop, grace := w.longestStop(r.o), graceOf(w.spec)

@@ -79,7 +79,9 @@ func (r *run) ordinary(container string) bool {
 	return r.serves(container) || !check.IsProxy(c)
 }
 
-// starting is the rule of a program that is not up yet: all probes fail, and it does not listen.
+const postStart = "postStart hook"
+
+// starting is the rule of a program that is not up yet: all probes and a request of its postStart hook fail, and it does not listen.
 func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
 	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes), Listens: new(false)}
 	for _, p := range trace.ProbeTypes {
@@ -100,6 +102,9 @@ func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
 		case trace.Startup:
 			rule.Startup = series
 		}
+	}
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && c.Lifecycle.PostStart.HTTPGet != nil {
+		rule.PostStart = &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
 	}
 	return rule
 }

@@ -41,7 +41,7 @@ type outcome struct {
 	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
 	lingers  bool          // the rollout is complete, and old pods were there at the end of the run
 	restarts int           // of containers in new pods
-	killed   string        // the last probe that restarted one
+	killed   string        // the last probe or hook that restarted one
 	changed  virtual.Time  // when the change was made
 	end      virtual.Time  // of the run
 	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
@@ -235,6 +235,8 @@ func (r *run) observe(record *trace.Record) {
 	case trace.ContainerStopping:
 		if probe, killed := strings.CutSuffix(record.Reason, "Probe"); killed && !r.before[record.Pod] {
 			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
+		} else if record.Reason == "FailedPostStartHook" && !r.before[record.Pod] {
+			r.outcome.killed = postStart + " of container " + record.Container
 		}
 	case trace.ContainerExited:
 		for _, s := range r.stopsOf(record) {
