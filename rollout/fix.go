@@ -42,22 +42,26 @@ func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1
 // withSleep returns a change to a preStop sleep, and to a grace period in which the program can end.
 func (w *workload) withSleep(o *Options, seconds int64) (text string, change func(*appsv1.Deployment)) {
 	grace := *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds
-	var containers []string // with no longer sleep
-	for _, name := range w.serve() {
-		if now, _ := sleepOf(serving(w.spec, name)); seconds > 0 && now <= time.Duration(seconds)*time.Second {
-			containers = append(containers, name)
+	var containers []string // that sleep for a shorter time: those that serve may need the others
+	for _, c := range w.spec.Spec.Template.Spec.Containers {
+		if now, known := sleepOf(&c); known && now < time.Duration(seconds)*time.Second {
+			containers = append(containers, c.Name)
 		}
 	}
-	text = fmt.Sprintf("preStop: {sleep: {seconds: %d}}", seconds)
-	if len(w.serve()) > 1 {
-		text += " in " + strings.Join(containers, " and ")
+	var texts []string
+	if n := len(w.spec.Spec.Template.Spec.Containers); len(containers) > 0 {
+		texts = append(texts, fmt.Sprintf("preStop: {sleep: {seconds: %d}}", seconds))
+		if n > 2 && len(containers) == n {
+			texts[0] += fmt.Sprintf(" in all %d containers", n)
+		} else if n > 1 {
+			texts[0] += " in " + strings.Join(containers, " and ")
+		}
 	}
-	needs := seconds + roundUp(w.longestStop(o)) + 2
-	if needs > grace {
-		text += fmt.Sprintf(" and terminationGracePeriodSeconds: %d", needs)
+	if needs := seconds + roundUp(w.longestStop(o)) + 2; needs > grace {
+		texts = append(texts, fmt.Sprintf("terminationGracePeriodSeconds: %d", needs))
 		grace = needs
 	}
-	return text, func(d *appsv1.Deployment) {
+	return strings.Join(texts, " and "), func(d *appsv1.Deployment) {
 		for _, name := range containers {
 			c := serving(d, name)
 			if c.Lifecycle == nil {
@@ -75,7 +79,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	if !known || s.lossless() {
 		return nil, nil
 	}
-	w, before := w.prepared(o)
+	w, before, field := w.prepared(o)
 	_, balanced := router.NamedLoadBalancer(o.Router)
 	if before != "" {
 		n := len(s)
@@ -104,10 +108,11 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	}
 	for _, seconds := range tries {
 		text, change := w.withSleep(o, seconds)
-		if text = before + text; seconds == 0 && now == 0 {
-			text = strings.TrimSuffix(before, " and ")
+		line := w.path(w.serve()[0], "lifecycle.preStop")
+		if text = before + text; text == before {
+			text, line = strings.TrimSuffix(before, " and "), field
 		}
-		fix, err := w.try(o, len(s), text, w.path(w.serve()[0], "lifecycle.preStop"), change)
+		fix, err := w.try(o, len(s), text, line, change)
 		if err != nil || fix != nil && fix.LosesNone {
 			return fix, err
 		}
@@ -115,10 +120,10 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	return nil, nil
 }
 
-// prepared returns the workload with the changes without which no sleep is enough, and these in words that end in "and".
-func (w *workload) prepared(o *Options) (changed *workload, text string) {
+// prepared returns the workload with the changes without which no sleep is enough, these in words that end in "and", and the field of the last one.
+func (w *workload) prepared(o *Options) (changed *workload, text, field string) {
 	with := func(c candidate) {
-		text += c.text + " and "
+		text, field = text+c.text+" and ", c.field
 		w = w.changed(c.change)
 	}
 	for _, t := range w.counted() {
@@ -134,7 +139,7 @@ func (w *workload) prepared(o *Options) (changed *workload, text string) {
 		with(candidate{fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod)", seconds, router.Short(lb.Name), value.Format(lb.AddMost)),
 			"spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
 	}
-	return w, text
+	return w, text, field
 }
 
 // path returns a field of a container in the manifest.

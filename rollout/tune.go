@@ -452,10 +452,10 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		}
 	}
 	was, is := &x.w.spec.Spec, &to.spec.Spec
-	for _, name := range x.w.serve() {
-		before, after := serving(x.w.spec, name), serving(to.spec, name)
-		add(x.w.path(name, "lifecycle.preStop"), hookText(before), hookText(after))
-		add(x.w.path(name, "readinessProbe"), probeText(before.ReadinessProbe), probeText(after.ReadinessProbe))
+	for i := range was.Template.Spec.Containers {
+		before, after := &was.Template.Spec.Containers[i], &is.Template.Spec.Containers[i]
+		add(x.w.path(before.Name, "lifecycle.preStop"), hookText(before), hookText(after))
+		add(x.w.path(before.Name, "readinessProbe"), probeText(before.ReadinessProbe), probeText(after.ReadinessProbe))
 	}
 	add("spec.template.spec.terminationGracePeriodSeconds", fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds), fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
