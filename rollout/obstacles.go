@@ -93,11 +93,11 @@ func (r *reader) warn(w *workload) {
 				w.notes = append(w.notes, "how long new pods wait for "+room)
 			}
 		} else if w.never = len(quotas) > 0; w.never {
-			w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
-				"strategy Recreate stops them first.", strings.Join(quotas, "; ")))
+			w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); %s.",
+				strings.Join(quotas, "; "), r.around.relief(w)))
 		} else if w.waits = waits; len(waits) > 0 {
-			w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); "+
-				"strategy Recreate stops them first.", strings.Join(waits, "; ")))
+			w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); %s.",
+				strings.Join(waits, "; "), r.around.relief(w)))
 		}
 	}
 	if r.o.Change.Kind != Scale {
@@ -133,6 +133,15 @@ func (r *reader) warn(w *workload) {
 	}
 }
 
+// relief says what lets new pods have what the old ones have. One old pod less is enough for what each pod has for itself, but not for a claim
+// or a lease of all of them.
+func (a *around) relief(w *workload) string {
+	if pod := &w.spec.Spec.Template.Spec; *w.spec.Spec.Replicas > 1 && len(a.volumes(w)) == 0 && len(electing(pod)) == 0 {
+		return "maxUnavailable: 1 stops one first, strategy Recreate all of them"
+	}
+	return "strategy Recreate stops them first"
+}
+
 // limits names the quotas that do not suffice for some pods of a Deployment, and those that do unless others use too much of them.
 func (a *around) limits(w *workload, pods int32) (exceeded, shared []string) {
 	for _, q := range a.quotas {
@@ -163,11 +172,21 @@ func (a *around) obstacles(w *workload, most int32) (list []string) {
 			list = append(list, fmt.Sprintf("%s %s beside what the old pods have", needs.String(), name))
 		}
 	}
+	if elects := electing(pod); len(elects) > 0 {
+		list = append(list, fmt.Sprintf("the lease of the leader election (%s), if a pod is Ready only as the leader", strings.Join(elects, ", ")))
+	}
+	return list
+}
+
+// electing names the containers that elect a leader, each with the first of its arguments that says so.
+func electing(pod *v1.PodSpec) (list []string) {
 	for _, c := range pod.Containers {
-		for _, word := range slices.Concat(c.Command, c.Args) {
-			if name := strings.ReplaceAll(word, "leaderelect", "leader-elect"); strings.Contains(name, "leader-elect") && !strings.HasSuffix(word, "=false") {
-				list = append(list, fmt.Sprintf("the lease of the leader election (%s of container %s), if a pod is Ready only as the leader", word, c.Name))
-			}
+		words := slices.Concat(c.Command, c.Args)
+		i := slices.IndexFunc(words, func(word string) bool {
+			return strings.Contains(strings.ReplaceAll(word, "leaderelect", "leader-elect"), "leader-elect") && !strings.HasSuffix(word, "=false")
+		})
+		if i >= 0 {
+			list = append(list, fmt.Sprintf("%s of container %s", words[i], c.Name))
 		}
 	}
 	return list
