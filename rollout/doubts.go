@@ -20,12 +20,13 @@ func (w *workload) doubt(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// meshes are the labels and annotations of pods that make a service mesh add its proxy.
+// meshes are the labels and annotations of pods that make a service mesh, or Dapr, add its proxy.
 var meshes = []struct{ key, value, name string }{
 	{"sidecar.istio.io/inject", "true", "Istio"},
 	{"linkerd.io/inject", "enabled", "Linkerd"},
 	{"consul.hashicorp.com/connect-inject", "true", "Consul"},
 	{"kuma.io/sidecar-injection", "enabled", "Kuma"},
+	{"dapr.io/enabled", "true", "Dapr"},
 }
 
 // doubtRoutes says which ways of the requests to the pods are not simulated.
@@ -78,7 +79,6 @@ func (w *workload) asksAnotherPort(t *target) (int32, bool) {
 	})
 }
 
-// allAtOnce says that the Deployment may stop all old pods before a new one is available, and whether it could do otherwise.
 // postStarts names what is not known about the postStart hooks of containers.
 func (r *reader) postStarts(containers []v1.Container) (notes []string) {
 	for _, c := range containers {
@@ -97,6 +97,7 @@ func (r *reader) postStarts(containers []v1.Container) (notes []string) {
 	return notes
 }
 
+// allAtOnce says that the Deployment may stop all old pods before a new one is available, and whether it could do otherwise.
 func (w *workload) allAtOnce() {
 	replicas := *w.spec.Spec.Replicas
 	_, unavailable := w.fenceposts()

@@ -326,6 +326,8 @@ func (w *workload) containerOf(s *service) string {
 		w.notes = append(w.notes, fmt.Sprintf("Service %s leads to the sidecar %s, which gets SIGTERM only when the other containers have ended", s.Name, pod.InitContainers[i].Name))
 	} else if port.Type == intstr.String {
 		s.node.Find("spec.ports[0].targetPort").Errorf("no container of Deployment %s has a port of the name %s, so the Service has no endpoints for it", w.spec.Name, strict.Quote(port.StrVal))
+	} else if len(pod.Containers) > 1 && port.IntVal != 0 {
+		w.notes = append(w.notes, fmt.Sprintf("which container listens at port %d of Service %s: none has it among its ports, and %s is taken", port.IntVal, s.Name, w.main))
 	}
 	return w.main
 }
