@@ -78,7 +78,7 @@ func TestReports(t *testing.T) {
 		{"leader-election-of-three", rollout.Options{}, rollout.Loses, []string{"may never complete: a new pod needs the lease of the leader election"}},
 		{"volume-of-one-node", rollout.Options{}, none, []string{waits, "claim data, which only pods of one node can have (ReadWriteOnce)", "strategy Recreate"}},
 		{"host-port", rollout.Options{}, none, []string{waits, "port 8080 of a node (hostPort of container app)", "strategy Recreate"}},
-		{"anti-affinity", rollout.Options{}, none, []string{waits, "a kubernetes.io/hostname without a pod of its own kind, so 4 of them"}},
+		{"anti-affinity", rollout.Options{}, none, []string{waits, "a kubernetes.io/hostname without a pod of its own kind, so 4 of them", "maxUnavailable: 1 stops one first, strategy Recreate all of them"}},
 		{"spread-over-nodes", rollout.Options{}, rollout.Loses, []string{"may never complete: a new pod needs a kubernetes.io/hostname with few enough pods"}},
 		{"one-gpu", rollout.Options{}, none, []string{waits, "1 nvidia.com/gpu beside what the old pods have"}},
 		{"operator-on-the-host-network", rollout.Options{}, none, []string{waits, "port 8181 of a node (hostNetwork of container app)"}},
@@ -142,6 +142,13 @@ func TestReports(t *testing.T) {
 		{"uwsgi-stops-at-sigterm", once("refuse 0s, stop 30s"), rollout.Loses, []string{"refused after SIGTERM, still a target of kube-proxy", "and terminationGracePeriodSeconds:"}},
 		{"alb-without-prestop", behind("alb-ip"), rollout.Loses, []string{"the program has exited, still a target of alb-ip", "preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: 68"}},
 		{"metrics-server-without-readiness", once(""), rollout.Loses, []string{"has no readinessProbe", "Not simulated: evictions"}},
+		{"request-of-the-poststart-hook", once("start 3s"), never, []string{"The postStart hook of container app stops the program before it is up, again and again.", "Fix: a hook that waits until the program is up"}},
+		{"request-of-the-poststart-hook", once(""), none, []string{"Not simulated: whether container app listens when the kubelet sends the request of its postStart hook"}},
+		{"dapr-sidecar", scale(2, ""), none, []string{"loses no simulated request", "Dapr adds a proxy to the pods (dapr.io/enabled)"}},
+		{"php-fpm-beside-nginx", once(""), rollout.Loses, []string{"preStop: {sleep: {seconds: 2}} in phpfpm and nginx: none lost"}},
+		{"leaders-and-anti-affinity", once(""), none, []string{waits, "(--leader-election=true of container csi-provisioner, --leader-election of container csi-resizer)", "strategy Recreate stops them first"}},
+		{"surge-0-and-20-percent-of-1", rollout.Options{Runs: 20, App: start(5, 5).App}, rollout.Loses, []string{"maxUnavailable 1 lets the Deployment stop the only old pod at once", "fix maxSurge: 1 and maxUnavailable: 0: none lost in 20 runs"}},
+		{"port-of-no-container", once(""), rollout.Loses, []string{"Not simulated: which container listens at port 10080 of Service envoy: none has it among its ports", "how long the preStop hook takes"}},
 		{"surge-0-waits-for-the-port", rollout.Options{}, rollout.Loses, []string{"Not simulated: port 8080 of a node (hostNetwork of container app)"}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
