@@ -40,7 +40,7 @@ func TestEditRejectsAnchors(t *testing.T) {
 	o := options()
 	o.Runs = 4
 	o.Require, _ = rollout.ParseRequirements("lost<=0")
-	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      - {name: other, image: other, lifecycle: *hook}"
+	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: other, image: other, restartPolicy: Always, lifecycle: *hook}"
 	file := manifest{replicas: 3, container: hook}.file()
 	r, err := rollout.Tune([]check.File{file}, nil, o, true)
 	if err != nil {

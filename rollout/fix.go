@@ -64,6 +64,9 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 	return strings.Join(texts, " and "), func(d *appsv1.Deployment) {
 		for _, name := range containers {
 			c := serving(d, name)
+			if c == nil {
+				continue // the pods before the change do not have it
+			}
 			if c.Lifecycle == nil {
 				c.Lifecycle = &v1.Lifecycle{}
 			}

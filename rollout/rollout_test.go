@@ -243,6 +243,19 @@ func TestWaitsAreFindings(t *testing.T) {
 	}
 }
 
+// The fix of a rollout that adds a sidecar lets both containers sleep, and the pods before the change have only one of them.
+func TestFixOfANewSidecar(t *testing.T) {
+	before := manifest{replicas: 2}.file()
+	after := manifest{replicas: 2, container: "imagePullPolicy: IfNotPresent\n      - name: exporter\n        image: example.com/exporter:1"}.file()
+	r, err := rollout.Run([]check.File{after}, []check.File{before}, rollout.Options{Rate: 100, Runs: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fixes := r.Workloads[0].Fixes; len(fixes) == 0 || !strings.Contains(fixes[0].Change, "in app and exporter") || !fixes[0].LosesNone {
+		t.Errorf("the fixes are %+v", fixes)
+	}
+}
+
 // What cannot be rolled out has an error at its place, and nothing is simulated.
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
