@@ -277,6 +277,8 @@ func TestRefuses(t *testing.T) {
 			"web.yaml:20:11: metadata: the Service selects no pod: it is in namespace default, and Deployment web is in namespace prod"},
 		{"what is not simulated", "/, port: 8080}", "/, port: 8080, httpHeaders: [{name: Host, value: <b>}]}", rollout.Options{}, false,
 			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: a header that"},
+		{"a template that is not filled in", "example.com/web:1", "${IMAGE}", rollout.Options{}, false,
+			"web.yaml:14:16: spec.template.spec.containers[0].image: an image name with a placeholder, which is not filled in, is not supported yet"},
 		{"no replicas before", "replicas: 1", "replicas: 0", rollout.Options{}, true, "web.yaml:5:13: spec.replicas: there are no replicas"},
 		{"too many replicas before", "replicas: 1", "replicas: 101", rollout.Options{}, true, "web.yaml:5:13: spec.replicas: 101 replicas are more"},
 		{"paused before", "replicas: 1", "replicas: 1\n  paused: true", rollout.Options{}, true, "web.yaml:6:11: spec.paused: the Deployment is paused"},

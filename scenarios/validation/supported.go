@@ -50,7 +50,11 @@ func (c *checker) checkSupported(w *workload) {
 // checkContainerSupported reports the unsupported fields of a container, whose paths begin with prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
 	if c.Image != "" && !admission.IsImage(c.Image) {
-		refuse(prefix+"image", "an image name that is not a valid reference")
+		name := "an image name that is not a valid reference"
+		if strings.ContainsAny(c.Image, "$<{") {
+			name = "an image name with a placeholder, which is not filled in,"
+		}
+		refuse(prefix+"image", name)
 	}
 	for _, p := range program.ProbesOf(c) {
 		checkHTTPGetSupported(p.Probe.HTTPGet, prefix+p.Field, refuse)
