@@ -31,6 +31,8 @@ func (p *parser) syntaxError(part part, err error) Error {
 		case message == "found unexpected end of stream":
 			place = begin
 			message += ": the quoted text that begins here does not end"
+		case message == "found character that cannot start any token" && characterAt(part.text, place) == '\t':
+			message += ": a tab, and YAML indents with spaces"
 		case construct != "" && atEnd:
 			place = begin
 			message += ": the " + construct + " that begins here does not end"
@@ -48,14 +50,26 @@ func (p *parser) syntaxError(part part, err error) Error {
 	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " + message}
 }
 
+// characterAt returns the character at a place, or 0 if there is none.
+func characterAt(text []byte, place yaml.Mark) rune {
+	if line, i := lineOf(text, place), place.Column-1; i >= 0 && i < len(line) {
+		return line[i]
+	}
+	return 0
+}
+
+// lineOf returns the line of a place.
+func lineOf(text []byte, place yaml.Mark) []rune {
+	for range place.Line - 1 {
+		text = text[lineEnd(text):]
+	}
+	return []rune(string(text[:lineEnd(text)]))
+}
+
 // attached returns the text without quotes that ends at an opening bracket, as /q?tags in /q?tags[]=1. In a list or mapping in
 // brackets it has to be in quotes. attached returns an empty string if there is none.
 func attached(text []byte, bracket yaml.Mark) string {
-	for range bracket.Line - 1 {
-		text = text[lineEnd(text):]
-	}
-	line := []rune(string(text[:lineEnd(text)]))
-	end := bracket.Column - 1
+	line, end := lineOf(text, bracket), bracket.Column-1
 	if end >= len(line) || line[end] != '[' && line[end] != '{' {
 		return ""
 	}
