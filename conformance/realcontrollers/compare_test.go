@@ -1,7 +1,6 @@
 package realcontrollers
 
 import (
-	"flag"
 	"testing"
 
 	"probesim.dev/conformance/kubelet/release"
@@ -22,7 +21,7 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	}
 	want = compared(want)
 	r := explore.Follow(explore.Options{
-		Want: want, Duration: s.Duration, Log: turns, Budget: *budget,
+		Want: want, Duration: s.Duration, Log: turns,
 		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
 			records, err := Simulate(s, p, c, clock, until)
 			return compared(records), err
@@ -32,30 +31,6 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 		t.Logf("after %d runs: %s", r.Runs, r.Divergence.Text(want))
 	}
 	return r, len(want)
-}
-
-var (
-	first  = flag.Uint64("first", 1, "the first seed of TestRandom")
-	budget = flag.Int("budget", 0, "the number of simulated runs to spend on following a run; 0: the default")
-	number = flag.Uint64("number", 20, "the number of seeds of TestRandom")
-)
-
-// TestRandom compares random scenarios.
-func TestRandom(t *testing.T) {
-	runs, once := 0, 0
-	var different []uint64
-	for seed := *first; seed < *first+*number; seed++ {
-		r, _ := follow(t, Random(seed))
-		runs += r.Runs
-		if r.Runs == 1 {
-			once++
-		}
-		if r.Divergence != nil {
-			different = append(different, seed)
-			t.Errorf("seed %d differs", seed)
-		}
-	}
-	t.Logf("%d of %d scenarios are equal, %d in the first run; %d runs; different: %v", *number-uint64(len(different)), *number, once, runs, different)
 }
 
 // compared returns the records that the comparison covers. It leaves out events, which both engines send apart from the rest. Of the syncs that fail it has those of EndpointSlices, one at each instant: they are tried

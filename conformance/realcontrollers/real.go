@@ -33,7 +33,7 @@ func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, t
 // run runs a scenario in the present bubble.
 func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	api := newStandIn(&s, p, time.Now().Add(startUp), ctx.Done())
+	api := newStandIn(p, time.Now().Add(startUp), ctx.Done())
 	if err := api.Start(ctx); err != nil {
 		cancel()
 		return nil, nil, err

@@ -1,29 +1,22 @@
 package realcontrollers
 
 import (
-	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
-	"probesim.dev/sim/choose"
 )
 
 // Scenario is a Deployment, its Service, and what users do.
 type Scenario struct {
 	Deployment *appsv1.Deployment
-	Service    *v1.Service          // nil: none
+	Service    *v1.Service
 	Others     []*appsv1.Deployment // more Deployments
 	Services   []*v1.Service        // more Services
 	Steps      []Step
 	Duration   time.Duration
-	DelaySeed  uint64 // of the latencies of the control plane; 0: the standard ones, with which much happens at one instant
 }
 
 // deployments returns all Deployments.
@@ -33,9 +26,6 @@ func (s *Scenario) deployments() []*appsv1.Deployment {
 
 // services returns all Services.
 func (s *Scenario) services() []*v1.Service {
-	if s.Service == nil {
-		return s.Services
-	}
 	return append([]*v1.Service{s.Service}, s.Services...)
 }
 
@@ -45,49 +35,6 @@ type Step struct {
 	Patch  string
 	Of     string // the name of the Deployment; empty: that of Scenario.Deployment
 	Delete string // the name of the pod; nothing happens if there is none
-}
-
-// delays returns the latencies of the control plane, the same in both engines. now returns the time since t=0.
-func (s *Scenario) delays(now func() time.Duration) controller.Delays {
-	if s.DelaySeed == 0 {
-		return controller.StandardDelays{}
-	}
-	return drawnDelays{choose.Seeded(s.DelaySeed), now}
-}
-
-// drawnDelays draws each latency by what is delayed and when. A watch event of a recorded rollout on kind took 2.5 to 40 ms.
-type drawnDelays struct {
-	seed choose.Seeded
-	now  func() time.Duration
-}
-
-func (d drawnDelays) between(least, most time.Duration, what ...any) time.Duration {
-	f := d.seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: fmt.Sprint(append(what, d.now())...)})
-	return least + time.Duration(f*float64(most-least))
-}
-
-func (d drawnDelays) Watch(watch string, c store.Change) time.Duration {
-	return d.between(2500*time.Microsecond, 40*time.Millisecond, watch, c.Kind, store.Key(c.New))
-}
-
-// Call draws the same latency for all creations of an instant: the real controllers do not say in which order they make them.
-func (d drawnDelays) Call(_, method string, kind store.Kind, key string) time.Duration {
-	if method == http.MethodPost {
-		key = ""
-	}
-	return d.between(time.Millisecond, 30*time.Millisecond, method, kind, key)
-}
-
-func (d drawnDelays) Schedule(pod string) time.Duration {
-	return d.between(time.Millisecond, 20*time.Millisecond, "schedule", pod)
-}
-
-func (d drawnDelays) Sync(router string) time.Duration {
-	return d.between(20*time.Millisecond, 400*time.Millisecond, "sync", router)
-}
-
-func (d drawnDelays) Draw(key string, least, most time.Duration) time.Duration {
-	return d.between(least, most, key)
 }
 
 // program is how a pod of the stand-in behaves. Its image says so in words: in app:start-20s-stop-1s the pod is Ready 20 s after it is bound, and

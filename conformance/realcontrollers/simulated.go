@@ -33,7 +33,7 @@ const startUp = 10 * time.Second
 // Simulate runs a scenario on the simulator's controllers until a virtual time, with the choices of a chooser or the canonical ones. It
 // passes clock a function that returns the time, unless clock is nil.
 func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time) ([]trace.Record, error) {
-	w := newSimulated(&s, p, c)
+	w := newSimulated(p, c)
 	defer w.sim.Close()
 	if clock != nil {
 		clock(w.sim.Now)
@@ -101,11 +101,11 @@ type simulated struct {
 	now   func() time.Time
 }
 
-func newSimulated(s *Scenario, p profile.Profile, c choose.Chooser) *simulated {
+func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
 	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
-	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: s.delays(func() time.Duration { return w.sim.Now().Offset() })}
+	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: controller.StandardDelays{}}
 	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
 	manager := controller.NewInformers(env, "kube-controller-manager")
 	deployment.Start(env, manager)

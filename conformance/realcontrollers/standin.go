@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/apiserver"
 	"probesim.dev/apiserver/store"
+	"probesim.dev/controller"
 	"probesim.dev/explore"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
@@ -27,10 +28,10 @@ type standIn struct {
 	taken []explore.Turn // the turns, in their order
 }
 
-func newStandIn(scenario *Scenario, p profile.Profile, zero time.Time, ended <-chan struct{}) *standIn {
+func newStandIn(p profile.Profile, zero time.Time, ended <-chan struct{}) *standIn {
 	k := &standIn{zero: zero, trace: trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	k.Server = NewServer(Cluster{
-		Profile: p, Lock: &k.mu, Store: store.New(), Pods: k, Delays: scenario.delays(func() time.Duration { return time.Since(zero) }),
+		Profile: p, Lock: &k.mu, Store: store.New(), Pods: k, Delays: controller.StandardDelays{},
 		Wall: time.Now, Now: k.now, Ended: ended, Record: k.record, Turn: k.turn,
 		At: func(t virtual.Time, do func()) { time.AfterFunc(t.Sub(k.now()), do) },
 	})
