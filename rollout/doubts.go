@@ -119,6 +119,20 @@ func (w *workload) allAtOnce() {
 	}
 }
 
+// warnUnprobed names the containers that can get requests before they listen. A pod is Ready only when the probes of all its containers succeed.
+func (w *workload) warnUnprobed(o *Options) {
+	probed := func(c v1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
+	pod, when := &w.spec.Spec.Template.Spec, "it runs"
+	if slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers), probed) {
+		when = "the probes of the other containers succeed"
+	}
+	for _, name := range w.serve() {
+		if !probed(*serving(w.spec, name)) && o.App.Start.In(name, true) == nil {
+			w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them until its program listens. Say how long that takes, such as --start 5s.", name, when))
+		}
+	}
+}
+
 // evictions names the disruption budgets of the pods of a Deployment.
 func (a *around) evictions(w *workload) (list []string) {
 	for _, b := range a.budgets {

@@ -88,7 +88,9 @@ func (r *reader) warn(w *workload) {
 			w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
 		}
 		if unavailable > 0 {
-			w.notes = append(w.notes, waits...)
+			if unavailable < *spec.Replicas { // else a sentence names them
+				w.notes = append(w.notes, waits...)
+			}
 			for _, room := range quotas {
 				w.notes = append(w.notes, "how long new pods wait for "+room)
 			}
@@ -105,10 +107,8 @@ func (r *reader) warn(w *workload) {
 	}
 	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
 	w.notes = append(w.notes, r.around.evictions(w)...)
-	for _, name := range w.serve() {
-		if c := serving(w.spec, name); len(w.counted()) > 0 && r.o.Rate > 0 && c.ReadinessProbe == nil && c.StartupProbe == nil && r.o.App.Start.In(name, true) == nil {
-			w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as it runs, and lose them until its program listens. Say how long that takes, such as --start 5s.", name))
-		}
+	if len(w.counted()) > 0 && r.o.Rate > 0 {
+		w.warnUnprobed(r.o)
 	}
 	w.notes = append(w.notes, r.postStarts(spec.Template.Spec.Containers)...)
 	c := serving(w.spec, w.serve()[0])

@@ -344,9 +344,6 @@ func notSimulated(w *workload) []string {
 		add("readinessGates: a pod counts as Ready without them")
 	}
 	for _, t := range w.counted() {
-		if t.headless() {
-			add("a headless Service")
-		}
 		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
 			add("sessionAffinity")
 		}

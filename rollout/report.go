@@ -302,7 +302,7 @@ func (r *Workload) verdict(s sample) {
 	if !s.all(func(o *outcome) bool { return !o.lingers }) {
 		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.", value.Format(limit), most)
 	} else if stay > 10 {
-		r.say("Old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
+		r.say("When the rollout is complete, old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
 	}
 	if first := s.firstDeadline(); first > 0 {
 		r.Verdict = MissesDeadline

@@ -89,7 +89,7 @@ func TestReports(t *testing.T) {
 		{"min-ready-of-550s", rollout.Options{}, none, []string{"the rollout takes 27m"}},
 		{"new-version-never-ready", app("start never"), never, []string{"The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve. progressDeadlineSeconds (600s) is over 10m"}},
 		{"image-cannot-be-pulled", app("start never"), never, []string{"The new pods do not become Ready", "so the old ones go on to serve"}},
-		{"long-prestop-of-five", rollout.Options{}, none, []string{"Old pods are there for up to 2m", "up to 10 pods at once"}},
+		{"long-prestop-of-five", rollout.Options{}, none, []string{"old pods are there for up to 2m", "up to 10 pods at once"}},
 		{"probe-with-a-timeout-of-300s", rollout.Options{}, rollout.Loses, []string{"still a target of kube-proxy", "fix preStop: {sleep: {seconds: 2}}: none lost"}},
 		{"behind-traefik", behind("traefik"), rollout.Loses, []string{"the program has exited, still a target of traefik", "preStop: {sleep: {seconds: 7}}: none lost"}},
 		{"sidecar-of-a-database-stops-first", scale(3, ""), none, []string{"loses no simulated request", "Container cloud-sql-proxy gets SIGTERM 30s before container app does", "SIGKILL comes 30s after the deletion"}},

@@ -22,7 +22,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text, "runs": render.Runs}).ParseFS(assets, "assets/*.gohtml"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text, "runs": render.Runs, "nodes": render.Nodes}).ParseFS(assets, "assets/*.gohtml"))
 
 // document is the data of the page.
 type document struct {

@@ -17,7 +17,7 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 	for i := range r.Workloads {
 		of := &r.Workloads[i]
 		line("### %s: %s\n", md(of.Title()), md(Headline(r, of)))
-		line("%s (Kubernetes %s, %s, %s)\n", md(Settings(r, of)), r.Kubernetes, nodes(r), md(r.Router.Name))
+		line("%s (Kubernetes %s, %s, %s)\n", md(Settings(r, of)), r.Kubernetes, Nodes(r.Delays), md(r.Router.Name))
 		if of.Reason != "" {
 			line("%s\n", md(of.Reason))
 		}

@@ -36,7 +36,7 @@ func Text(w io.Writer, r *rollout.Report, o report.Options) error {
 var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.MissesDeadline: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
 
 func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
-	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+nodes(r)+", "+r.Router.Name)
+	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+Nodes(r.Delays)+", "+r.Router.Name)
 	t.Line(2, Settings(r, w), report.Dim)
 	if style := styles[w.Verdict]; w.Reason != "" {
 		if style == report.Good {
@@ -294,9 +294,8 @@ func About(r *rollout.Report) []string {
 	return list
 }
 
-func nodes(r *rollout.Report) string { return nodesOf(r.Delays) }
-
-func nodesOf(delays string) string {
+// Nodes names a kind of nodes.
+func Nodes(delays string) string {
 	if delays == "default" {
 		return "nodes without ranges"
 	}

@@ -25,7 +25,7 @@ func Tuning(w io.Writer, r *rollout.Tuning, o report.Options) error {
 }
 
 func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
-	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, nodesOf(r.Delays), r.Router.Name))
+	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, Nodes(r.Delays), r.Router.Name))
 	switch text := TunedHeadline(w); {
 	case !w.Met && len(w.Changes) > 0:
 		t.Line(0, text+" This one comes closest:", report.Bad)
