@@ -3,10 +3,12 @@ package check
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -16,6 +18,23 @@ import (
 type RolloutRequirement struct {
 	Row   string  `json:"row"`
 	Value float64 `json:"value"` // seconds, or a number
+}
+
+// String returns the requirement as ParseRolloutRequirements reads it.
+func (r RolloutRequirement) String() string {
+	if r.inSeconds() {
+		return r.Row + r.operator() + value.Format(time.Duration(math.Round(r.Value*1e9)))
+	}
+	return r.Row + r.operator() + strconv.FormatFloat(r.Value, 'f', -1, 64)
+}
+
+func (r RolloutRequirement) inSeconds() bool { return r.Row == "takes" || r.Row == "prestop" }
+
+func (r RolloutRequirement) operator() string {
+	if r.Row == "ready" {
+		return ">="
+	}
+	return "<="
 }
 
 // The rows of rollouts: ready must be at least its value, and the others at most theirs.
@@ -72,16 +91,12 @@ func parseRolloutRequirement(text string) (r RolloutRequirement, err error) {
 	} else if !slices.Contains(rolloutRows, r.Row) {
 		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row), strict.DidYouMean(r.Row, rolloutRows), strings.Join(rolloutRows, ", "))
 	}
-	operator := "<="
-	if r.Row == "ready" {
-		operator = ">="
-	}
-	limit, found := strings.CutPrefix(text[at:], operator)
+	limit, found := strings.CutPrefix(text[at:], r.operator())
 	if !found {
-		return r, fmt.Errorf("%s takes %s", r.Row, operator)
+		return r, fmt.Errorf("%s takes %s", r.Row, r.operator())
 	}
 	limit = strings.TrimSpace(limit)
-	if r.Row == "takes" || r.Row == "prestop" {
+	if r.inSeconds() {
 		d, err := value.ParseDuration(limit)
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", r.Row, err)

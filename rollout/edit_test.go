@@ -12,7 +12,7 @@ import (
 func TestEdit(t *testing.T) {
 	o := options()
 	o.Runs = 8
-	o.Require, _ = rollout.ParseRequirements("lost<=0")
+	o.Require, _ = check.ParseRolloutRequirements("lost<=0")
 	hook := "lifecycle:\n          preStop: # short\n            exec: {command: [sleep, '1']}"
 	file := manifest{replicas: 3, container: hook}.file()
 	r, err := rollout.Tune([]check.File{file}, nil, o, true)
@@ -39,7 +39,7 @@ func TestEdit(t *testing.T) {
 func TestEditRejectsAnchors(t *testing.T) {
 	o := options()
 	o.Runs = 4
-	o.Require, _ = rollout.ParseRequirements("lost<=0")
+	o.Require, _ = check.ParseRolloutRequirements("lost<=0")
 	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: other, image: other, restartPolicy: Always, lifecycle: *hook}"
 	file := manifest{replicas: 3, container: hook}.file()
 	r, err := rollout.Tune([]check.File{file}, nil, o, true)

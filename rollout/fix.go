@@ -34,9 +34,8 @@ func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1
 	if !s.complete() {
 		return nil, nil
 	}
-	lost := s.row("", "", func(o *outcome) float64 { return o.lost })
-	takes := s.row("", "", func(o *outcome) float64 { return o.took.Seconds() })
-	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median, Takes: takes.Median, LosesNone: s.lossless()}, nil
+	lost := s.figures(lostOf)
+	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median, Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
 }
 
 // withSleep returns a change to a preStop sleep, and to a grace period in which the program can end.
@@ -162,7 +161,7 @@ func (w *workload) fixes(o *Options, s sample, sleep *Fix) ([]Fix, error) {
 		list = append(list, *sleep)
 	}
 	n := max(few, len(s)/4)
-	now := s.row("", "", func(o *outcome) float64 { return o.lost }).Median
+	now := s.figures(lostOf).Median
 	for _, group := range w.candidates(o) {
 		var best *Fix
 		for _, c := range group {

@@ -39,20 +39,27 @@ func (w *workload) runs(o *Options, first, n int, name string) (sample, error) {
 	})
 }
 
-// column returns a number of each run, sorted.
-func (s sample) column(of func(*outcome) float64) []float64 {
+// figures returns the figures of a number of each run, in thousandths.
+func (s sample) figures(of func(*outcome) float64) Figures {
 	list := make([]float64, 0, len(s))
 	for i := range s {
 		list = append(list, of(&s[i]))
 	}
 	slices.Sort(list)
-	return list
+	at := func(share float64) float64 {
+		i := int(math.Ceil(share*float64(len(list)))) - 1
+		return math.Round(1000*list[max(0, i)]) / 1000
+	}
+	return Figures{Least: at(0), Median: at(0.5), P95: at(0.95), Greatest: at(1)}
 }
 
-func (s sample) mostLost() float64 {
-	lost := s.column(func(o *outcome) float64 { return o.lost })
-	return lost[len(lost)-1]
+// row returns a row of a table about the runs.
+func (s sample) row(id, text string, of func(*outcome) float64) Row {
+	return Row{Row: id, Text: text, Runs: len(s), Figures: s.figures(of)}
 }
+
+func lostOf(o *outcome) float64  { return o.lost }
+func takesOf(o *outcome) float64 { return o.took.Seconds() }
 
 // all reports whether something holds in all runs.
 func (s sample) all(holds func(*outcome) bool) bool {
@@ -72,61 +79,61 @@ func (s sample) firstDeadline() (first time.Duration) {
 }
 
 // lossless reports whether no run loses a thousandth of a request.
-func (s sample) lossless() bool { return s.mostLost() < 0.0005 }
-
-// row returns a row of a table about the runs.
-func (s sample) row(id, text string, of func(*outcome) float64) Row {
-	list := s.column(of)
-	at := func(share float64) float64 {
-		i := int(math.Ceil(share*float64(len(list)))) - 1
-		return math.Round(1000*list[max(0, i)]) / 1000
-	}
-	return Row{Row: id, Text: text, Runs: len(s), Figures: Figures{Least: at(0), Median: at(0.5), P95: at(0.95), Greatest: at(1)}}
-}
+func (s sample) lossless() bool { return s.figures(lostOf).Greatest == 0 }
 
 // measure rolls a workload out, and looks for changes that help.
 func measure(w *workload, o *Options) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
-	result := newWorkload(w, o)
-	if w.never {
-		result.Verdict = NeverCompletes
-		result.require(w.require, o)
-		return result, nil
-	}
 	var s sample
-	for _, n := range []int{min(few, n), n - min(few, n)} {
-		more, err := w.runs(o, len(s), n, "rollouts")
+	for _, n := range []int{min(few, n), n} {
+		if w.never || !s.complete() {
+			break
+		}
+		more, err := w.runs(o, len(s), n-len(s), "rollouts")
 		if err != nil {
 			return nil, err
 		}
 		s = append(s, more...)
-		result.Runs, result.Worst = len(s), Worst{Seed: s.worst()}
-		if !s.all(func(o *outcome) bool { return o.steady }) {
-			result.neverReady(s)
-		} else if !s.complete() {
-			result.neverCompletes(w, o, s)
-		} else {
-			continue
-		}
-		result.require(w.require, o)
+	}
+	result := w.judge(o, s)
+	if result.Verdict == NeverReady || result.Verdict == NeverCompletes {
 		return result, nil
 	}
-	result.figures(w, o, s)
 	if result.Verdict == Loses {
 		if err := result.help(w, o, s); err != nil {
 			return nil, err
 		}
 	}
-	if restarts := s.row("", "", func(o *outcome) float64 { return float64(o.restarts) }); restarts.Greatest > 0 {
-		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts.Greatest, s[0].unready)
+	if restarts := s.figures(func(o *outcome) float64 { return float64(o.restarts) }).Greatest; restarts > 0 {
+		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts, s[0].unready)
 	}
-	result.require(w.require, o)
 	return result, nil
+}
+
+// judge returns what runs of a workload show, without what helps.
+func (w *workload) judge(o *Options, s sample) *Workload {
+	r := newWorkload(w, o)
+	r.Runs = len(s)
+	switch {
+	case w.never:
+		r.Verdict = NeverCompletes
+	case !s.all(func(o *outcome) bool { return o.steady }):
+		r.neverReady(s)
+	case !s.complete():
+		r.neverCompletes(w, o, s)
+	default:
+		r.figures(w, o, s)
+	}
+	if len(s) > 0 {
+		r.Worst.Seed = s.worst()
+	}
+	r.require(w.require, o)
+	return r
 }
 
 // figures adds the rows of runs that all complete, and the verdict.
 func (r *Workload) figures(w *workload, o *Options, s sample) {
-	r.Rows = []Row{s.row(RowTakes, "the rollout takes", func(o *outcome) float64 { return o.took.Seconds() }),
+	r.Rows = []Row{s.row(RowTakes, "the rollout takes", takesOf),
 		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
 	if len(w.counted()) > 0 && o.Rate > 0 {
 		r.losses(w, o, s)
@@ -151,12 +158,11 @@ func (r *Workload) losses(w *workload, o *Options, s sample) {
 		row.Always = new(math.Ceil(10*always.Seconds()) / 10)
 		r.Rows = slices.Insert(r.Rows, 0, row)
 	}
-	lost := s.row(RowLost, "requests lost", func(o *outcome) float64 { return o.lost })
+	lost := s.row(RowLost, "requests lost", lostOf)
 	r.Rows = append(r.Rows, lost)
-	r.Lost = &Lost{Requests: s.row("", "", func(o *outcome) float64 { return o.requests }).Greatest, Figures: lost.Figures, Parts: parts(s)}
+	r.Lost = &Lost{Requests: s.figures(func(o *outcome) float64 { return o.requests }).Greatest, Figures: lost.Figures, Parts: parts(s)}
 	for i := range r.Services {
-		row := s.row("", "", func(o *outcome) float64 { return o.each[i].lost })
-		r.Services[i].Lost = &row.Figures
+		r.Services[i].Lost = new(s.figures(func(o *outcome) float64 { return o.each[i].lost }))
 	}
 	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
 }

@@ -127,7 +127,7 @@ func (r *reader) warn(w *workload) {
 			what = "the preStop hook and the stop take"
 		}
 		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(max(grace, leastGrace)), what, value.Format(slept+stop)))
-		if stop > grace && r.o.App.Refuse == nil && !r.o.App.Accepts {
+		if stop > grace && r.o.App.Refuse == nil {
 			w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
 		}
 	}

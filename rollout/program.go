@@ -35,8 +35,8 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
 		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
 			rules = append(rules, starting(c, start))
-			if start >= never && c.ReadinessProbe == nil && c.StartupProbe == nil { // as with an image that cannot be pulled
-				config.Delays.CreateContainer = exactly(never)
+			if start >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil { // as with an image that cannot be pulled
+				config.Delays.CreateContainer = exactly(Never)
 			}
 		}
 		config.Program.Rules = append(rules, r.stopping(c)...)
@@ -114,7 +114,7 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	if stop := r.stop(c.Name); stop != nil {
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop), Exit: &fakeruntime.Exit{}})
 	}
-	if r.serves(c.Name) && !r.o.App.Accepts {
+	if r.serves(c.Name) && r.o.App.refuse().Min < Never {
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
 	}
 	return rules
@@ -131,14 +131,6 @@ func (w *workload) stopOf(o *Options, container string, ordinary bool) *check.In
 
 func (r *run) stop(container string) *check.Interval {
 	return r.stopOf(r.o, container, r.ordinary(container))
-}
-
-// refuse returns how long after SIGTERM the program goes on to accept connections.
-func (a *App) refuse() check.Interval {
-	if a.Refuse == nil {
-		return check.Interval{}
-	}
-	return *a.Refuse
 }
 
 func exactly(d time.Duration) *fakeruntime.Draw {

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -203,7 +202,7 @@ func (r *Report) Bad() bool {
 
 // Format formats the value of a row for people.
 func Format(row string, v float64) string {
-	if inSeconds(row) {
+	if row == RowTakes || row == RowPreStop {
 		return value.Format(time.Duration(math.Round(v*10)) * 100 * time.Millisecond)
 	}
 	return Count(v)
@@ -225,43 +224,6 @@ func newReport(o *Options, others []string) *Report {
 		r.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
 	}
 	return r
-}
-
-// String says in words how the program starts and stops.
-func (a *App) String() string {
-	start, stop := "is up at once", value.Format(DefaultStop)+" later"
-	if text := words(a.Start); text != "" {
-		start = "is up after " + text
-	}
-	if a.neverStarts() {
-		start = "is never up in new pods"
-	}
-	if text := words(a.Stop); text != "" {
-		stop = text + " after it"
-	}
-	refuse := "refuses connections at SIGTERM"
-	switch i := a.refuse(); {
-	case a.Accepts:
-		refuse = "accepts connections until it exits"
-	case i.Max > 0:
-		refuse = "refuses connections " + value.Draw(i).String() + " after SIGTERM"
-	}
-	if a.Accepts || a.refuse().Max > 0 {
-		stop = strings.Replace(stop, " later", " after SIGTERM", 1)
-	}
-	return "The program " + start + ", " + refuse + ", and exits " + strings.Replace(stop, "after it", "after SIGTERM", 1) + "."
-}
-
-// words returns what is known of some containers.
-func words(d check.Durations) string {
-	var list []string
-	if d.Ordinary != nil {
-		list = append(list, value.Draw(*d.Ordinary).String())
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Of)) {
-		list = append(list, value.Draw(d.Of[name]).String()+" in container "+name)
-	}
-	return strings.Join(list, ", ")
 }
 
 func newWorkload(w *workload, o *Options) *Workload {
@@ -297,8 +259,8 @@ func (r *Workload) verdict(s sample) {
 	if r.Verdict = LosesNone; !s.lossless() {
 		r.Verdict = Loses
 	}
-	stay := s.row("", "", func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest
-	most := s.row("", "", func(o *outcome) float64 { return float64(o.pods) }).Greatest
+	stay := s.figures(func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest
+	most := s.figures(func(o *outcome) float64 { return float64(o.pods) }).Greatest
 	if !s.all(func(o *outcome) bool { return !o.lingers }) {
 		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.", value.Format(limit), most)
 	} else if stay > 10 {
@@ -307,7 +269,7 @@ func (r *Workload) verdict(s sample) {
 	if first := s.firstDeadline(); first > 0 {
 		r.Verdict = MissesDeadline
 		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.", Format(RowTakes, first.Seconds()))
-		wait := s.row("", "", func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
+		wait := s.figures(func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
 		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress", 60*(1+int((wait+30)/60)), Format(RowTakes, wait))
 	}
 }

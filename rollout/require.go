@@ -2,48 +2,13 @@ package rollout
 
 import (
 	"slices"
-	"strconv"
 
 	"probesim.dev/check"
 	"probesim.dev/internal/strict"
 )
 
-// Requirement is a requirement on a row, such as lost<=0.
-type Requirement check.RolloutRequirement
-
 // Requirements must all hold.
-type Requirements []Requirement
-
-// atLeast reports whether the row must be at least the value.
-func atLeast(row string) bool { return row == RowReady }
-
-// inSeconds reports whether a row is a time.
-func inSeconds(row string) bool { return row == RowTakes || row == RowPreStop }
-
-// String returns the requirement as ParseRequirements reads it.
-func (r Requirement) String() string {
-	operator := "<="
-	if atLeast(r.Row) {
-		operator = ">="
-	}
-	if !inSeconds(r.Row) {
-		return r.Row + operator + strconv.FormatFloat(r.Value, 'f', -1, 64)
-	}
-	return r.Row + operator + Format(r.Row, r.Value)
-}
-
-// ParseRequirements parses a list such as "lost<=0, ready>=3, takes<=5m, prestop<=10s". The error lists all errors.
-func ParseRequirements(text string) (Requirements, error) {
-	list, err := check.ParseRolloutRequirements(text)
-	return requirements(list), err
-}
-
-func requirements(of []check.RolloutRequirement) (list Requirements) {
-	for _, q := range of {
-		list = append(list, Requirement(q))
-	}
-	return list
-}
+type Requirements = []check.RolloutRequirement
 
 // annotated returns the requirements of the options, and those on rollouts of the annotation of a Deployment, or else of its template. All must hold.
 // Package check judges the other requirements of the annotation.
@@ -58,7 +23,7 @@ func (o *Options) annotated(n *strict.Node) Requirements {
 		if err != nil {
 			text.Errorf("%v", err)
 		}
-		for _, q := range requirements(rollouts) {
+		for _, q := range rollouts {
 			if !found && !slices.Contains(list, q) {
 				list = append(list, q)
 			}
@@ -82,7 +47,7 @@ func (w *Workload) require(of Requirements, o *Options) {
 }
 
 // decide decides a requirement: the worst of the runs counts, and for prestop the rule.
-func (w *Workload) decide(r Requirement) Verification {
+func (w *Workload) decide(r check.RolloutRequirement) Verification {
 	v := Verification{Requirement: r.String()}
 	if w.Verdict == NeverCompletes || w.Verdict == NeverReady {
 		v.Reason = "the rollout does not complete"
@@ -98,8 +63,6 @@ func (w *Workload) decide(r Requirement) Verification {
 		v.Value, v.Met = &row.Least, row.Least >= r.Value
 	case r.Row == RowPreStop:
 		v.Value, v.Met = row.Always, *row.Always <= r.Value
-	case r.Row == RowLost:
-		v.Value, v.Met = &row.Greatest, row.Greatest <= r.Value
 	default:
 		v.Value, v.Met = &row.Greatest, row.Greatest <= r.Value
 	}

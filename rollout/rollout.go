@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -17,7 +16,6 @@ import (
 	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
-	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/router"
 )
@@ -50,63 +48,6 @@ type Options struct {
 	Runs int
 	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after the other.
 	Each func(n int, name string, do func(context.Context, int) error) error
-}
-
-// App says how programs start and stop. It is about the containers that are not sidecars, or about one by its name.
-type App struct {
-	Start check.Durations // until the program is up; not known: at once
-	Stop  check.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
-	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: at once.
-	Refuse *check.Interval
-	// Accepts makes the program accept connections until it exits.
-	Accepts bool
-}
-
-// DefaultStop is how long the program that serves takes from SIGTERM to its exit, if nobody knows.
-const DefaultStop = 100 * time.Millisecond
-
-// never is a start that no run sees the end of.
-const never = 1000 * time.Hour
-
-// neverStarts reports whether the new pods never come up.
-func (a *App) neverStarts() bool { return a.Start.Ordinary != nil && a.Start.Ordinary.Min >= never }
-
-// ParseApp adds words such as "refuse 0s, stop 3s", "start 8s..15s" or "start never" to an App.
-func ParseApp(text string, to *App) error {
-	for _, part := range strings.Split(text, ",") {
-		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
-		d = strings.TrimSpace(d)
-		var draw value.Draw
-		if word == "refuse" && d == "never" {
-			to.Accepts = true
-			continue
-		}
-		if word == "start" && d == "never" && to.Start.Ordinary == nil {
-			to.Start.Ordinary = &check.Interval{Min: never, Max: never}
-			continue
-		}
-		if word != "refuse" && word != "stop" && word != "start" {
-			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'", strict.Quote(word))
-		}
-		if err := draw.UnmarshalText([]byte(d)); err != nil {
-			return fmt.Errorf("%s: %w", word, err)
-		}
-		i := check.Interval(draw)
-		switch {
-		case word == "refuse":
-			to.Refuse = &i
-		case word == "stop" && to.Stop.Ordinary == nil:
-			to.Stop.Ordinary = &i
-		case word == "start" && to.Start.Ordinary == nil:
-			to.Start.Ordinary = &i
-		default:
-			return fmt.Errorf("%s is there twice", word)
-		}
-	}
-	if to.Accepts && to.Refuse != nil {
-		return errors.New("refuse is there twice")
-	}
-	return nil
 }
 
 // ChangeKind is what starts a rollout.

@@ -88,8 +88,11 @@ func TestAlwaysEnough(t *testing.T) {
 			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))], Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
 			App: rollout.App{
 				Start: check.Durations{Ordinary: interval(start/2, start)}, Stop: check.Durations{Ordinary: interval(stop, stop*2)},
-				Refuse: interval(0, stop/2), Accepts: r.IntN(4) == 0,
+				Refuse: interval(0, stop/2),
 			},
+		}
+		if r.IntN(4) == 0 {
+			o.App.Refuse = interval(rollout.Never, rollout.Never)
 		}
 		if r.IntN(4) == 0 {
 			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
@@ -203,7 +206,7 @@ func TestSeveralServices(t *testing.T) {
 func TestAnnotatedRequirements(t *testing.T) {
 	o := options()
 	o.Runs = 3
-	o.Require, _ = rollout.ParseRequirements("lost<=1000")
+	o.Require, _ = check.ParseRolloutRequirements("lost<=1000")
 	file := manifest{replicas: 3}.file()
 	file.Data = []byte(strings.Replace(string(file.Data), "metadata: {name: web}", "metadata: {name: web, annotations: {probesim.dev/require: 'ready<=1m, ready>=3, lost<=1'}}", 1))
 	r, err := rollout.Run([]check.File{file}, nil, o)
@@ -234,7 +237,7 @@ func TestWaitsAreFindings(t *testing.T) {
 	}{{"containerPort: 8080", "", false}, {"containerPort: 8080, hostPort: 8080", "", true}, {"containerPort: 8080, hostPort: 8080", "takes<=5m", false}, {"containerPort: 8080, hostPort: 8080", "takes<=1ms", true}} {
 		o := rollout.Options{Runs: 2}
 		if c.require != "" {
-			o.Require, _ = rollout.ParseRequirements(c.require)
+			o.Require, _ = check.ParseRolloutRequirements(c.require)
 		}
 		w := run(t, manifest{container: "lifecycle: {preStop: {sleep: {seconds: 6}}}\n        ports: [{" + c.port + "}]"}, o)
 		if w.Verdict != rollout.LosesNone || w.Bad() != c.bad {
@@ -358,5 +361,15 @@ func TestQuota(t *testing.T) {
 	}
 	if w := r.Workloads[0]; w.Verdict != rollout.NeverCompletes || w.Worst.Command != "" || w.Worst.Run != nil {
 		t.Errorf("%s, with the worst run %+v", w.Verdict, w.Worst)
+	}
+}
+
+// Each word says something once.
+func TestParseAppTwice(t *testing.T) {
+	for _, text := range []string{"start 5s, start never", "refuse never, refuse 1s", "refuse 1s, refuse never", "stop 1s, stop 2s"} {
+		word, _, _ := strings.Cut(text, " ")
+		if err := rollout.ParseApp(text, &rollout.App{}); err == nil || err.Error() != word+" is there twice" {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

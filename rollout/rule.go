@@ -33,11 +33,7 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	drop := longestDrop(o) + rareBackOff
 	for _, container := range w.serve() {
 		stop := w.stopOf(o, container, true).Min
-		refuse := min(o.App.refuse().Min, stop)
-		if o.App.Accepts {
-			refuse = stop
-		}
-		enough = max(enough, drop-refuse, drop+o.Latency.Max-stop)
+		enough = max(enough, drop-min(o.App.refuse().Min, stop), drop+o.Latency.Max-stop)
 	}
 	return enough, true
 }

@@ -128,6 +128,11 @@ type knob []func(*appsv1.Deployment)
 const mostKnobs = 3
 
 func (x *tuner) tune() (*Tuned, error) {
+	if x.w.never {
+		x.before = x.trialOf(x.w, nil)
+		x.best = x.before
+		return x.result(nil)
+	}
 	n := x.o.runsOf(max(*x.w.spec.Spec.Replicas, x.o.Change.Scale))
 	s, err := x.w.runs(x.o, 0, n, "rollouts")
 	if err != nil {
@@ -146,17 +151,8 @@ func (x *tuner) tune() (*Tuned, error) {
 
 // trialOf returns what runs of a Deployment show about the requirements.
 func (x *tuner) trialOf(w *workload, s sample) *trial {
-	r := newWorkload(w, x.o)
-	switch {
-	case !s.all(func(o *outcome) bool { return o.steady }):
-		r.neverReady(s)
-	case !s.complete():
-		r.neverCompletes(w, x.o, s)
-	default:
-		r.figures(w, x.o, s)
-	}
-	r.require(x.w.require, x.o)
-	return &trial{w, r.Requirements, len(s), r.row(RowTakes), s.worst()}
+	r := w.judge(x.o, s)
+	return &trial{w, r.Requirements, len(s), r.row(RowTakes), r.Worst.Seed}
 }
 
 func met(list []Verification) bool {
@@ -308,7 +304,7 @@ func (x *tuner) enough() (int64, bool) {
 
 // losesNothing reports whether no request may be lost.
 func (x *tuner) losesNothing() bool {
-	return slices.ContainsFunc(x.w.require, func(r Requirement) bool { return r.Row == RowLost && r.Value == 0 })
+	return slices.ContainsFunc(x.w.require, func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
 }
 
 // minReady are longer minReadySeconds.
@@ -371,6 +367,10 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	}
 	if before, after := x.before.takes, found.takes; before != nil && after != nil {
 		t.Takes = &BeforeAfter{before.Median, after.Median}
+	}
+	if w.never {
+		t.Note = strings.Join(w.warnings, " ")
+		return t, nil
 	}
 	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
 		t.Note = found.note(x.o)

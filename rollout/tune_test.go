@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestTune(t *testing.T) {
 		o := options()
 		o.Runs = 8
 		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
-		o.Require, _ = rollout.ParseRequirements(c.require)
+		o.Require, _ = check.ParseRolloutRequirements(c.require)
 		file := manifest{replicas: 3}.file()
 		r, err := rollout.Tune([]check.File{file}, nil, o, c.always)
 		if err != nil {
@@ -63,7 +64,7 @@ func TestTune(t *testing.T) {
 func TestTuneWithoutSolution(t *testing.T) {
 	o := options()
 	o.Runs = 4
-	o.Require, _ = rollout.ParseRequirements("takes<=100ms")
+	o.Require, _ = check.ParseRolloutRequirements("takes<=100ms")
 	r, err := rollout.Tune([]check.File{manifest{replicas: 3}.file()}, nil, o, true)
 	if err != nil || r.Met() || r.Workloads[0].Patch != nil || r.Workloads[0].Requirements[0].After.Met {
 		t.Errorf("%v: %+v", err, r)
@@ -83,7 +84,7 @@ func TestTuneTriesWhatCanHelp(t *testing.T) {
 	} {
 		o := options()
 		o.Runs = 4
-		o.Require, _ = rollout.ParseRequirements("lost<=0")
+		o.Require, _ = check.ParseRolloutRequirements("lost<=0")
 		r, err := rollout.Tune([]check.File{c.file}, nil, o, true)
 		if err != nil {
 			t.Fatal(err)
@@ -96,6 +97,20 @@ func TestTuneTriesWhatCanHelp(t *testing.T) {
 				t.Errorf("%s: %s -> %s", change.Field, change.Before, change.After)
 			}
 		}
+	}
+}
+
+// No change is found for a rollout that a quota stops, and the note says so.
+func TestTuneWithinAQuota(t *testing.T) {
+	o := options()
+	o.Require, _ = check.ParseRolloutRequirements("takes<=5m")
+	data, err := os.ReadFile("testdata/reports/quota.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rollout.Tune([]check.File{{Name: "quota.yaml", Data: data}}, nil, o, true)
+	if err != nil || r.Met() || !strings.Contains(r.Workloads[0].Note, "A new pod needs room in ResourceQuota quota") {
+		t.Errorf("%v: %+v", err, r)
 	}
 }
 

@@ -249,7 +249,7 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 			return r, fmt.Errorf("--app: %w", err)
 		}
 	}
-	r.Require, err = parseAll("require", o.require, rollout.ParseRequirements)
+	r.Require, err = parseAll("require", o.require, check.ParseRolloutRequirements)
 	return r, err
 }
 
