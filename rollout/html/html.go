@@ -71,36 +71,31 @@ type requirement struct {
 // Write writes the page. The report must have the worst runs. The same report gives the same bytes.
 func Write(w io.Writer, r *rollout.Report) error {
 	d := &document{Report: r, About: render.About(r), Waited: render.Waited(r)}
-	title := fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads))
+	var titles []string
 	for i := range r.Workloads {
 		s, err := newSection(r, &r.Workloads[i], i+1)
 		if err != nil {
 			return err
 		}
-		d.Sections = append(d.Sections, s)
-		if title = s.Title() + ": " + s.Headline; len(r.Workloads) > 1 {
-			title = fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads))
-		}
+		d.Sections, titles = append(d.Sections, s), append(titles, s.Title()+": "+s.Headline)
 	}
-	return d.write(w, title)
-}
-
-func (d *document) write(w io.Writer, title string) error {
-	d.Head = newHead(title)
+	d.Head = newHead(titles)
 	return templates.ExecuteTemplate(w, "rollout.gohtml", d)
 }
 
-func newHead(title string) pages.Head {
+// newHead returns the head of a page about Deployments with some titles.
+func newHead(titles []string) pages.Head {
+	title := fmt.Sprintf("Rollouts of %d Deployments", len(titles))
+	if len(titles) == 1 {
+		title = titles[0]
+	}
 	return pages.NewHead(printable.Text(title), pages.Asset(assets, "rollout.css"), pages.Script(pages.Asset(assets, "rollout.js")))
 }
 
 func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, error) {
 	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w), Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, "; ")}
-	for i := range w.Rows {
-		s.Rows = append(s.Rows, newRow(render.RowText(w, &w.Rows[i]), &w.Rows[i]))
-	}
-	for _, service := range render.Services(w) {
-		s.Rows = append(s.Rows, newRow(render.ServiceText(&service), &rollout.Row{Row: rollout.RowLost, Figures: *service.Lost}))
+	for _, row := range render.Rows(w) {
+		s.Rows = append(s.Rows, newRow(&row))
 	}
 	if w.Lost != nil {
 		for i := range w.Lost.Parts {
@@ -135,9 +130,9 @@ func (s *section) draw(run *report.Run) (err error) {
 }
 
 // newRow returns a row with its bar.
-func newRow(text string, of *rollout.Row) row {
+func newRow(of *rollout.Row) row {
 	f := func(v float64) string { return rollout.Format(of.Row, v) }
-	r := row{Text: text, Least: f(of.Least), Median: f(of.Median), P95: f(of.P95), Greatest: f(of.Greatest)}
+	r := row{Text: of.Text, Least: f(of.Least), Median: f(of.Median), P95: f(of.P95), Greatest: f(of.Greatest)}
 	most := of.Greatest
 	if of.Always != nil {
 		most, r.Always = max(most, *of.Always), f(*of.Always)

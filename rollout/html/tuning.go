@@ -37,17 +37,15 @@ type picture struct {
 // WriteTuning writes the page of changes that meet requirements. The report must have the worst runs. The same report gives the same bytes.
 func WriteTuning(w io.Writer, r *rollout.Tuning) error {
 	d := &tuning{Report: r, About: r.Program + " " + r.Requests.Covers}
-	title := fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads))
+	var titles []string
 	for i := range r.Workloads {
 		s, err := newTuned(r, &r.Workloads[i])
 		if err != nil {
 			return err
 		}
-		if d.Sections = append(d.Sections, s); len(r.Workloads) == 1 {
-			title = s.Title() + ": " + s.Headline
-		}
+		d.Sections, titles = append(d.Sections, s), append(titles, s.Title()+": "+s.Headline)
 	}
-	d.Head = newHead(title)
+	d.Head = newHead(titles)
 	return templates.ExecuteTemplate(w, "tuning.gohtml", d)
 }
 

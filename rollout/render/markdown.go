@@ -24,16 +24,13 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 		if len(of.Rows) > 0 {
 			line("| %s | least | median | 95%% | greatest | always |\n|---|---:|---:|---:|---:|---:|", Runs(of.Runs))
 		}
-		for _, row := range of.Rows {
+		for _, row := range Rows(of) {
 			always := ""
 			if row.Always != nil {
 				always = rollout.Format(row.Row, *row.Always)
 			}
 			f := func(v float64) string { return rollout.Format(row.Row, v) }
-			line("| %s | %s | %s | %s | %s | %s |", md(RowText(of, &row)), f(row.Least), f(row.Median), f(row.P95), f(row.Greatest), always)
-		}
-		for _, s := range Services(of) {
-			line("| %s | %s | %s | %s | %s | |", md(ServiceText(&s)), rollout.Count(s.Lost.Least), rollout.Count(s.Lost.Median), rollout.Count(s.Lost.P95), rollout.Count(s.Lost.Greatest))
+			line("| %s | %s | %s | %s | %s | %s |", md(row.Text), f(row.Least), f(row.Median), f(row.P95), f(row.Greatest), always)
 		}
 		line("")
 		if of.Lost != nil {

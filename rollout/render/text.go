@@ -36,38 +36,10 @@ func Text(w io.Writer, r *rollout.Report, o report.Options) error {
 var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.MissesDeadline: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
 
 func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
-	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+Nodes(r.Delays)+", "+r.Router.Name)
-	t.Line(2, Settings(r, w), report.Dim)
-	if style := styles[w.Verdict]; w.Reason != "" {
-		if style == report.Good {
-			style = report.Warn
-		}
-		t.Line(2, w.Reason, style)
-	}
-	if w.Fix != "" {
-		t.Line(2, "Fix: "+w.Fix, report.Plain)
-	}
-	if len(w.NotSimulated) > 0 {
-		t.Line(2, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".", report.Warn)
-	}
+	head(t, r, w)
 	if len(w.Rows) > 0 {
 		t.Gap()
-		table := &report.Table{Left: 1}
-		table.Head(Runs(w.Runs), "least", "median", "95%", "greatest", "always")
-		for _, row := range w.Rows {
-			cells := []report.Cell{{Text: RowText(w, &row)}}
-			for _, v := range []float64{row.Least, row.Median, row.P95, row.Greatest} {
-				cells = append(cells, report.Cell{Text: rollout.Format(row.Row, v)})
-			}
-			if row.Always != nil {
-				cells = append(cells, report.Cell{Text: rollout.Format(row.Row, *row.Always), Style: report.Good})
-			}
-			table.Row(cells...)
-		}
-		for _, s := range Services(w) {
-			table.Row(report.Cell{Text: ServiceText(&s)}, report.Cell{Text: rollout.Count(s.Lost.Least)}, report.Cell{Text: rollout.Count(s.Lost.Median)}, report.Cell{Text: rollout.Count(s.Lost.P95)}, report.Cell{Text: rollout.Count(s.Lost.Greatest)})
-		}
-		t.Table(table)
+		figures(t, w)
 	}
 	if w.Lost != nil {
 		losses(t, r, w)
@@ -88,11 +60,50 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		if i == 0 {
 			t.Gap()
 		}
-		mark, style := "ok    ", report.Good
-		if !v.Met {
-			mark, style = "FAIL  ", report.Bad
+		mark(t, v.Met, Requirement(&v))
+	}
+}
+
+// head writes the verdict, what it is about, and why.
+func head(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
+	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+Nodes(r.Delays)+", "+r.Router.Name)
+	t.Line(2, Settings(r, w), report.Dim)
+	if style := styles[w.Verdict]; w.Reason != "" {
+		if style == report.Good {
+			style = report.Warn
 		}
-		t.Line(0, mark+Requirement(&v), style)
+		t.Line(2, w.Reason, style)
+	}
+	if w.Fix != "" {
+		t.Line(2, "Fix: "+w.Fix, report.Plain)
+	}
+	if len(w.NotSimulated) > 0 {
+		t.Line(2, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".", report.Warn)
+	}
+}
+
+func figures(t *report.Writer, w *rollout.Workload) {
+	table := &report.Table{Left: 1}
+	table.Head(Runs(w.Runs), "least", "median", "95%", "greatest", "always")
+	for _, row := range Rows(w) {
+		cells := []report.Cell{{Text: row.Text}}
+		for _, v := range []float64{row.Least, row.Median, row.P95, row.Greatest} {
+			cells = append(cells, report.Cell{Text: rollout.Format(row.Row, v)})
+		}
+		if row.Always != nil {
+			cells = append(cells, report.Cell{Text: rollout.Format(row.Row, *row.Always), Style: report.Good})
+		}
+		table.Row(cells...)
+	}
+	t.Table(table)
+}
+
+// mark writes the result for a requirement.
+func mark(t *report.Writer, met bool, text string) {
+	if met {
+		t.Line(0, "ok    "+text, report.Good)
+	} else {
+		t.Line(0, "FAIL  "+text, report.Bad)
 	}
 }
 
@@ -114,24 +125,24 @@ func show(t *report.Writer, command string) {
 	t.WriteString(line + "\n")
 }
 
-// RowText returns the text of a row.
-func RowText(w *rollout.Workload, row *rollout.Row) string {
-	if row.Row == rollout.RowLost {
-		return "lost of up to " + rollout.Count(w.Lost.Requests) + " requests"
+// Rows returns the rows of a workload, and one for each of its Services if their figures differ, because their containers do.
+func Rows(w *rollout.Workload) []rollout.Row {
+	rows := slices.Clone(w.Rows)
+	if w.Lost == nil {
+		return rows
 	}
-	return row.Text
-}
-
-// Services returns the Services whose figures differ, because their containers do.
-func Services(w *rollout.Workload) []rollout.Service {
-	if w.Lost == nil || !slices.ContainsFunc(w.Services, func(s rollout.Service) bool { return s.Container != w.Container }) {
-		return nil
+	for i := range rows {
+		if rows[i].Row == rollout.RowLost {
+			rows[i].Text = "lost of up to " + rollout.Count(w.Lost.Requests) + " requests"
+		}
 	}
-	return w.Services
+	if slices.ContainsFunc(w.Services, func(s rollout.Service) bool { return s.Container != w.Container }) {
+		for _, s := range w.Services {
+			rows = append(rows, rollout.Row{Row: rollout.RowLost, Text: "  of Service " + s.Name, Figures: *s.Lost})
+		}
+	}
+	return rows
 }
-
-// ServiceText is the text of the row of a Service.
-func ServiceText(s *rollout.Service) string { return "  of Service " + s.Name }
 
 func losses(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	for _, p := range w.Lost.Parts {

@@ -38,11 +38,7 @@ func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
 		t.Item(report.Cell{Text: "  "}, Change(&c), fmt.Sprintf("%s:%d", w.File, c.Line))
 	}
 	for _, q := range w.Requirements {
-		mark, style := "ok    ", report.Good
-		if !q.After.Met {
-			mark, style = "FAIL  ", report.Bad
-		}
-		t.Line(0, mark+TunedRow(w, &q), style)
+		mark(t, q.After.Met, TunedRow(w, &q))
 	}
 	if takes := w.Takes; takes != nil && len(w.Changes) > 0 {
 		before, after := rollout.Format(rollout.RowTakes, takes.Before), rollout.Format(rollout.RowTakes, takes.After)
