@@ -136,10 +136,11 @@ func (w *workload) prepared(o *Options) (changed *workload, text, field string) 
 	if w.stopsAll(o) {
 		with(w.oneByOne())
 	}
-	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o, 0) && o.Change.Kind != Scale {
-		seconds := int32(roundUp(longestAdd(o))) + 1
-		with(candidate{fmt.Sprintf("minReadySeconds: %d (%s takes up to %s to add a pod)", seconds, router.Short(lb.Name), value.Format(lb.AddMost)),
-			"spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o, 0) {
+		for _, c := range w.minReady(o) {
+			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod)", router.Short(lb.Name), value.Format(lb.AddMost))
+			with(c)
+		}
 	}
 	return w, text, field
 }
@@ -155,8 +156,11 @@ func (w *workload) path(container, field string) string {
 }
 
 // fixes returns changes that lose fewer requests, each found by runs.
-func (w *workload) fixes(o *Options, s sample, sleep *Fix) ([]Fix, error) {
-	var list []Fix
+func (w *workload) fixes(o *Options, s sample) (list []Fix, err error) {
+	sleep, err := w.enoughSleep(o, s)
+	if err != nil {
+		return nil, err
+	}
 	if sleep != nil {
 		list = append(list, *sleep)
 	}
@@ -208,7 +212,7 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 			}}})
 		}
 	}
-	if longer := minReady(spec.MinReadySeconds); len(longer) > 0 && o.Router == router.KubeProxy && o.Change.Kind != Scale {
+	if longer := w.minReady(o); len(longer) > 0 && o.Router == router.KubeProxy {
 		list = append(list, longer)
 	}
 	return list
@@ -234,15 +238,24 @@ func (w *workload) stopsAll(o *Options) bool {
 // oneByOne returns a change to a rolling update that stops an old pod only after a new one is available.
 func (w *workload) oneByOne() candidate {
 	return candidate{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
-		one, none := intstr.FromInt32(1), intstr.FromInt32(0)
-		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}}
+		rolling(d, 1, 0)
 	}}
 }
 
-// minReady returns the longer times from Ready to available that keep the syncs of kube-proxy apart. A second is too short, because a pod can
-// be available up to a second early.
-func minReady(now int32) (list []candidate) {
-	for seconds := max(2, now+1); seconds <= 3; seconds++ {
+func rolling(d *appsv1.Deployment, surge, unavailable int32) {
+	s, u := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
+}
+
+// minReady returns longer times from Ready to available: those that keep the syncs of kube-proxy apart, or as long as a load balancer takes to add a
+// pod. A pod can be available up to a second early.
+func (w *workload) minReady(o *Options) (list []candidate) {
+	from, to := int32(2), int32(3)
+	if _, balanced := router.NamedLoadBalancer(o.Router); balanced {
+		from = int32(roundUp(longestAdd(o))) + 1
+		to = from
+	}
+	for seconds := max(from, w.spec.Spec.MinReadySeconds+1); seconds <= to && o.Change.Kind != Scale; seconds++ {
 		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
 	}
 	return list

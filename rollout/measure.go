@@ -3,13 +3,9 @@ package rollout
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"time"
-
-	"probesim.dev/check"
-	"probesim.dev/trace/traffic"
 )
 
 // few is the least number of runs: they show a rollout that does not end, which takes long.
@@ -100,7 +96,8 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		return result, nil
 	}
 	if result.Verdict == Loses {
-		if err := result.help(w, o, s); err != nil {
+		var err error
+		if result.Fixes, err = w.fixes(o, s); err != nil {
 			return nil, err
 		}
 	}
@@ -141,15 +138,6 @@ func (r *Workload) figures(w *workload, o *Options, s sample) {
 	r.verdict(s)
 }
 
-// help adds the changes that lose fewer requests.
-func (r *Workload) help(w *workload, o *Options, s sample) error {
-	sleeps, err := w.enoughSleep(o, s)
-	if err == nil {
-		r.Fixes, err = w.fixes(o, s, sleeps)
-	}
-	return err
-}
-
 // losses adds the rows and parts of the requests that are lost.
 func (r *Workload) losses(w *workload, o *Options, s sample) {
 	always, ruled := w.alwaysEnough(o)
@@ -167,38 +155,18 @@ func (r *Workload) losses(w *workload, o *Options, s sample) {
 	r.Lost.WaitedForSync = !s.all(func(o *outcome) bool { return !o.waited })
 }
 
-// compare orders parts.
-func (p part) compare(other part) int {
-	if p.Reason == other.Reason && p.New != other.New {
-		return map[bool]int{false: -1, true: 1}[p.New]
-	}
-	return cmp.Compare(p.Reason, other.Reason)
-}
-
 // parts returns the parts of the lost requests, the largest first.
-func parts(s sample) []Part {
-	sums := map[part]loss{}
+func parts(s sample) (list []Part) {
 	for i := range s {
-		for _, p := range slices.SortedFunc(maps.Keys(s[i].parts), part.compare) {
-			l, sum := s[i].parts[p], sums[p]
-			sum.count += l.count / float64(len(s))
-			sum.longest = max(sum.longest, l.longest)
-			sums[p] = sum
+		for _, p := range s[i].parts {
+			sum := partOf(&list, p.Reason, p.Pods)
+			sum.Count += p.Count / float64(len(s))
+			sum.Window = max(sum.Window, p.Window)
 		}
 	}
-	var list []Part
-	for _, p := range slices.SortedFunc(maps.Keys(sums), func(a, b part) int {
-		return cmp.Or(cmp.Compare(sums[b].count, sums[a].count), a.compare(b))
-	}) {
-		pods := "old"
-		switch {
-		case p.Reason == traffic.NoEndpoints:
-			pods = ""
-		case p.New:
-			pods = "new"
-		}
-		list = append(list, Part{p.Reason, pods, sums[p].count, check.Seconds(sums[p].longest)})
-	}
+	slices.SortFunc(list, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason), cmp.Compare(b.Pods, a.Pods))
+	})
 	return list
 }
 

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/node"
 	"probesim.dev/router"
@@ -50,19 +51,17 @@ type outcome struct {
 // losses are the lost requests of a Service.
 type losses struct {
 	lost  float64
-	parts map[part]loss
+	parts []Part
 }
 
-// part is a part of the lost requests.
-type part struct {
-	Reason string
-	New    bool // of pods that the rollout created
-}
-
-// loss is the number of requests lost, and the longest time of one loss.
-type loss struct {
-	count   float64
-	longest time.Duration
+// partOf returns the part of a list with a reason and with pods, which may be a new part.
+func partOf(list *[]Part, reason, pods string) *Part {
+	i := slices.IndexFunc(*list, func(p Part) bool { return p.Reason == reason && p.Pods == pods })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, Part{Reason: reason, Pods: pods})
+	}
+	return &(*list)[i]
 }
 
 // run is a rollout in one run.
@@ -182,7 +181,7 @@ func (r *run) send() {
 	var entries []traffic.Entry
 	for _, t := range r.targets {
 		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate, Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
-		r.outcome.each = append(r.outcome.each, losses{parts: map[part]loss{}})
+		r.outcome.each = append(r.outcome.each, losses{})
 	}
 	if len(entries) > 0 && r.o.Rate > 0 {
 		r.fold = traffic.New(entries...)
@@ -402,17 +401,19 @@ func (r *run) count(records []trace.Record) {
 		if l.Kind != trace.LossEnded || !r.asked || l.T < r.changed || l.Object.Loss.Lost == 0 {
 			continue
 		}
-		p := part{l.Reason, l.Pod != "" && !r.before[l.Pod]}
+		pods := "old"
+		if l.Reason == traffic.NoEndpoints {
+			pods = ""
+		} else if !r.before[l.Pod] {
+			pods = "new"
+		}
 		of := &r.outcome.each[slices.IndexFunc(r.targets, func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
-		sum := of.parts[p]
-		sum.count += l.Object.Loss.Lost
-		sum.longest = max(sum.longest, r.extend(window{l.Object.Name, l.Pod, l.Reason}, span{l.T.Add(-l.Took), l.T}))
-		of.parts[p] = sum
+		p := partOf(&of.parts, l.Reason, pods)
+		p.Count += l.Object.Loss.Lost
+		p.Window = max(p.Window, check.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason}, span{l.T.Add(-l.Took), l.T})))
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
-		if p.New || l.Reason == traffic.NoEndpoints {
-			r.outcome.helpless = true
-		}
+		r.outcome.helpless = r.outcome.helpless || pods != "old"
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/check"
@@ -256,7 +255,11 @@ func (x *tuner) knobs(s sample) (list []knob) {
 		list = append(list, x.sleeps(s))
 	}
 	if lacks[RowLost] || lacks[RowPreStop] {
-		list = append(list, x.minReady())
+		var ready knob
+		for _, c := range x.w.minReady(x.o) {
+			ready = append(ready, c.change)
+		}
+		list = append(list, ready)
 		for _, group := range x.w.candidates(x.o) {
 			if group[0].field != "spec.minReadySeconds" && group[0].field != "spec.strategy" {
 				list = append(list, knob{group[0].change})
@@ -284,10 +287,12 @@ func (x *tuner) sleeps(s sample) (k knob) {
 	}
 	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
 		longest := roundUp(longestDrop(x.o) + x.o.Latency.Max)
-		from, to = max(from, longest), max(from, longest) // fewer runs do not show how long it can take
+		from = max(from, longest) // fewer runs do not show how long it can take
+		to = from
 	}
-	if enough, ruled := x.enough(); ruled && x.always && x.losesNothing() {
-		from, to = max(from, enough), max(from, enough)
+	if enough, ruled := x.w.alwaysEnough(x.o); ruled && x.always && x.losesNothing() {
+		from = max(from, roundUp(enough))
+		to = from
 	}
 	for seconds := from; seconds <= to; seconds++ {
 		_, change := x.w.withSleep(x.o, seconds)
@@ -296,33 +301,9 @@ func (x *tuner) sleeps(s sample) (k knob) {
 	return k
 }
 
-// enough is a sleep in whole seconds that a rule finds enough, for pods that accept requests when they are Ready.
-func (x *tuner) enough() (int64, bool) {
-	d, ruled := x.w.alwaysEnough(x.o)
-	return roundUp(d), ruled
-}
-
 // losesNothing reports whether no request may be lost.
 func (x *tuner) losesNothing() bool {
 	return slices.ContainsFunc(x.w.require, func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
-}
-
-// minReady are longer minReadySeconds.
-func (x *tuner) minReady() (k knob) {
-	now := x.w.spec.Spec.MinReadySeconds
-	if x.o.Change.Kind == Scale {
-		return nil
-	}
-	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
-		if seconds := int32(roundUp(longestAdd(x.o))) + 1; seconds > now {
-			k = knob{func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }}
-		}
-		return k
-	}
-	for _, c := range minReady(now) {
-		k = append(k, c.change)
-	}
-	return k
 }
 
 // carefully adds a pod before it stops another one, unless it may need what an old one has.
@@ -347,11 +328,6 @@ func (x *tuner) faster() (k knob) {
 		k = append(k, func(d *appsv1.Deployment) { rolling(d, more, unavailable) })
 	}
 	return k
-}
-
-func rolling(d *appsv1.Deployment, surge, unavailable int32) {
-	s, u := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
-	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
 }
 
 // result describes the changes of a trial, or the closest one if there is none.
@@ -387,14 +363,14 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 
 // show keeps the worst runs before and with the changes.
 func (x *tuner) show(t *Tuned, found *trial) error {
+	if !x.o.Keep {
+		return nil
+	}
 	trials := []*trial{x.before, found}
 	if len(t.Changes) == 0 {
 		trials = trials[:1]
 	}
 	for _, of := range trials {
-		if !x.o.Keep {
-			return nil
-		}
 		run, err := of.w.show(context.Background(), x.o, of.worst)
 		if err != nil {
 			return err
