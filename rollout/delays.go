@@ -22,3 +22,9 @@ func (o *Options) longest() (watch, call, sync time.Duration) {
 	}
 	return 13 * time.Millisecond, 8 * time.Millisecond, 100 * time.Millisecond // the greatest defaults of package node, rounded up
 }
+
+// nodes returns the latencies of the nodes.
+func (o *Options) nodes() fakeruntime.Delays {
+	set, _ := fakeruntime.DelaySet(o.Delays)
+	return set
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/check"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/program"
 )
 
@@ -133,6 +135,40 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 }
 
+// doubtStops names the containers that get SIGTERM before the first one that serves.
+func (w *workload) doubtStops() {
+	c := serving(w.spec, w.serve()[0])
+	slept, _ := sleepOf(c)
+	slept = min(slept, graceOf(w.spec))
+	for _, other := range w.spec.Spec.Template.Spec.Containers {
+		if sleeps, _ := sleepOf(&other); sleeps < slept {
+			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
+				other.Name, value.Format(slept-sleeps), c.Name)
+		}
+	}
+}
+
+// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
+const leastGrace = 2 * time.Second
+
+// warnOfKill says when SIGKILL comes before the program ends.
+func (w *workload) warnOfKill(o *Options) {
+	slept, _ := sleepOf(serving(w.spec, w.serve()[0]))
+	stop, grace := w.longestStop(o), graceOf(w.spec)
+	if slept+stop <= grace {
+		return
+	}
+	what := "the stop takes"
+	if slept > 0 {
+		what = "the preStop hook and the stop take"
+	}
+	w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(max(grace, leastGrace)), what, value.Format(slept+stop)))
+	if stop > grace && o.App.Refuse == nil {
+		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
+	}
+}
+
 // evictions names the disruption budgets of the pods of a Deployment.
 func (a *around) evictions(w *workload) (list []string) {
 	for _, b := range a.budgets {
@@ -142,4 +178,29 @@ func (a *around) evictions(w *workload) (list []string) {
 		}
 	}
 	return list
+}
+
+// notSimulated names what can decide about the rollout and is not simulated.
+func notSimulated(w *workload) []string {
+	notes := w.notes
+	add := func(note string) {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if w.node.Find("spec.template.spec.readinessGates").Written() {
+		add("readinessGates: a pod counts as Ready without them")
+	}
+	for _, t := range w.counted() {
+		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+			add("sessionAffinity")
+		}
+		if t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+			add("externalTrafficPolicy Local")
+		}
+	}
+	if _, known := w.sleep(); !known {
+		add("how long the preStop hook takes, and whether it stops the program")
+	}
+	return notes
 }

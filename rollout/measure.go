@@ -172,3 +172,19 @@ func parts(s sample) (list []Part) {
 
 // roundUp returns a duration as a whole number of seconds that is at least as long.
 func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// worst returns the seed of the run that shows the verdict best: the first that does not complete, or else the one that loses most, or else
+// the longest.
+func (s sample) worst() int64 {
+	worst := 0
+	for i := range s {
+		o, than := &s[i], &s[worst]
+		switch {
+		case !than.steady || than.took == 0:
+			return int64(worst)
+		case !o.steady || o.took == 0, o.lost > than.lost, o.lost == than.lost && o.took > than.took:
+			worst = i
+		}
+	}
+	return int64(worst)
+}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"probesim.dev/internal/strict"
-	"probesim.dev/internal/value"
 	"probesim.dev/kube/podutil"
 	"probesim.dev/scenarios/manifests"
 )
@@ -70,39 +68,17 @@ func (w *workload) in(namespace string) bool {
 	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
 }
 
-// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go at
-// v1.37.0).
-const leastGrace = 2 * time.Second
-
 // warn adds what can hold the rollout up, and what else the manifest says that the figures do not.
 func (r *reader) warn(w *workload) {
-	spec := &w.spec.Spec
-	surge, unavailable := w.fenceposts()
-	quotas, shared := r.around.limits(w, *spec.Replicas+1) // old pods that terminate count, whatever maxSurge is
-	w.conflicts = slices.Concat(r.around.obstacles(w, *spec.Replicas+1), quotas)
-	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && r.o.Change.Kind != Scale {
-		most := *spec.Replicas + min(surge, 1)
-		waits := r.around.obstacles(w, most)
+	scales := r.o.Change.Kind == Scale
+	// Old pods that terminate count for quotas, whatever maxSurge is.
+	quotas, shared := r.around.limits(w, *w.spec.Spec.Replicas+1)
+	w.conflicts = slices.Concat(r.around.obstacles(w, *w.spec.Spec.Replicas+1), quotas)
+	if w.spec.Spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType && !scales {
 		w.notes = append(w.notes, shared...)
-		if needs := requests(&spec.Template.Spec); needs != "" && surge > 0 {
-			w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
-		}
-		if unavailable > 0 {
-			if unavailable < *spec.Replicas { // else a sentence names them
-				w.notes = append(w.notes, waits...)
-			}
-			for _, room := range quotas {
-				w.notes = append(w.notes, "how long new pods wait for "+room)
-			}
-		} else if w.never = len(quotas) > 0; w.never {
-			w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); %s.",
-				strings.Join(quotas, "; "), r.around.relief(w)))
-		} else if w.waits = waits; len(waits) > 0 {
-			w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. The Deployment stops no old pod before the new one is available (maxUnavailable 0); %s.",
-				strings.Join(waits, "; "), r.around.relief(w)))
-		}
+		r.warnOfWaits(w, quotas)
 	}
-	if r.o.Change.Kind != Scale {
+	if !scales {
 		w.allAtOnce()
 	}
 	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
@@ -110,26 +86,35 @@ func (r *reader) warn(w *workload) {
 	if len(w.counted()) > 0 && r.o.Rate > 0 {
 		w.warnUnprobed(r.o)
 	}
-	w.notes = append(w.notes, r.postStarts(spec.Template.Spec.Containers)...)
-	c := serving(w.spec, w.serve()[0])
-	slept, _ := sleepOf(c)
-	stop, grace := w.longestStop(r.o), graceOf(w.spec)
-	for _, other := range spec.Template.Spec.Containers {
-		if sleeps, _ := sleepOf(&other); sleeps < min(slept, grace) {
-			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
-				other.Name, value.Format(min(slept, grace)-sleeps), c.Name)
-		}
-	}
+	w.notes = append(w.notes, r.postStarts(w.spec.Spec.Template.Spec.Containers)...)
+	w.doubtStops()
 	w.doubtRoutes()
-	if slept+stop > grace {
-		what := "the stop takes"
-		if slept > 0 {
-			what = "the preStop hook and the stop take"
+	w.warnOfKill(r.o)
+}
+
+// warnOfWaits says what a new pod of a rolling update may wait for.
+func (r *reader) warnOfWaits(w *workload, quotas []string) {
+	relief := "The Deployment stops no old pod before the new one is available (maxUnavailable 0); " + r.around.relief(w) + "."
+	replicas := *w.spec.Spec.Replicas
+	surge, unavailable := w.fenceposts()
+	if needs := requests(&w.spec.Spec.Template.Spec); needs != "" && surge > 0 {
+		w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
+	}
+	waits := r.around.obstacles(w, replicas+min(surge, 1))
+	switch {
+	case unavailable > 0:
+		if unavailable < replicas { // else a sentence names them
+			w.notes = append(w.notes, waits...)
 		}
-		w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(max(grace, leastGrace)), what, value.Format(slept+stop)))
-		if stop > grace && r.o.App.Refuse == nil {
-			w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
+		for _, room := range quotas {
+			w.notes = append(w.notes, "how long new pods wait for "+room)
 		}
+	case len(quotas) > 0:
+		w.never = true
+		w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. %s", strings.Join(quotas, "; "), relief))
+	case len(waits) > 0:
+		w.waits = waits
+		w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. %s", strings.Join(waits, "; "), relief))
 	}
 }
 

@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"fmt"
 	"hash/fnv"
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/check"
@@ -136,4 +138,19 @@ func (r *run) stop(container string) *check.Interval {
 func exactly(d time.Duration) *fakeruntime.Draw {
 	draw := fakeruntime.Exactly(d)
 	return &draw
+}
+
+// healthy returns the programs of the pods before and after the change, without what the options say about them.
+func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
+	programs := map[bool]fakeruntime.Pod{}
+	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
+		one := d.DeepCopy()
+		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
+		admitted, err := check.Admit(one, o.Profile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.title(), err)
+		}
+		programs[i == 1] = admitted.Programs
+	}
+	return programs, nil
 }

@@ -4,17 +4,11 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/check"
-	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/router"
@@ -125,12 +119,6 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 	return r, nil
 }
 
-// ErrNoService is the error of Options.Service that no Deployment has.
-var ErrNoService = errors.New("there is no Service")
-
-// ErrNoDeployment is the error of files without a Deployment.
-var ErrNoDeployment = errors.New("there is no Deployment")
-
 func (o *Options) complete() {
 	if o.Profile.Version == "" {
 		o.Profile = profile.Newest()
@@ -148,12 +136,6 @@ func (o *Options) complete() {
 			return nil
 		}
 	}
-}
-
-// nodes returns the latencies of the nodes.
-func (o *Options) nodes() fakeruntime.Delays {
-	set, _ := fakeruntime.DelaySet(o.Delays)
-	return set
 }
 
 // load reads and checks the manifests. It also returns the names of the workloads that are not rolled out yet.
@@ -189,5 +171,14 @@ func load(files, from []check.File, o *Options) (list []*workload, others []stri
 	return list, others, err
 }
 
-// sameTemplate reports whether two templates create the same pods.
-func sameTemplate(a, b v1.PodTemplateSpec) bool { return equality.Semantic.DeepEqual(a, b) }
+// command returns the command that shows a run of a workload of several.
+func (o *Options) command(w *workload, several bool, seed int64) string {
+	if o.Command == "" {
+		return ""
+	}
+	text := o.Command
+	if several {
+		text += " --workload " + w.spec.Namespace + "/" + w.spec.Name
+	}
+	return fmt.Sprintf("%s --seed %d", text, seed)
+}

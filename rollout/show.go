@@ -2,18 +2,11 @@ package rollout
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/check"
-	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/printable"
-	"probesim.dev/internal/strict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -82,84 +75,3 @@ func (s *Shown) From(before time.Duration) virtual.Time {
 }
 
 func (w *workload) title() string { return check.Title("Deployment", w.spec.Namespace, w.spec.Name) }
-
-// healthy returns the programs of the pods before and after the change, without what the options say about them.
-func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
-	programs := map[bool]fakeruntime.Pod{}
-	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
-		one := d.DeepCopy()
-		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
-		admitted, err := check.Admit(one, o.Profile)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.title(), err)
-		}
-		programs[i == 1] = admitted.Programs
-	}
-	return programs, nil
-}
-
-// worst returns the seed of the run that shows the verdict best: the first that does not complete, or else the one that loses most, or else
-// the longest.
-func (s sample) worst() int64 {
-	worst := 0
-	for i := range s {
-		o, than := &s[i], &s[worst]
-		switch {
-		case !than.steady || than.took == 0:
-			return int64(worst)
-		case !o.steady || o.took == 0, o.lost > than.lost, o.lost == than.lost && o.took > than.took:
-			worst = i
-		}
-	}
-	return int64(worst)
-}
-
-// command returns the command that shows a run of a workload of several.
-func (o *Options) command(w *workload, several bool, seed int64) string {
-	if o.Command == "" {
-		return ""
-	}
-	text := o.Command
-	if several {
-		text += " --workload " + w.spec.Namespace + "/" + w.spec.Name
-	}
-	return fmt.Sprintf("%s --seed %d", text, seed)
-}
-
-// chooses reports whether a Deployment has the name of the options, if there is one.
-func (o *Options) chooses(w *workload) bool {
-	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
-}
-
-// only leaves out the Deployments with another name than that of the options.
-func (o *Options) only(list []*workload) ([]*workload, error) {
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
-		names = append(names, w.spec.Name)
-		return !o.chooses(w)
-	})
-	if len(chosen) == 0 {
-		_, name, _ := strings.Cut("/"+o.Workload, "/")
-		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload), strict.DidYouMean(name, names), printable.Few(names))
-	}
-	return chosen, nil
-}
-
-// behind leaves out the Deployments whose pods the Service of the options does not select.
-func (o *Options) behind(list []*workload) ([]*workload, error) {
-	if o.Service == "" {
-		return list, nil
-	}
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
-		names = append(names, w.services...)
-		return len(w.counted()) == 0
-	})
-	switch {
-	case len(chosen) > 0:
-		return chosen, nil
-	case len(names) == 0:
-		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService, strict.Quote(o.Service))
-	}
-	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service), strict.DidYouMean(o.Service, names), printable.Few(names))
-}

@@ -1,0 +1,69 @@
+package rollout
+
+import (
+	"encoding/json"
+	"slices"
+
+	"probesim.dev/check"
+)
+
+// Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields are only added.
+type Tuning struct {
+	Kubernetes string   `json:"kubernetes"`
+	Delays     string   `json:"delays"`
+	Router     Router   `json:"router"`
+	Change     string   `json:"change"`
+	Requests   Requests `json:"requests"`
+	Program    string   `json:"program"`
+	Workloads  []Tuned  `json:"workloads"`
+}
+
+// Tuned is the result for a Deployment.
+type Tuned struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	// Met reports whether the changes meet all requirements. Without it they are those that come closest, if there are any.
+	Met          bool          `json:"met"`
+	Changes      []FieldChange `json:"changes"`
+	Requirements []TunedRow    `json:"requirements"`
+	Runs         int           `json:"runs"` // with the changes
+	// Takes are the seconds that the rollout takes in the median; nil: it does not complete.
+	Takes *BeforeAfter `json:"takes,omitempty"`
+	Note  string       `json:"note,omitempty"`
+	// Patch is a strategic merge patch, in JSON.
+	Patch json.RawMessage `json:"patch,omitempty"`
+	// Worst are the worst runs before and with the changes, with Options.Keep.
+	Worst []*Shown `json:"-"`
+}
+
+// FieldChange is a field of the Deployment that changes.
+type FieldChange struct {
+	Field  string `json:"field"`
+	Line   int    `json:"line"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// BeforeAfter is a figure before and after the changes.
+type BeforeAfter struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// TunedRow is a requirement before and after the changes.
+type TunedRow struct {
+	Requirement string        `json:"requirement"`
+	Before      *Verification `json:"before"`
+	After       *Verification `json:"after"`
+}
+
+// Title returns the name of the workload for people.
+func (t *Tuned) Title() string { return check.Title(t.Kind, t.Namespace, t.Name) }
+
+// Met reports whether the requirements of all Deployments are met.
+func (t *Tuning) Met() bool {
+	return !slices.ContainsFunc(t.Workloads, func(w Tuned) bool { return !w.Met })
+}
