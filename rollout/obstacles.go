@@ -31,7 +31,6 @@ type findings struct {
 
 // around are the objects beside the Deployments that can hold a rollout up. None of them is simulated.
 type around struct {
-	refused []*manifests.Object // workloads that the API server does not accept
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
 	scalers []autoscalingv2.HorizontalPodAutoscaler
@@ -46,11 +45,6 @@ func (a *around) read(f *manifests.Objects) {
 	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
 		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
 	}
-}
-
-// refuses reports whether a Service selects pods of a workload that is not accepted.
-func (a *around) refuses(s *v1.Service) bool {
-	return slices.ContainsFunc(a.refused, func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
 }
 
 func readAll[T any](nodes []*strict.Node) (list []T) {

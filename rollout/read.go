@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -46,7 +45,7 @@ type reader struct {
 	workloads []*workload
 	services  []*service
 	others    []*manifests.Object // workloads that are not rolled out
-	rejected  []*appsv1.Deployment
+	refused   []*manifests.Object // those that the API server does not accept
 }
 
 // read reads the files. It reports each object that the API server rejects.
@@ -92,7 +91,6 @@ func (r *reader) admit(m *manifests.Object) *appsv1.Deployment {
 	admitted, err := admission.AdmitDeployment(r.o.Profile, d)
 	if err != nil {
 		report(m.Node, err)
-		r.rejected = append(r.rejected, d)
 		return nil
 	}
 	return admitted
@@ -129,21 +127,19 @@ func (r *reader) check(from []*workload) {
 		w.notes = notSimulated(w)
 		r.warn(w)
 	}
-	for _, s := range r.services {
-		s.used = s.used || r.refuses(s.Service)
-	}
 	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return len(w.targets) == 0 }) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if s.used || len(s.Spec.Selector) == 0 || s.Spec.Type == v1.ServiceTypeExternalName || slices.ContainsFunc(r.rejected, func(d *appsv1.Deployment) bool {
-			return selects(s.Service, cmp.Or(d.Namespace, v1.NamespaceDefault), d.Spec.Template.Labels)
-		}) ||
-			slices.ContainsFunc(r.others, func(m *manifests.Object) bool { return selects(s.Service, m.Namespace(), m.NewPod().Labels) }) {
-			continue
+		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName && !r.selectsOthers(s.Service) {
+			r.selectsNothing(s)
 		}
-		r.selectsNothing(s)
 	}
+}
+
+// selectsOthers reports whether a Service selects pods of a workload that is not rolled out.
+func (r *reader) selectsOthers(s *v1.Service) bool {
+	return slices.ContainsFunc(slices.Concat(r.refused, r.others), func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
 }
 
 // simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some more replicas.
