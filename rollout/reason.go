@@ -65,17 +65,17 @@ func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 	default:
 		r.say("The new pods do not become available.")
 	}
-	scales := options.Change.Kind == Scale
-	switch replicas := r.Replicas; {
+	scales, replicas := options.Change.Kind == Scale, r.Replicas
+	if scales {
+		replicas = options.Change.Scale
+	}
+	switch {
 	case !scales && r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType):
 		r.say("The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve.")
 	case o.ready == 0 && o.last == 0:
 		r.say("No pod is Ready.")
 	case o.ready == 0:
 		r.say("At times no pod is Ready.")
-	case scales:
-		replicas = options.Change.Scale
-		fallthrough
 	default:
 		r.say("At least %d of %d pods are Ready all the time.", o.ready, replicas)
 	}

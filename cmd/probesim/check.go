@@ -337,13 +337,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err = o.write(cmd.OutOrStdout(), r, runs, o.output); err == nil && o.output == "table" {
 		seeRollout(cmd, paths, files, r)
 	}
-	if err := o.also.each(func(format, file string) error {
-		var b bytes.Buffer
-		if err := o.write(&b, r, runs, format); err != nil {
-			return err
-		}
-		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
-	}); err != nil {
+	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error { return o.write(w, r, runs, format) }); err != nil {
 		return err
 	}
 	if err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +72,17 @@ func (a alsoFiles) parse(formats []string) error {
 			return fmt.Errorf("--also: must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
 		}
 		return nil
+	})
+}
+
+// write writes each file in its format.
+func (a alsoFiles) write(ctx context.Context, force bool, write func(w io.Writer, format string) error) error {
+	return a.each(func(format, file string) error {
+		var b bytes.Buffer
+		if err := write(&b, format); err != nil {
+			return err
+		}
+		return writeFile(ctx, file, b.Bytes(), force)
 	})
 }
 

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -200,9 +198,12 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	return strings.Join(words, " ")
 }
 
-// options returns the options of the flags.
-func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error) {
+// options returns the options of the flags. The runs end with a context.
+func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollout.Options, err error) {
 	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service, AllowAnnotations: o.allow}
+	r.Each = func(n int, name string, do func(context.Context, int) error) error {
+		return doTasks(ctx, cmd, n, name, o.parallel, do)
+	}
 	switch {
 	case o.parallel < 1:
 		return r, errors.New("--parallel must be at least 1")
@@ -254,7 +255,7 @@ func (o *rolloutFlags) options(cmd *cobra.Command) (r rollout.Options, err error
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
-	options, err := o.options(cmd)
+	options, err := o.options(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}
@@ -274,9 +275,6 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	}
 	options.Command = o.command(cmd, paths)
 	options.Keep = o.output == "html" || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, "html=") })
-	options.Each = func(n int, name string, do func(context.Context, int) error) error {
-		return doTasks(cmd.Context(), cmd, n, name, min(o.parallel, math.MaxInt16), do)
-	}
 	r, err := rollout.Run(files, from, options)
 	if err != nil {
 		if r != nil && o.output == "table" {
@@ -287,13 +285,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
 	}
-	if err := o.also.each(func(format, file string) error {
-		var b bytes.Buffer
-		if err := writeRollout(&b, r, format); err != nil {
-			return err
-		}
-		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
-	}); err != nil {
+	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error { return writeRollout(w, r, format) }); err != nil {
 		return err
 	}
 	if r.Bad() {

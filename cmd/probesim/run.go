@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -234,15 +234,17 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 
 // writeAlso writes the files of --also. The runs are the same each time.
 func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*scenarios.Scenario, options runner.Options) error {
-	return o.also.each(func(format, file string) error {
-		var b bytes.Buffer
-		options.Format, options.Stdout = format, &b
-		if jobs, err := s.Jobs(all); err != nil {
+	return o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
+		options.Format, options.Stdout = format, w
+		jobs, err := s.Jobs(all)
+		if err != nil {
 			return err
-		} else if outcome, err := runner.Write(cmd.Context(), jobs, options); err != nil {
-			return ended(outcome, err)
 		}
-		return writeFile(cmd.Context(), file, b.Bytes(), o.force)
+		outcome, err := runner.Write(cmd.Context(), jobs, options)
+		if err != nil {
+			err = ended(outcome, err)
+		}
+		return err
 	})
 }
 

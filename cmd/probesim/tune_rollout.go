@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -47,7 +46,9 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	f := o.rollout
 	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require, o.parallel
 	f.kubernetes = strings.Join(o.kubernetes, ",")
-	options, err := f.options(cmd)
+	ctx, cancel := within(cmd.Context(), limit)
+	defer cancel()
+	options, err := f.options(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -60,11 +61,6 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	options.Keep = o.output == "html"
-	ctx, cancel := within(cmd.Context(), limit)
-	defer cancel()
-	options.Each = func(n int, name string, do func(context.Context, int) error) error {
-		return doTasks(ctx, cmd, n, name, f.parallel, do)
-	}
 	r, err := rollout.Tune(files, from, options, margin > 0)
 	if err != nil {
 		return f.invalid(cmd, slices.Concat(files, from), err)

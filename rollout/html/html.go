@@ -129,6 +129,13 @@ func (s *section) draw(run *report.Run) (err error) {
 	return nil
 }
 
+// draw returns the picture of a run.
+func draw(run *report.Run) (template.HTML, error) {
+	var b strings.Builder
+	err := pages.Timeline(&b, run)
+	return template.HTML(b.String()), err
+}
+
 // newRow returns a row with its bar.
 func newRow(of *rollout.Row) row {
 	f := func(v float64) string { return rollout.Format(of.Row, v) }

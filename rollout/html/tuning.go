@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"probesim.dev/report"
 	pages "probesim.dev/report/html"
 	"probesim.dev/rollout"
 	"probesim.dev/rollout/render"
@@ -71,11 +70,4 @@ func newTuned(r *rollout.Tuning, w *rollout.Tuned) (*tuned, error) {
 		s.Pictures = append(s.Pictures, picture{fmt.Sprintf("%s worst run. In it, %s.", when, render.Outcome(run)), drawing})
 	}
 	return s, nil
-}
-
-// draw returns the picture of a run.
-func draw(run *report.Run) (template.HTML, error) {
-	var b strings.Builder
-	err := pages.Timeline(&b, run)
-	return template.HTML(b.String()), err
 }
