@@ -159,11 +159,16 @@ func (w *workload) warnOfKill(o *Options) {
 	if slept+stop <= grace {
 		return
 	}
-	what := "the stop takes"
-	if slept > 0 {
-		what = "the preStop hook and the stop take"
+	grace = max(grace, leastGrace)
+	text := fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds)", value.Format(grace))
+	switch {
+	case slept+stop <= grace:
+	case slept > 0:
+		text += ", and the preStop hook and the stop take " + value.Format(slept+stop)
+	default:
+		text += ", and the stop takes " + value.Format(stop)
 	}
-	w.warnings = append(w.warnings, fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds), and %s %s.", value.Format(max(grace, leastGrace)), what, value.Format(slept+stop)))
+	w.warnings = append(w.warnings, text+".")
 	if stop > grace && o.App.Refuse == nil {
 		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -103,7 +104,7 @@ func tellUnmet(stderr io.Writer, r *rollout.Tuning) {
 
 // writePatches writes a strategic merge patch for each Deployment that changes.
 func writePatches(w io.Writer, r *rollout.Tuning) error {
-	first := true
+	var all [][]byte
 	for i := range r.Workloads {
 		t := &r.Workloads[i]
 		if t.Patch == nil {
@@ -117,13 +118,8 @@ func writePatches(w io.Writer, r *rollout.Tuning) error {
 		if err != nil {
 			return err
 		}
-		if !first {
-			text = append([]byte("---\n"), text...)
-		}
-		first = false
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
+		all = append(all, text)
 	}
-	return nil
+	_, err := w.Write(bytes.Join(all, []byte("---\n")))
+	return err
 }

@@ -68,7 +68,7 @@ func (s *standIn) begin(scenario Scenario) error {
 			return err
 		}
 	}
-	for _, o := range scenario.services() {
+	for _, o := range scenario.Services {
 		admitted, err := admission.AdmitService(o)
 		if err == nil {
 			_, err = s.Create(store.Services, admitted)

@@ -9,12 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Scenario is a Deployment, its Service, and what users do.
+// Scenario is some Deployments, their Services, and what users do.
 type Scenario struct {
 	Deployment *appsv1.Deployment
-	Service    *v1.Service
 	Others     []*appsv1.Deployment // more Deployments
-	Services   []*v1.Service        // more Services
+	Services   []*v1.Service
 	Steps      []Step
 	Duration   time.Duration
 }
@@ -22,11 +21,6 @@ type Scenario struct {
 // deployments returns all Deployments.
 func (s *Scenario) deployments() []*appsv1.Deployment {
 	return append([]*appsv1.Deployment{s.Deployment}, s.Others...)
-}
-
-// services returns all Services.
-func (s *Scenario) services() []*v1.Service {
-	return append([]*v1.Service{s.Service}, s.Services...)
 }
 
 // Step is a strategic merge patch of a Deployment, or an undo if there is none, or the deletion of a pod.

@@ -139,13 +139,13 @@ var scenarios = []struct {
 	}, nil},
 	{"a pod is deleted", web(3, one), 4, []Step{{At: 61 * time.Second, Delete: "web-1-1"}, at(90, image(two)), {At: 95 * time.Second, Delete: "web-1-0"}}, nil},
 	{"endpoints from the first address", web(3, "app:start-9s-stop-3s-boot-2s"), 3, []Step{at(60, image("app:start-5s-stop-1s-boot-1s"))}, nil},
-	{"endpoints that are not ready", web(3, "app:start-9s-stop-3s-boot-2s"), 3, []Step{at(60, image(two))}, func(s *Scenario) { unready(s.Service) }},
-	{"a Service without pods", web(2, one), 2, nil, func(s *Scenario) { s.Service = selecting("web", "app", "other") }},
+	{"endpoints that are not ready", web(3, "app:start-9s-stop-3s-boot-2s"), 3, []Step{at(60, image(two))}, func(s *Scenario) { unready(s.Services[0]) }},
+	{"a Service without pods", web(2, one), 2, nil, func(s *Scenario) { s.Services = []*v1.Service{selecting("web", "app", "other")} }},
 	{"two Services", web(3, one), 4, []Step{at(90, image(two))}, func(s *Scenario) {
-		s.Services = []*v1.Service{selecting("shop", "team", "shop")}
+		s.Services = append(s.Services, selecting("shop", "team", "shop"))
 	}},
 	{"two Deployments behind one Service", web(3, one), 4, []Step{at(90, image(two)), {At: 90 * time.Second, Of: "api", Patch: image(three)}}, func(s *Scenario) {
-		s.Others, s.Service = []*appsv1.Deployment{named("api", 4, two)}, selecting("shop", "team", "shop")
+		s.Others, s.Services = []*appsv1.Deployment{named("api", 4, two)}, []*v1.Service{selecting("shop", "team", "shop")}
 	}},
 	{"more pods than a slice has", web(105, "app:start-1s-stop-1s"), 3, []Step{at(150, replicas("98"))}, nil},
 	// upstream's end-to-end tests
@@ -166,7 +166,7 @@ var scenarios = []struct {
 func TestScenarios(t *testing.T) {
 	for _, c := range scenarios {
 		t.Run(c.name, func(t *testing.T) {
-			s := Scenario{Deployment: c.of, Service: selecting("web", "app", "web"), Steps: c.steps, Duration: time.Duration(c.minutes) * time.Minute}
+			s := Scenario{Deployment: c.of, Services: []*v1.Service{selecting("web", "app", "web")}, Steps: c.steps, Duration: time.Duration(c.minutes) * time.Minute}
 			if c.change != nil {
 				c.change(&s)
 			}

@@ -55,7 +55,7 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 			admitted, err := admission.AdmitDeployment(p, d)
 			create(store.Deployments, admitted, err)
 		}
-		for _, o := range s.services() {
+		for _, o := range s.Services {
 			admitted, err := admission.AdmitService(o)
 			create(store.Services, admitted, err)
 		}
