@@ -17,15 +17,20 @@ import (
 
 // Report is the result for some manifests. Its JSON is stable: fields are only added. Times are numbers of seconds.
 type Report struct {
-	Kubernetes string     `json:"kubernetes"`
-	Delays     string     `json:"delays"`
-	Router     Router     `json:"router"`
-	Change     string     `json:"change"`
-	Requests   Requests   `json:"requests"`
-	Program    string     `json:"program"` // how it starts and stops
-	Workloads  []Workload `json:"workloads"`
+	Setting
+	Workloads []Workload `json:"workloads"`
 	// NotRolledOut are workloads of kinds that are not rolled out yet.
 	NotRolledOut []string `json:"notRolledOut,omitempty"`
+}
+
+// Setting is what was rolled out, and where.
+type Setting struct {
+	Kubernetes string   `json:"kubernetes"`
+	Delays     string   `json:"delays"`
+	Router     Router   `json:"router"`
+	Change     string   `json:"change"`
+	Requests   Requests `json:"requests"`
+	Program    string   `json:"program"` // how it starts and stops
 }
 
 // Router is where the requests come from.
@@ -66,13 +71,21 @@ const (
 	RowLost    = "lost"
 )
 
+// Object is a Deployment in a file.
+type Object struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+}
+
+// Title returns the name for people.
+func (o *Object) Title() string { return check.Title(o.Kind, o.Namespace, o.Name) }
+
 // Workload is the result for a Deployment.
 type Workload struct {
-	Kind            string         `json:"kind"`
-	Namespace       string         `json:"namespace"`
-	Name            string         `json:"name"`
-	File            string         `json:"file"`
-	Line            int            `json:"line"`
+	Object
 	Verdict         Verdict        `json:"verdict"`
 	Reason          string         `json:"reason,omitempty"` // why it never completes or misses its deadline, why new pods restart, or what a manifest says that needs attention
 	Fix             string         `json:"fix,omitempty"`    // so that it completes
@@ -169,9 +182,6 @@ type Verification struct {
 	Annotation  bool     `json:"annotation,omitempty"` // only an annotation of the Deployment asks for it
 }
 
-// Title returns the name of the workload for people.
-func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
-
 func (w *Workload) row(id string) *Row {
 	for i := range w.Rows {
 		if w.Rows[i].Row == id {
@@ -216,19 +226,20 @@ func Count(v float64) string {
 	return printable.Thousands(int(math.Round(v)))
 }
 
-func newReport(o *Options, others []string) *Report {
-	r := &Report{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router}, Change: o.Change.String(), NotRolledOut: others,
+// setting returns what the options say to the report.
+func (o *Options) setting() Setting {
+	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router}, Change: o.Change.String(),
 		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers}, Program: o.App.String()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		span := func(least, most time.Duration) string { return value.Draw{Min: least, Max: most}.String() }
-		r.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
+		s.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
 	}
-	return r
+	return s
 }
 
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
-	r := &Workload{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Replicas: *spec.Replicas,
+	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
 		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0], NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()
 	for i, t := range counted {

@@ -98,7 +98,7 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newReport(&o, others)
+	r := &Report{Setting: o.setting(), NotRolledOut: others}
 	for i, w := range workloads {
 		result, err := measure(w, &o)
 		if err != nil && i > 0 {

@@ -74,4 +74,8 @@ func (s *Shown) From(before time.Duration) virtual.Time {
 	return virtual.At(max(0, s.Change.Offset()-before).Truncate(time.Second))
 }
 
+func (w *workload) object() Object {
+	return Object{"Deployment", w.spec.Namespace, w.spec.Name, w.file, w.node.Pos.Line}
+}
+
 func (w *workload) title() string { return check.Title("Deployment", w.spec.Namespace, w.spec.Name) }

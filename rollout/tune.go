@@ -18,12 +18,11 @@ import (
 // the changes. The errors are those of Run.
 func Tune(files, from []check.File, o Options, always bool) (*Tuning, error) {
 	o.complete()
-	workloads, others, err := load(files, from, &o)
+	workloads, _, err := load(files, from, &o)
 	if err != nil {
 		return nil, err
 	}
-	r := newReport(&o, others)
-	t := &Tuning{r.Kubernetes, r.Delays, r.Router, r.Change, r.Requests, r.Program, []Tuned{}}
+	t := &Tuning{Setting: o.setting(), Workloads: []Tuned{}}
 	for _, w := range workloads {
 		x := &tuner{w: w, o: &o, always: always}
 		tuned, err := x.tune()
@@ -267,7 +266,7 @@ func (x *tuner) faster() (k knob) {
 // result describes the changes of a trial, or the closest one if there is none.
 func (x *tuner) result(found *trial) (*Tuned, error) {
 	w := x.w
-	t := &Tuned{Kind: "Deployment", Namespace: w.spec.Namespace, Name: w.spec.Name, File: w.file, Line: w.node.Pos.Line, Met: found != nil}
+	t := &Tuned{Object: w.object(), Met: found != nil}
 	if found == nil {
 		found = x.best
 	}

@@ -3,28 +3,17 @@ package rollout
 import (
 	"encoding/json"
 	"slices"
-
-	"probesim.dev/check"
 )
 
 // Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields are only added.
 type Tuning struct {
-	Kubernetes string   `json:"kubernetes"`
-	Delays     string   `json:"delays"`
-	Router     Router   `json:"router"`
-	Change     string   `json:"change"`
-	Requests   Requests `json:"requests"`
-	Program    string   `json:"program"`
-	Workloads  []Tuned  `json:"workloads"`
+	Setting
+	Workloads []Tuned `json:"workloads"`
 }
 
 // Tuned is the result for a Deployment.
 type Tuned struct {
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	File      string `json:"file"`
-	Line      int    `json:"line"`
+	Object
 	// Met reports whether the changes meet all requirements. Without it they are those that come closest, if there are any.
 	Met          bool          `json:"met"`
 	Changes      []FieldChange `json:"changes"`
@@ -59,9 +48,6 @@ type TunedRow struct {
 	Before      *Verification `json:"before"`
 	After       *Verification `json:"after"`
 }
-
-// Title returns the name of the workload for people.
-func (t *Tuned) Title() string { return check.Title(t.Kind, t.Namespace, t.Name) }
 
 // Met reports whether the requirements of all Deployments are met.
 func (t *Tuning) Met() bool {
