@@ -14,6 +14,8 @@ import (
 
 	"probesim.dev/apiserver/store"
 	"probesim.dev/controller/deployment"
+	"probesim.dev/controller/endpointslice"
+	"probesim.dev/controller/replicaset"
 	"probesim.dev/trace"
 )
 
@@ -22,7 +24,7 @@ type call struct {
 	process string // of the simulator, as package explore has it, which makes the same call; empty if the request does not say which it is
 	method  string // as in controller.Delays
 	of      string // the key of the ReplicaSet whose pod it creates; otherwise empty
-	victims string // the key of the ReplicaSet whose pod it deletes; otherwise empty
+	walk    string // the walk of which the call is a part, if its order is that of a Go map; otherwise empty
 	latency time.Duration
 }
 
@@ -99,9 +101,10 @@ func (s *Server) processOf(c *call, p path, o store.Object) string {
 		s.creating[owner]++
 		return fmt.Sprintf("%s %d", c.process, s.creating[owner]-1)
 	case p.kind == store.Pods:
-		c.process, c.victims = strings.ToLower(c.method)+" "+store.Key(o), owner
+		c.process, c.walk = strings.ToLower(c.method)+" "+store.Key(o), replicaset.VictimsOf+owner
 	case p.kind == store.EndpointSlices:
-		c.process = "endpointslice " + p.namespace + "/" + o.GetLabels()[discoveryv1.LabelServiceName]
+		service := p.namespace + "/" + o.GetLabels()[discoveryv1.LabelServiceName]
+		c.process, c.walk = "endpointslice "+service, endpointslice.SlicesOf+service
 	case p.kind == store.ReplicaSets && c.method != putStatus && c.method != http.MethodGet:
 		c.process = "deployment " + owner
 	default:

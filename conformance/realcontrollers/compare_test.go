@@ -21,7 +21,7 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	}
 	want = compared(want)
 	r := explore.Follow(explore.Options{
-		Want: want, Duration: s.Duration, Log: turns,
+		Want: want, Duration: s.Duration, Log: turns, Budget: 20,
 		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
 			records, err := Simulate(s, p, c, clock, until)
 			return compared(records), err

@@ -20,7 +20,6 @@ import (
 
 	"probesim.dev/apiserver/admission"
 	"probesim.dev/apiserver/store"
-	"probesim.dev/controller/replicaset"
 )
 
 // The resources that are not in the store: one node, and events, which are thrown away.
@@ -116,8 +115,8 @@ func (s *Server) serve(c call, p path, body []byte) (store.Object, error) {
 	if c.of != "" {
 		s.creating[c.of]--
 	}
-	if c.victims != "" {
-		s.Turn(replicaset.VictimsOf+c.victims, p.namespace+"/"+p.name)
+	if c.walk != "" {
+		s.Turn(c.walk, p.namespace+"/"+p.name)
 	}
 	if c.process != "" {
 		s.Turn(c.process, c.method+" "+string(p.kind))

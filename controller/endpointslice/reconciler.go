@@ -14,7 +14,12 @@ import (
 	"probesim.dev/apiserver/store"
 	"probesim.dev/controller"
 	"probesim.dev/sim"
+	"probesim.dev/sim/choose"
 )
+
+// SlicesOf, followed by a Service, is the name of the walk over its slices in the order in which a sync changes them: that of a Go map
+// (reconcileByPortMapping in reconciler.go of k8s.io/endpointslice at v0.37.2).
+const SlicesOf = "slices of "
 
 // plan is what a sync writes.
 type plan struct{ create, update, remove []*discoveryv1.EndpointSlice }
@@ -30,6 +35,9 @@ func (c *Controller) reconcile(p *sim.Proc, service *v1.Service, pods []*v1.Pod,
 		}
 		c.written.wrote(key, stored.UID, stored.Generation)
 	}
+	walk := SlicesOf + key
+	choose.Guided(&p.Sim().Asker, walk, todo.update, func(s *discoveryv1.EndpointSlice) string { return store.Key(s) })
+	choose.Shuffle(&p.Sim().Asker, walk, todo.update)
 	for _, s := range todo.update {
 		stored, err := controller.Update(c.client, p, store.EndpointSlices, s)
 		if err != nil {
