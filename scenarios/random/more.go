@@ -96,11 +96,13 @@ func (g *generator) answerAtEndpoint(p *pod, entry *yaml.Node) {
 	b.addRules(entry)
 }
 
-// answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as a mesh agent does.
+// answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as a mesh agent does. Its own probes are plain HTTP
+// too, because its rules hold for all.
 func (g *generator) answerForAnother(p *pod, entry *yaml.Node) {
 	for _, c := range p.containers {
 		agents := slices.DeleteFunc(p.all(), func(other *container) bool {
-			return other == c || slices.Contains(p.init, other) && !(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
+			return other == c || slices.ContainsFunc(other.probes, func(q *probe) bool { return q.handler != "httpGet" }) ||
+				slices.Contains(p.init, other) && !(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
 		})
 		for _, asking := range c.probes {
 			endpoint := endpointOf(asking.handler, get(get(c.spec, asking.key+"Probe"), asking.handler))

@@ -35,7 +35,7 @@ func load(t *testing.T, seed uint64, data []byte) *scenarios.Scenario {
 // TestScenariosLoad checks that the file of every seed loads, differs from the files of other seeds, and is always
 // the same.
 func TestScenariosLoad(t *testing.T) {
-	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500, {Pods: 60}: 60, {Late: true, WithProbeChanges: true}: 200, {Rollouts: true}: 300} {
+	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500, {Pods: 60}: 400, {Late: true, WithProbeChanges: true}: 200, {Rollouts: true}: 300} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			files := map[string]uint64{}
 			for seed := uint64(1); seed <= seeds/uint64(long.Sample(20, 1)); seed++ {
