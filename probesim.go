@@ -1,9 +1,9 @@
 // Package probesim is the root of the module. The packages to import and to run lie below it.
 //
 // probesim runs a Pod's liveness, readiness and startup probes through kubelet logic on a virtual
-// clock, against a fake container runtime whose containers follow a script, and says what the kubelet
-// does: when each probe runs, when the pod becomes Ready, when a container is killed, restarted and
-// backed off. The same input gives the same trace, byte for byte, on every machine.
+// clock, against a fake container runtime whose containers follow a script, and says what the
+// kubelet does: when each probe runs, when the pod becomes Ready, when a container is killed,
+// restarted and backed off. The same input gives the same trace, byte for byte, on every machine.
 //
 // From the top down; imports point only down:
 //
@@ -27,7 +27,9 @@
 //	kube             facts of Kubernetes: versions and gates, pod helpers, kubelet configuration
 //	sim              the discrete-event kernel: processes, channels, time, choices
 //
-// conformance, which has the real kubelet, and examples are modules of their own. docs/architecture.md has the packages below these.
+// conformance, which has the real kubelet, and examples are modules of their own.
+// docs/architecture.md has the packages below these.
 //
-// The tests in internal/repotest check these and the other rules that keep runs the same everywhere.
+// The tests in internal/repotest check these and the other rules that keep runs the same
+// everywhere.
 package probesim

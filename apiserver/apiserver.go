@@ -1,9 +1,10 @@
-// Package apiserver simulates a Kubernetes API server: it gives each call of the kubelet a latency, writes records of what changes, and
-// sends changes to the kubelet's watch and to those of controllers. Package store keeps the objects, and package admission has the rules
-// for new pods and patches.
+// Package apiserver simulates a Kubernetes API server: it gives each call of the kubelet a latency,
+// writes records of what changes, and sends changes to the kubelet's watch and to those of
+// controllers. Package store keeps the objects, and package admission has the rules for new pods
+// and patches.
 //
-// The server replaces a stored pod and never changes it in place. You can keep a pod that a method returns; do not change
-// it.
+// The server replaces a stored pod and never changes it in place. You can keep a pod that a method
+// returns; do not change it.
 package apiserver
 
 import (
@@ -23,7 +24,8 @@ import (
 // Refused is the error text of the kubelet's calls while the server is down.
 const Refused = "connection refused"
 
-// watchCapacity is the number of changes that can wait for the kubelet. No run makes so many at one instant.
+// watchCapacity is the number of changes that can wait for the kubelet. No run makes so many at one
+// instant.
 const watchCapacity = 1 << 16
 
 // EventType is the kind of a watch event.
@@ -59,7 +61,8 @@ type Options struct {
 	Profile profile.Profile
 	Now     func() time.Time // wall clock
 	Delays  Delays
-	// PodCreated, if set, is called with each pod that a controller has created, before anybody sees it.
+	// PodCreated, if set, is called with each pod that a controller has created, before anybody
+	// sees it.
 	PodCreated func(*v1.Pod)
 }
 
@@ -87,7 +90,8 @@ func New(o Options) *Server {
 	return &Server{o: o, store: store.New(), steps: map[types.UID]int64{}, unbound: map[types.UID]bool{}}
 }
 
-// Watch starts a watch: the channel receives the list of all pods, then every change. It replaces the previous watch.
+// Watch starts a watch: the channel receives the list of all pods, then every change. It replaces
+// the previous watch.
 func (s *Server) Watch() *sim.Chan[WatchEvent] {
 	s.watch = sim.NewChan[WatchEvent](s.o.Sim, "watch", watchCapacity)
 	s.list()
@@ -97,9 +101,9 @@ func (s *Server) Watch() *sim.Chan[WatchEvent] {
 // Disconnect ends the watch and the calls of a kubelet that has stopped.
 func (s *Server) Disconnect() { s.watch, s.calls = nil, nil }
 
-// SetDown starts or ends an outage for the kubelet: calls in progress are interrupted, new calls fail immediately, and the
-// watch is silent. When the outage ends, the watch receives the list of all pods. Methods for users, such as Create, still
-// work.
+// SetDown starts or ends an outage for the kubelet: calls in progress are interrupted, new calls
+// fail immediately, and the watch is silent. When the outage ends, the watch receives the list of
+// all pods. Methods for users, such as Create, still work.
 func (s *Server) SetDown(down bool) {
 	s.down = down
 	if !down {
@@ -118,16 +122,16 @@ func (s *Server) list() {
 	s.send(WatchEvent{Type: Listed, Pods: s.bound()})
 }
 
-// WantedSince returns the step of the last record that changed the desired state of the pod: its creation, its deletion or
-// a patch of its spec.
+// WantedSince returns the step of the last record that changed the desired state of the pod: its
+// creation, its deletion or a patch of its spec.
 func (s *Server) WantedSince(uid types.UID) int64 { return s.steps[uid] }
 
 // Pod returns the stored pod, or nil.
 func (s *Server) Pod(namespace, name string) *v1.Pod { return s.store.Pod(namespace + "/" + name) }
 
-// Create stores a new pod, bound to the node, and returns it. It works on a copy, sets the defaults and generates the UID
-// if the pod has none. It returns an Invalid error that lists all invalid fields, or an AlreadyExists error (see
-// k8s.io/apimachinery/pkg/api/errors).
+// Create stores a new pod, bound to the node, and returns it. It works on a copy, sets the defaults
+// and generates the UID if the pod has none. It returns an Invalid error that lists all invalid
+// fields, or an AlreadyExists error (see k8s.io/apimachinery/pkg/api/errors).
 func (s *Server) Create(pod *v1.Pod) (*v1.Pod, error) {
 	generated := pod.UID == ""
 	pod, err := admission.Admit(s.o.Profile, pod)
@@ -137,13 +141,15 @@ func (s *Server) Create(pod *v1.Pod) (*v1.Pod, error) {
 	return s.create(pod, generated)
 }
 
-// CreateAdmitted is Create for a pod that [admission.Admit] has returned for the profile of the server. It does not check the pod again.
+// CreateAdmitted is Create for a pod that [admission.Admit] has returned for the profile of the
+// server. It does not check the pod again.
 func (s *Server) CreateAdmitted(pod *v1.Pod) (*v1.Pod, error) {
 	own := *pod
 	return s.create(&own, false)
 }
 
-// create stores an admitted pod. If its UID was generated, a later pod of the same name gets another one.
+// create stores an admitted pod. If its UID was generated, a later pod of the same name gets
+// another one.
 func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
 	c, err := s.store.AddPod(pod, generated, s.o.Now())
 	if err != nil {
@@ -154,8 +160,9 @@ func (s *Server) create(pod *v1.Pod, generated bool) (*v1.Pod, error) {
 	return pod, nil
 }
 
-// CreateMirror is the kubelet's call that creates the mirror pod of a static pod. It takes the latency of a patch, because both
-// write to the storage of the server. It reports false if there is a pod of that name or the server is down.
+// CreateMirror is the kubelet's call that creates the mirror pod of a static pod. It takes the
+// latency of a patch, because both write to the storage of the server. It reports false if there is
+// a pod of that name or the server is down.
 func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
 	key := static.Namespace + "/" + static.Name
 	mirror := admission.Mirror(static, s.store.Mirrors(key))
@@ -170,8 +177,9 @@ func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
 	return true
 }
 
-// DeleteMirror is the kubelet's call that deletes a mirror pod without a grace period. It takes the latency of the call. If uid is not
-// empty, it deletes only the pod with this UID. It reports false if it has deleted nothing or the server is down.
+// DeleteMirror is the kubelet's call that deletes a mirror pod without a grace period. It takes the
+// latency of the call. If uid is not empty, it deletes only the pod with this UID. It reports false
+// if it has deleted nothing or the server is down.
 func (s *Server) DeleteMirror(p *sim.Proc, namespace, name string, uid types.UID) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
@@ -184,10 +192,11 @@ func (s *Server) DeleteMirror(p *sim.Proc, namespace, name string, uid types.UID
 	return true
 }
 
-// Delete deletes a pod as a user does, with a grace period in seconds; nil means the grace period of the pod. With 0, and
-// if the pod has terminated, the pod is removed immediately. A further Delete can only shorten the grace period
-// (pkg/registry/core/pod/strategy.go and apiserver's pkg/registry/rest/delete.go at v1.37.0). Delete returns a NotFound
-// error if the pod does not exist.
+// Delete deletes a pod as a user does, with a grace period in seconds; nil means the grace period
+// of the pod. With 0, and if the pod has terminated, the pod is removed immediately. A further
+// Delete can only shorten the grace period (pkg/registry/core/pod/strategy.go and apiserver's
+// pkg/registry/rest/delete.go at v1.37.0). Delete returns a NotFound error if the pod does not
+// exist.
 func (s *Server) Delete(namespace, name string, gracePeriodSeconds *int64) error {
 	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
@@ -204,33 +213,39 @@ func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
 	}
 }
 
-// Patch applies a user's strategic merge patch to the metadata and the spec of a pod. It calls cause for the step of the
-// record that caused the patch, unless it returns an error. A deleted pod that loses its last finalizer is removed. Patch
-// returns a NotFound error if the pod does not exist, a BadRequest error if the patch is unreadable, and an Invalid error
-// if it changes a field that cannot change.
+// Patch applies a user's strategic merge patch to the metadata and the spec of a pod. It calls
+// cause for the step of the record that caused the patch, unless it returns an error. A deleted pod
+// that loses its last finalizer is removed. Patch returns a NotFound error if the pod does not
+// exist, a BadRequest error if the patch is unreadable, and an Invalid error if it changes a field
+// that cannot change.
 func (s *Server) Patch(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause, func(old *v1.Pod) (*v1.Pod, error) { return admission.Patch(s.o.Profile, old, patch) })
+	return s.change(namespace, name, cause,
+		func(old *v1.Pod) (*v1.Pod, error) { return admission.Patch(s.o.Profile, old, patch) })
 }
 
-// AddEphemeralContainer adds an ephemeral container to a pod, with the cause of Patch. It returns a NotFound error if the pod does
-// not exist, and an Invalid error that lists all invalid fields.
+// AddEphemeralContainer adds an ephemeral container to a pod, with the cause of Patch. It returns a
+// NotFound error if the pod does not exist, and an Invalid error that lists all invalid fields.
 func (s *Server) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, cause func() int64) error {
-	return s.change(namespace, name, cause, func(old *v1.Pod) (*v1.Pod, error) { return admission.AddEphemeralContainer(old, c) })
+	return s.change(namespace, name, cause,
+		func(old *v1.Pod) (*v1.Pod, error) { return admission.AddEphemeralContainer(old, c) })
 }
 
-// Resize changes the resources of the containers of a pod, as a patch of the subresource pods/resize does, with the cause and the
-// errors of Patch.
+// Resize changes the resources of the containers of a pod, as a patch of the subresource
+// pods/resize does, with the cause and the errors of Patch.
 func (s *Server) Resize(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause, func(old *v1.Pod) (*v1.Pod, error) { return admission.Resize(s.o.Profile, old, patch) })
+	return s.change(namespace, name, cause,
+		func(old *v1.Pod) (*v1.Pod, error) { return admission.Resize(s.o.Profile, old, patch) })
 }
 
-// PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the cause and the errors of
-// Patch.
+// PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the
+// cause and the errors of Patch.
 func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause, func(old *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(old, patch) })
+	return s.change(namespace, name, cause,
+		func(old *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(old, patch) })
 }
 
-// change stores what admission makes of a pod, and removes the pod if that has lost its last finalizer.
+// change stores what admission makes of a pod, and removes the pod if that has lost its last
+// finalizer.
 func (s *Server) change(namespace, name string, cause func() int64, admit func(*v1.Pod) (*v1.Pod, error)) error {
 	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
@@ -249,8 +264,8 @@ func (s *Server) change(namespace, name string, cause func() int64, admit func(*
 	return nil
 }
 
-// GetPod is the kubelet's call that reads a pod. It takes the latency of the call, and reports false if the pod does not
-// exist or the server is down.
+// GetPod is the kubelet's call that reads a pod. It takes the latency of the call, and reports
+// false if the pod does not exist or the server is down.
 func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	if !s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet) {
 		return nil, false
@@ -259,8 +274,9 @@ func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
 	return pod, pod != nil
 }
 
-// PatchStatus is the kubelet's call that replaces the status it has read. It takes the latency of the call.
-// Conditions that others have written since the read stay. It reports false if the pod does not exist or the server is down.
+// PatchStatus is the kubelet's call that replaces the status it has read. It takes the latency of
+// the call. Conditions that others have written since the read stay. It reports false if the pod
+// does not exist or the server is down.
 func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
 	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
 	old := s.Pod(namespace, name)
@@ -271,7 +287,8 @@ func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *
 	pod.Status = *status
 	pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
 	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name, Status: s.observed(&pod),
+		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name,
+		Status: s.observed(&pod),
 	})
 	s.publish(s.store.PutPod(old, &pod), step)
 	return &pod, true
@@ -285,8 +302,9 @@ func (s *Server) observed(pod *v1.Pod) *trace.PodStatus {
 	return ObservedInDetail(pod, s.o.Now().Add(-s.o.Sim.Now().Offset()))
 }
 
-// DeletePod is the kubelet's call that removes a terminated pod: it deletes the pod with a grace period of 0, after the
-// latency of the call. Finalizers keep the pod. It reports false if the server is down.
+// DeletePod is the kubelet's call that removes a terminated pod: it deletes the pod with a grace
+// period of 0, after the latency of the call. Finalizers keep the pod. It reports false if the
+// server is down.
 func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
 		return false
@@ -297,14 +315,16 @@ func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
 	return true
 }
 
-// wait waits for the latency of a call, records the call, and reports whether it reaches the server.
+// wait waits for the latency of a call, records the call, and reports whether it reaches the
+// server.
 func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
 	s.o.Sim.Turn(p.Name(), method)
 	start := p.Now()
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	s.o.Sim.Turn("call to the API server", "end")
 	if s.o.Trace.Wants(trace.CRICall) {
-		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method, Took: p.Now().Sub(start)}
+		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method,
+			Took: p.Now().Sub(start)}
 		if !reached {
 			rec.Message = Refused
 		}

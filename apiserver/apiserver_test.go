@@ -100,7 +100,8 @@ func (w *world) patch(phase v1.PodPhase) {
 	w.until(w.sim.Now().Offset() + time.Second)
 }
 
-// deletion describes the deletion of ns/web: its grace period, its deletion timestamp and the generation.
+// deletion describes the deletion of ns/web: its grace period, its deletion timestamp and the
+// generation.
 func (w *world) deletion() string {
 	pod := w.Pod("ns", "web")
 	switch {
@@ -110,11 +111,12 @@ func (w *world) deletion() string {
 		return "stays"
 	}
 	at := pod.DeletionTimestamp
-	return fmt.Sprintf("%d s until %d.%03d, generation %d", *pod.DeletionGracePeriodSeconds, at.Second(), at.Nanosecond()/1e6, pod.Generation)
+	return fmt.Sprintf("%d s until %d.%03d, generation %d", *pod.DeletionGracePeriodSeconds, at.Second(),
+		at.Nanosecond()/1e6, pod.Generation)
 }
 
-// Delete follows pkg/registry/core/pod/strategy.go and pkg/registry/rest/delete.go at v1.37.0. Each delete is a time and a
-// grace period in seconds; own is the grace period of the pod.
+// Delete follows pkg/registry/core/pod/strategy.go and pkg/registry/rest/delete.go at v1.37.0. Each
+// delete is a time and a grace period in seconds; own is the grace period of the pod.
 func TestDelete(t *testing.T) {
 	const own = -100
 	for _, c := range []struct {
@@ -124,17 +126,24 @@ func TestDelete(t *testing.T) {
 		want    string
 		watch   string
 	}{
-		{"the pod's own grace period", v1.PodRunning, [][2]int64{{1, own}}, "30 s until 31.000, generation 2", "MODIFIED"},
+		{"the pod's own grace period", v1.PodRunning, [][2]int64{{1, own}}, "30 s until 31.000, generation 2",
+			"MODIFIED"},
 		{"a longer grace period", v1.PodRunning, [][2]int64{{1, 45}}, "45 s until 46.000, generation 2", "MODIFIED"},
 		{"force", v1.PodRunning, [][2]int64{{1, 0}}, "gone", "DELETED"},
-		{"a negative grace period is a second", v1.PodRunning, [][2]int64{{1, -5}}, "1 s until 2.000, generation 2", "MODIFIED"},
+		{"a negative grace period is a second", v1.PodRunning, [][2]int64{{1, -5}}, "1 s until 2.000, generation 2",
+			"MODIFIED"},
 		{"a pod that has succeeded", v1.PodSucceeded, [][2]int64{{1, own}}, "gone", "DELETED"},
 		{"a pod that has failed, with a grace period", v1.PodFailed, [][2]int64{{1, 20}}, "gone", "DELETED"},
-		{"a shorter grace period counts from the first delete", v1.PodRunning, [][2]int64{{1, own}, {5, 10}}, "10 s until 11.000, generation 2", "MODIFIED MODIFIED"},
-		{"a shorter grace period that has already passed", v1.PodRunning, [][2]int64{{1, own}, {21, 10}}, "1 s until 21.000, generation 2", "MODIFIED MODIFIED"},
-		{"a second delete with a longer grace period", v1.PodRunning, [][2]int64{{1, own}, {5, 45}}, "30 s until 31.000, generation 2", "MODIFIED"},
-		{"a second delete with an equal grace period", v1.PodRunning, [][2]int64{{1, own}, {5, 30}}, "30 s until 31.000, generation 2", "MODIFIED"},
-		{"a second delete without a grace period", v1.PodRunning, [][2]int64{{1, 10}, {5, own}}, "10 s until 11.000, generation 2", "MODIFIED"},
+		{"a shorter grace period counts from the first delete", v1.PodRunning, [][2]int64{{1, own}, {5, 10}},
+			"10 s until 11.000, generation 2", "MODIFIED MODIFIED"},
+		{"a shorter grace period that has already passed", v1.PodRunning, [][2]int64{{1, own}, {21, 10}},
+			"1 s until 21.000, generation 2", "MODIFIED MODIFIED"},
+		{"a second delete with a longer grace period", v1.PodRunning, [][2]int64{{1, own}, {5, 45}},
+			"30 s until 31.000, generation 2", "MODIFIED"},
+		{"a second delete with an equal grace period", v1.PodRunning, [][2]int64{{1, own}, {5, 30}},
+			"30 s until 31.000, generation 2", "MODIFIED"},
+		{"a second delete without a grace period", v1.PodRunning, [][2]int64{{1, 10}, {5, own}},
+			"10 s until 11.000, generation 2", "MODIFIED"},
 		{"a second delete by force", v1.PodRunning, [][2]int64{{1, own}, {5, 0}}, "gone", "MODIFIED DELETED"},
 		{"a pod that is gone", v1.PodRunning, [][2]int64{{1, 0}, {5, 0}}, "gone", "DELETED"},
 	} {
@@ -163,7 +172,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A second delete does not remove a pod that has terminated since the first one: the kubelet removes it.
+// A second delete does not remove a pod that has terminated since the first one: the kubelet
+// removes it.
 func TestSecondDeleteOfTerminatedPod(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
@@ -240,11 +250,15 @@ func TestErrors(t *testing.T) {
 		{"delete an unknown pod", w.Delete("ns", "db", nil), apierrors.IsNotFound},
 		{"patch an unknown pod", w.Patch("ns", "db", label, cause), apierrors.IsNotFound},
 		{"patch the status of an unknown pod", w.PatchPodStatus("ns", "db", label, cause), apierrors.IsNotFound},
-		{"an ephemeral container of an unknown pod", w.AddEphemeralContainer("ns", "db", v1.EphemeralContainer{}, cause), apierrors.IsNotFound},
-		{"an ephemeral container without a name", w.AddEphemeralContainer("ns", "web", v1.EphemeralContainer{}, cause), apierrors.IsInvalid},
+		{"an ephemeral container of an unknown pod",
+			w.AddEphemeralContainer("ns", "db", v1.EphemeralContainer{}, cause), apierrors.IsNotFound},
+		{"an ephemeral container without a name", w.AddEphemeralContainer("ns", "web", v1.EphemeralContainer{}, cause),
+			apierrors.IsInvalid},
 		{"an unreadable patch", w.Patch("ns", "web", []byte("{"), cause), apierrors.IsBadRequest},
-		{"a patch of a fixed field", w.Patch("ns", "web", []byte(`{"spec": {"restartPolicy": "Never"}}`), cause), apierrors.IsInvalid},
-		{"a patch of the phase", w.PatchPodStatus("ns", "web", []byte(`{"status": {"phase": "Failed"}}`), cause), apierrors.IsInvalid},
+		{"a patch of a fixed field", w.Patch("ns", "web", []byte(`{"spec": {"restartPolicy": "Never"}}`), cause),
+			apierrors.IsInvalid},
+		{"a patch of the phase", w.PatchPodStatus("ns", "web", []byte(`{"status": {"phase": "Failed"}}`), cause),
+			apierrors.IsInvalid},
 	} {
 		if !test.is(test.err) {
 			t.Errorf("%s: error %v", test.name, test.err)
@@ -280,7 +294,8 @@ func TestCallsTakeTime(t *testing.T) {
 	})
 	w.until(time.Second)
 	want := []string{
-		"1ms get true", "3ms patch to Running true", "6ms delete true", "9ms delete true", "11ms patch false", "12ms get false",
+		"1ms get true", "3ms patch to Running true", "6ms delete true", "9ms delete true", "11ms patch false",
+		"12ms get false",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -301,8 +316,9 @@ func TestCallsTakeTime(t *testing.T) {
 	}
 }
 
-// While the server is down, calls of the kubelet fail immediately, the call in progress is interrupted, and the watch is
-// silent. Calls of users work. When the server is back, the watch receives the list of all pods.
+// While the server is down, calls of the kubelet fail immediately, the call in progress is
+// interrupted, and the watch is silent. Calls of users work. When the server is back, the watch
+// receives the list of all pods.
 func TestDown(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
@@ -339,13 +355,14 @@ func TestDown(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if pod := w.Pod("ns", "web"); pod.DeletionTimestamp == nil || pod.Labels["a"] != "b" || pod.Status.Phase != v1.PodPending {
+	if pod := w.Pod("ns", "web"); pod.DeletionTimestamp == nil || pod.Labels["a"] != "b" ||
+		pod.Status.Phase != v1.PodPending {
 		t.Errorf("the pod is %+v", pod)
 	}
 }
 
-// A watch that starts while the server is down receives the list when the server is back. The watch that it replaces
-// receives nothing more.
+// A watch that starts while the server is down receives the list when the server is back. The watch
+// that it replaces receives nothing more.
 func TestWatchWhileDown(t *testing.T) {
 	w := newWorld(t)
 	w.create(30)
@@ -365,7 +382,8 @@ func TestWatchWhileDown(t *testing.T) {
 	}
 }
 
-// Observed lists the containers in the order of the spec, init containers first, and leaves out those without a status.
+// Observed lists the containers in the order of the spec, init containers first, and leaves out
+// those without a status.
 func TestObserved(t *testing.T) {
 	yes := true
 	pod := &v1.Pod{
@@ -384,8 +402,10 @@ func TestObserved(t *testing.T) {
 			}}},
 			ContainerStatuses: []v1.ContainerStatus{
 				{Name: "cache"},
-				{Name: "db", RestartCount: 2, State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
-				{Name: "web", Ready: true, Started: &yes, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+				{Name: "db", RestartCount: 2, State: v1.ContainerState{
+					Waiting: &v1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
+				{Name: "web", Ready: true, Started: &yes,
+					State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
 			},
 		},
 	}
@@ -403,7 +423,8 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// The details of a status are in the order of its containers, and their times count from the wall time of t=0.
+// The details of a status are in the order of its containers, and their times count from the wall
+// time of t=0.
 func TestObservedInDetail(t *testing.T) {
 	zero := time.Date(2000, 1, 1, 0, 0, 0, 5e8, time.UTC)
 	at := func(s int) metav1.Time {
@@ -416,13 +437,17 @@ func TestObservedInDetail(t *testing.T) {
 			PodIPs: []v1.PodIP{{IP: "10.0.0.2"}, {IP: "fd00::2"}},
 			Conditions: []v1.PodCondition{
 				{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: at(0)},
-				{Type: v1.DisruptionTarget, Status: v1.ConditionUnknown, LastTransitionTime: at(9), Reason: "Because", Message: "of that"},
+				{Type: v1.DisruptionTarget, Status: v1.ConditionUnknown, LastTransitionTime: at(9), Reason: "Because",
+					Message: "of that"},
 			},
 			ContainerStatuses: []v1.ContainerStatus{
-				{Name: "db", Image: "db:1", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{StartedAt: at(1), FinishedAt: at(2)}}},
+				{Name: "db", Image: "db:1", State: v1.ContainerState{
+					Terminated: &v1.ContainerStateTerminated{StartedAt: at(1), FinishedAt: at(2)}}},
 				{
-					Name: "web", Image: "web:1", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: at(3)}},
-					LastTerminationState: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: at(1), FinishedAt: at(2)}},
+					Name: "web", Image: "web:1", State: v1.ContainerState{
+						Running: &v1.ContainerStateRunning{StartedAt: at(3)}},
+					LastTerminationState: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: 1,
+						Reason: "Error", StartedAt: at(1), FinishedAt: at(2)}},
 				},
 				{Name: "lost", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}},
 			},
@@ -432,15 +457,18 @@ func TestObservedInDetail(t *testing.T) {
 		Containers: []trace.ContainerStatus{
 			{Name: "web", State: "running", Details: &trace.ContainerDetails{
 				Image: "web:1", StartedAt: virtualAt(3),
-				LastState: &trace.Termination{ExitCode: 1, Reason: "Error", StartedAt: virtualAt(1), FinishedAt: virtualAt(2)},
+				LastState: &trace.Termination{ExitCode: 1, Reason: "Error", StartedAt: virtualAt(1),
+					FinishedAt: virtualAt(2)},
 			}},
-			{Name: "db", State: "terminated", Details: &trace.ContainerDetails{Image: "db:1", StartedAt: virtualAt(1), FinishedAt: virtualAt(2)}},
+			{Name: "db", State: "terminated",
+				Details: &trace.ContainerDetails{Image: "db:1", StartedAt: virtualAt(1), FinishedAt: virtualAt(2)}},
 			{Name: "lost", State: "terminated", Details: &trace.ContainerDetails{}},
 		},
 		Details: &trace.PodDetails{
 			PodIPs: []string{"10.0.0.2", "fd00::2"},
 			Conditions: []trace.Condition{
-				{Type: "DisruptionTarget", Status: "Unknown", Since: *virtualAt(9), Reason: "Because", Message: "of that"},
+				{Type: "DisruptionTarget", Status: "Unknown", Since: *virtualAt(9), Reason: "Because",
+					Message: "of that"},
 				{Type: "PodScheduled", Status: "True", Since: *virtualAt(0)},
 			},
 		},

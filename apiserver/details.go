@@ -12,7 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// ObservedInDetail returns the status of a pod with its details. zero is the wall time of the virtual time 0.
+// ObservedInDetail returns the status of a pod with its details. zero is the wall time of the
+// virtual time 0.
 func ObservedInDetail(pod *v1.Pod, zero time.Time) *trace.PodStatus {
 	s := Observed(pod)
 	d := &trace.PodDetails{}
@@ -21,7 +22,8 @@ func ObservedInDetail(pod *v1.Pod, zero time.Time) *trace.PodStatus {
 	}
 	for _, c := range pod.Status.Conditions {
 		d.Conditions = append(d.Conditions, trace.Condition{
-			Type: string(c.Type), Status: string(c.Status), Since: since(c.LastTransitionTime, zero), Reason: c.Reason, Message: c.Message,
+			Type: string(c.Type), Status: string(c.Status), Since: since(c.LastTransitionTime, zero), Reason: c.Reason,
+			Message: c.Message,
 		})
 	}
 	slices.SortFunc(d.Conditions, func(a, b trace.Condition) int { return strings.Compare(a.Type, b.Type) })
@@ -40,11 +42,13 @@ func containerDetails(c *v1.ContainerStatus, zero time.Time) *trace.ContainerDet
 	case c.State.Running != nil:
 		d.StartedAt = known(c.State.Running.StartedAt, zero)
 	case c.State.Terminated != nil:
-		d.StartedAt, d.FinishedAt = known(c.State.Terminated.StartedAt, zero), known(c.State.Terminated.FinishedAt, zero)
+		d.StartedAt, d.FinishedAt = known(c.State.Terminated.StartedAt, zero),
+			known(c.State.Terminated.FinishedAt, zero)
 	}
 	if last := c.LastTerminationState.Terminated; last != nil {
 		d.LastState = &trace.Termination{
-			ExitCode: last.ExitCode, Reason: last.Reason, StartedAt: known(last.StartedAt, zero), FinishedAt: known(last.FinishedAt, zero),
+			ExitCode: last.ExitCode, Reason: last.Reason, StartedAt: known(last.StartedAt, zero),
+			FinishedAt: known(last.FinishedAt, zero),
 		}
 	}
 	return d
@@ -53,8 +57,8 @@ func containerDetails(c *v1.ContainerStatus, zero time.Time) *trace.ContainerDet
 // since returns a time of the API as a virtual time.
 func since(t metav1.Time, zero time.Time) virtual.Time { return virtual.At(t.Sub(zero)) }
 
-// known returns a time of the API as a virtual time, or nil if the API has no time: that of a container that the runtime has
-// lost, for example. The API has whole seconds.
+// known returns a time of the API as a virtual time, or nil if the API has no time: that of a
+// container that the runtime has lost, for example. The API has whole seconds.
 func known(t metav1.Time, zero time.Time) *virtual.Time {
 	if t.IsZero() {
 		return nil

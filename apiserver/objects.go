@@ -9,8 +9,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// The methods in this file serve controllers and users of objects other than pods. They act now, at the cause of the process that calls
-// them; a controller waits for the latency of its call before.
+// The methods in this file serve controllers and users of objects other than pods. They act now, at
+// the cause of the process that calls them; a controller waits for the latency of its call before.
 
 // Object returns an object by its kind and key, or nil.
 func (s *Server) Object(kind store.Kind, key string) store.Object { return s.store.Get(kind, key) }
@@ -33,7 +33,8 @@ func (s *Server) UpdateObject(kind store.Kind, o store.Object) (store.Object, er
 	return s.stored(s.store.Update(kind, o))
 }
 
-// UpdateObjectStatus replaces the status of an object, and returns the object; see store.Store.UpdateStatus.
+// UpdateObjectStatus replaces the status of an object, and returns the object; see
+// store.Store.UpdateStatus.
 func (s *Server) UpdateObjectStatus(kind store.Kind, o store.Object) (store.Object, error) {
 	return s.stored(s.store.UpdateStatus(kind, o))
 }
@@ -58,8 +59,8 @@ func (s *Server) stored(c store.Change, err error) (store.Object, error) {
 	return c.New, nil
 }
 
-// CreateControlledPod stores a pod of a controller, which is not bound to a node, and returns it. It sets the defaults and the name; it
-// returns an Invalid error that lists all invalid fields.
+// CreateControlledPod stores a pod of a controller, which is not bound to a node, and returns it.
+// It sets the defaults and the name; it returns an Invalid error that lists all invalid fields.
 func (s *Server) CreateControlledPod(pod *v1.Pod) (*v1.Pod, error) {
 	named := *pod
 	s.store.NamePod(&named)
@@ -84,8 +85,10 @@ func (s *Server) CreateControlledPod(pod *v1.Pod) (*v1.Pod, error) {
 	return admitted, nil
 }
 
-// DeleteControlledPod deletes a pod as a controller does, with the grace period of the pod. A pod that is not bound to a node is removed at
-// once (CheckGracefulDelete in pkg/registry/core/pod/strategy.go at v1.37.0). It returns a NotFound error if the pod does not exist.
+// DeleteControlledPod deletes a pod as a controller does, with the grace period of the pod. A pod
+// that is not bound to a node is removed at once (CheckGracefulDelete in
+// pkg/registry/core/pod/strategy.go at v1.37.0). It returns a NotFound error if the pod does not
+// exist.
 func (s *Server) DeleteControlledPod(namespace, name string) error {
 	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
@@ -100,7 +103,8 @@ func (s *Server) DeleteControlledPod(namespace, name string) error {
 	return nil
 }
 
-// Bind binds a pod to a node, as the scheduler does: the kubelet sees the pod from now on. It reports false if the pod is gone or bound.
+// Bind binds a pod to a node, as the scheduler does: the kubelet sees the pod from now on. It
+// reports false if the pod is gone or bound.
 func (s *Server) Bind(key, node string) bool {
 	old := s.store.Pod(key)
 	if old == nil || !s.unbound[old.UID] {

@@ -6,8 +6,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// Observed returns the part of a pod's status that the trace records. Containers are in the order of the spec: init
-// containers, regular containers, ephemeral containers; those without a status are left out.
+// Observed returns the part of a pod's status that the trace records. Containers are in the order
+// of the spec: init containers, regular containers, ephemeral containers; those without a status
+// are left out.
 func Observed(pod *v1.Pod) *trace.PodStatus {
 	s := &trace.PodStatus{Phase: string(pod.Status.Phase), Reason: pod.Status.Reason}
 	for _, c := range pod.Status.Conditions {
@@ -26,7 +27,8 @@ func Observed(pod *v1.Pod) *trace.PodStatus {
 	return s
 }
 
-// each calls f for the status of each container: init, regular and ephemeral containers, each in the order of the spec.
+// each calls f for the status of each container: init, regular and ephemeral containers, each in
+// the order of the spec.
 func each(pod *v1.Pod, f func(*v1.ContainerStatus)) {
 	eachOf(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f)
 	eachOf(pod.Spec.Containers, pod.Status.ContainerStatuses, f)
@@ -51,7 +53,8 @@ func eachNamed(name string, statuses []v1.ContainerStatus, f func(*v1.ContainerS
 
 func observedContainer(c *v1.ContainerStatus) trace.ContainerStatus {
 	o := trace.ContainerStatus{
-		Name: c.Name, State: "waiting", Ready: c.Ready, Started: c.Started != nil && *c.Started, RestartCount: c.RestartCount,
+		Name: c.Name, State: "waiting", Ready: c.Ready, Started: c.Started != nil && *c.Started,
+		RestartCount: c.RestartCount,
 	}
 	switch {
 	case c.State.Running != nil:

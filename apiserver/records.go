@@ -14,11 +14,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// revisionAnnotation has the revision of a rollout (pkg/controller/deployment/util/deployment_util.go at v1.37.0).
+// revisionAnnotation has the revision of a rollout
+// (pkg/controller/deployment/util/deployment_util.go at v1.37.0).
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// RecordsOf returns the records of a change of an object that is not a pod, without their times and causes. Both engines write these. A
-// change that shows in no record, such as one of annotations, has none.
+// RecordsOf returns the records of a change of an object that is not a pod, without their times and
+// causes. Both engines write these. A change that shows in no record, such as one of annotations,
+// has none.
 func RecordsOf(c store.Change) []trace.Record {
 	switch o := c.New.(type) {
 	case *appsv1.Deployment:
@@ -33,12 +35,14 @@ func RecordsOf(c store.Change) []trace.Record {
 			from = ptr.Deref(old.Spec.Replicas, 1)
 		}
 		if to := ptr.Deref(o.Spec.Replicas, 1); to != from && c.Type != store.Deleted {
-			records = append(records, trace.Record{Kind: trace.Scaled, Object: &trace.Object{Name: name, From: from, To: to}})
+			records = append(records, trace.Record{Kind: trace.Scaled,
+				Object: &trace.Object{Name: name, From: from, To: to}})
 		}
 		return records
 	case *discoveryv1.EndpointSlice:
 		name := "Service " + o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName]
-		return []trace.Record{{Kind: trace.EndpointsWritten, Object: &trace.Object{Name: name, Endpoints: EndpointsOf(o)}}}
+		return []trace.Record{{Kind: trace.EndpointsWritten,
+			Object: &trace.Object{Name: name, Endpoints: EndpointsOf(o)}}}
 	}
 	return nil
 }
@@ -57,7 +61,8 @@ func workloadRecord(c store.Change, name string, before, after *trace.Workload) 
 	case reflect.DeepEqual(before, after):
 		return nil
 	}
-	return []trace.Record{{Kind: trace.WorkloadChanged, Reason: reason, Object: &trace.Object{Name: name, Workload: after}}}
+	return []trace.Record{{Kind: trace.WorkloadChanged, Reason: reason,
+		Object: &trace.Object{Name: name, Workload: after}}}
 }
 
 func deploymentState(o *appsv1.Deployment) *trace.Workload {
@@ -66,11 +71,14 @@ func deploymentState(o *appsv1.Deployment) *trace.Workload {
 	}
 	s := &o.Status
 	w := &trace.Workload{
-		Desired: ptr.Deref(o.Spec.Replicas, 1), Replicas: s.Replicas, Updated: s.UpdatedReplicas, Ready: s.ReadyReplicas, Available: s.AvailableReplicas,
-		Terminating: ptr.Deref(s.TerminatingReplicas, 0), Generation: o.Generation, Observed: s.ObservedGeneration, Revision: o.Annotations[revisionAnnotation],
+		Desired: ptr.Deref(o.Spec.Replicas, 1), Replicas: s.Replicas, Updated: s.UpdatedReplicas,
+		Ready: s.ReadyReplicas, Available: s.AvailableReplicas,
+		Terminating: ptr.Deref(s.TerminatingReplicas, 0), Generation: o.Generation, Observed: s.ObservedGeneration,
+		Revision: o.Annotations[revisionAnnotation],
 	}
 	for _, c := range s.Conditions {
-		w.Conditions = append(w.Conditions, trace.ObjectCondition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason})
+		w.Conditions = append(w.Conditions,
+			trace.ObjectCondition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason})
 	}
 	return sorted(w)
 }
@@ -81,11 +89,14 @@ func replicaSetState(o *appsv1.ReplicaSet) *trace.Workload {
 	}
 	s := &o.Status
 	w := &trace.Workload{
-		Desired: ptr.Deref(o.Spec.Replicas, 1), Replicas: s.Replicas, Ready: s.ReadyReplicas, Available: s.AvailableReplicas,
-		Terminating: ptr.Deref(s.TerminatingReplicas, 0), Generation: o.Generation, Observed: s.ObservedGeneration, Revision: o.Annotations[revisionAnnotation],
+		Desired: ptr.Deref(o.Spec.Replicas, 1), Replicas: s.Replicas, Ready: s.ReadyReplicas,
+		Available:   s.AvailableReplicas,
+		Terminating: ptr.Deref(s.TerminatingReplicas, 0), Generation: o.Generation, Observed: s.ObservedGeneration,
+		Revision: o.Annotations[revisionAnnotation],
 	}
 	for _, c := range s.Conditions {
-		w.Conditions = append(w.Conditions, trace.ObjectCondition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason})
+		w.Conditions = append(w.Conditions,
+			trace.ObjectCondition{Type: string(c.Type), Status: string(c.Status), Reason: c.Reason})
 	}
 	return sorted(w)
 }
@@ -100,7 +111,8 @@ func EndpointsOf(slice *discoveryv1.EndpointSlice) []trace.Endpoint {
 	list := make([]trace.Endpoint, 0, len(slice.Endpoints))
 	for _, e := range slice.Endpoints {
 		endpoint := trace.Endpoint{
-			Ready: ptr.Deref(e.Conditions.Ready, true), Serving: ptr.Deref(e.Conditions.Serving, true), Terminating: ptr.Deref(e.Conditions.Terminating, false),
+			Ready: ptr.Deref(e.Conditions.Ready, true), Serving: ptr.Deref(e.Conditions.Serving, true),
+			Terminating: ptr.Deref(e.Conditions.Terminating, false),
 		}
 		if e.TargetRef != nil {
 			endpoint.Pod = e.TargetRef.Namespace + "/" + e.TargetRef.Name

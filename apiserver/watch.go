@@ -28,10 +28,12 @@ type watcher struct {
 	queue *sim.Chan[Notice]
 }
 
-// WatchKind starts a watch of the objects of a kind: the channel receives the objects that exist, as Added, and then every change. The
-// receiver waits until each notice is due; a notice never overtakes the one before it. An outage of the server does not end the watch.
+// WatchKind starts a watch of the objects of a kind: the channel receives the objects that exist,
+// as Added, and then every change. The receiver waits until each notice is due; a notice never
+// overtakes the one before it. An outage of the server does not end the watch.
 func (s *Server) WatchKind(name string, kind store.Kind, lag Lag) *sim.Chan[Notice] {
-	w := &watcher{name: name, kind: kind, lag: lag, last: s.o.Sim.Now(), queue: sim.NewChan[Notice](s.o.Sim, name, watchCapacity)}
+	w := &watcher{name: name, kind: kind, lag: lag, last: s.o.Sim.Now(),
+		queue: sim.NewChan[Notice](s.o.Sim, name, watchCapacity)}
 	s.watchers = append(s.watchers, w)
 	for _, o := range s.store.List(kind) {
 		w.send(s.o.Sim.Now(), store.Change{Type: store.Added, Kind: kind, New: o, Version: s.store.Version()})
@@ -44,7 +46,8 @@ func (w *watcher) send(now virtual.Time, c store.Change) {
 	w.queue.TrySend(Notice{Change: c, Due: w.last})
 }
 
-// publish sends a change to all watches, with its cause. The kubelet does not see pods that are not bound to a node.
+// publish sends a change to all watches, with its cause. The kubelet does not see pods that are not
+// bound to a node.
 func (s *Server) publish(c store.Change, cause int64) {
 	if pod, ok := c.New.(*v1.Pod); ok && !s.unbound[pod.UID] {
 		s.send(WatchEvent{Type: EventType(c.Type), Pod: pod, Cause: cause})

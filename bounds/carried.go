@@ -2,12 +2,14 @@ package bounds
 
 import "time"
 
-// From v1.35 on, where ChangeContainerStatusOnKubeletRestart is off, the kubelet can carry over that a container has started
-// (isContainerStarted in pkg/kubelet/prober/prober_manager.go at v1.37.0). The liveness probe then runs although the next instance has not started.
+// From v1.35 on, where ChangeContainerStatusOnKubeletRestart is off, the kubelet can carry over
+// that a container has started (isContainerStarted in pkg/kubelet/prober/prober_manager.go at
+// v1.37.0). The liveness probe then runs although the next instance has not started.
 
-// carriesStart reports whether the kubelet can carry over that the container has started. It does so if it stops the instance before and
-// starts the next one in one sync. It also does so after a crash, if the liveness probe fails often enough before a relist shows the exit: the sync
-// for the last failure then stops the instance.
+// carriesStart reports whether the kubelet can carry over that the container has started. It does
+// so if it stops the instance before and starts the next one in one sync. It also does so after a
+// crash, if the liveness probe fails often enough before a relist shows the exit: the sync for the
+// last failure then stops the instance.
 func (c *Container) carriesStart(which StartCase) bool {
 	if c.settings.Profile.ChangeContainerStatusOnKubeletRestart || c.startup == nil || c.liveness == nil {
 		return false
@@ -16,21 +18,25 @@ func (c *Container) carriesStart(which StartCase) bool {
 	return which == AfterLivenessKill || which == AfterCrash && p.failsOften(p.failures, c.failsUnseen(p))
 }
 
-// livesBelowBackOff reports whether the liveness probe can stop an instance before the greatest back-off since the instance before is over. The sync
-// that stops the instance does not start the next one then (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// livesBelowBackOff reports whether the liveness probe can stop an instance before the greatest
+// back-off since the instance before is over. The sync that stops the instance does not start the
+// next one then (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (c *Container) livesBelowBackOff() bool {
 	p := c.liveness
 	return p.delay+(p.failures-1)*p.period < longestBackOff
 }
 
-// longestBackOff is the greatest back-off of a container (MaxCrashLoopBackOff in pkg/kubelet/kubelet.go at v1.37.0).
+// longestBackOff is the greatest back-off of a container (MaxCrashLoopBackOff in
+// pkg/kubelet/kubelet.go at v1.37.0).
 const longestBackOff = 5 * time.Minute
 
-// carriedStart returns the limits of a start if the kubelet carries over that the container has started. The first tick of the startup probe
-// that sees the instance corrects this and does not count. Up to then, the liveness probe counts, so the tick comes before this probe has
-// failed too often.
+// carriedStart returns the limits of a start if the kubelet carries over that the container has
+// started. The first tick of the startup probe that sees the instance corrects this and does not
+// count. Up to then, the liveness probe counts, so the tick comes before this probe has failed too
+// often.
 //
-// After a crash, the sync for a failure of the liveness probe starts the instance, so the next ticks of this probe come whole periods later.
+// After a crash, the sync for a failure of the liveness probe starts the instance, so the next
+// ticks of this probe come whole periods later.
 func (c *Container) carriedStart(which StartCase) Range {
 	p, shown, seconds, wait := c.startup, c.shown(false), c.startup.delayed(), c.node.longestWait()
 	killed := c.killedBefore(which, shown)
@@ -50,8 +56,9 @@ func (c *Container) carriedStart(which StartCase) Range {
 	return limit
 }
 
-// killedBefore returns the time from a start until the last run of the liveness probe that its threshold needs, if the startup probe does not correct
-// that the container has started. A kill can take any time, so the start can come at any time between two ticks.
+// killedBefore returns the time from a start until the last run of the liveness probe that its
+// threshold needs, if the startup probe does not correct that the container has started. A kill can
+// take any time, so the start can come at any time between two ticks.
 func (c *Container) killedBefore(which StartCase, shown Range) Range {
 	p, seconds := c.liveness, c.liveness.delayed()
 	counts := Range{max(shown.Least, seconds.Least), max(shown.Greatest, seconds.Greatest)}
@@ -62,11 +69,13 @@ func (c *Container) killedBefore(which StartCase, shown Range) Range {
 	if which == AfterCrash {
 		begins = c.startsAfterFailure()
 	}
-	return nextTick(counts, p.period, begins).plus(Range{(p.failures - 1) * p.period, (p.failures - 1) * p.step().Greatest})
+	return nextTick(counts, p.period, begins).
+		plus(Range{(p.failures - 1) * p.period, (p.failures - 1) * p.step().Greatest})
 }
 
-// startsAfterFailure returns the time from the begin of a run of the liveness probe that fails because of an exit to the start of the next
-// instance in the sync for this failure. The run that goes on at the exit can begin just before.
+// startsAfterFailure returns the time from the begin of a run of the liveness probe that fails
+// because of an exit to the start of the next instance in the sync for this failure. The run that
+// goes on at the exit can begin just before.
 func (c *Container) startsAfterFailure() Range {
 	p := c.liveness
 	d := Range{p.leastTook(), p.took()}.plus(c.node[stopContainer], c.starts())
@@ -77,8 +86,8 @@ func (c *Container) startsAfterFailure() Range {
 	return d
 }
 
-// KilledAtTickOnly reports whether the liveness probe can stop a start that it should not see only if it runs before everything else at a tick of both probes. The
-// ticks of both began together.
+// KilledAtTickOnly reports whether the liveness probe can stop a start that it should not see only
+// if it runs before everything else at a tick of both probes. The ticks of both began together.
 func (c *Container) KilledAtTickOnly() bool {
 	p := c.liveness
 	if c.startup == nil || p == nil {

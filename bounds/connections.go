@@ -2,14 +2,16 @@ package bounds
 
 import "probesim.dev/prober"
 
-// A gRPC probe that the program refuses connects again and again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0). So a program that comes up
-// during the last run that the threshold needs is in time if it does so before the last connection of this run.
+// A gRPC probe that the program refuses connects again and again until its timeout
+// (pkg/probe/grpc/grpc.go at v1.37.0). So a program that comes up during the last run that the
+// threshold needs is in time if it does so before the last connection of this run.
 
 // reconnects reports whether a run that the program refuses lasts until its timeout.
 func (p *probe) reconnects() bool { return p != nil && p.GRPC != nil }
 
-// lastConnection returns the time from the begin of a run during a misfortune, which is no stall, to the last connection that the program could have
-// answered in time. It is 0 for a run with one connection. The client gives up a connection that the program does not answer.
+// lastConnection returns the time from the begin of a run during a misfortune, which is no stall,
+// to the last connection that the program could have answered in time. It is 0 for a run with one
+// connection. The client gives up a connection that the program does not answer.
 func (p *probe) lastConnection(m Misfortune) (last Range) {
 	if !p.reconnects() || m == Slow || m == Hang && p.timeout <= prober.MinConnectTimeout {
 		return last

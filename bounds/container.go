@@ -24,8 +24,8 @@ type Settings struct {
 	Delays    fakeruntime.Delays // the latencies of the nodes; a nil field is the default of its delay
 }
 
-// Container is a container whose bounds to compute. The other containers of its pod are healthy, and none of them exits. A Container does not change, so
-// goroutines can share it.
+// Container is a container whose bounds to compute. The other containers of its pod are healthy,
+// and none of them exits. A Container does not change, so goroutines can share it.
 type Container struct {
 	settings                     Settings
 	pod                          *v1.PodSpec
@@ -40,8 +40,8 @@ const LongestTime = 3600
 // LongestGracePeriod is the maximum, in seconds, of a terminationGracePeriodSeconds: a week.
 const LongestGracePeriod = 7 * 24 * 3600
 
-// Of returns the container of some settings. The error says that the pod has no such container, that a time in the settings is too long, or that the bounds
-// do not know a feature gate.
+// Of returns the container of some settings. The error says that the pod has no such container,
+// that a time in the settings is too long, or that the bounds do not know a feature gate.
 func Of(s Settings) (*Container, error) {
 	spec := podutil.Find(s.Pod, s.Container)
 	switch {
@@ -90,14 +90,16 @@ func (c *Container) AtMiddle() *Container {
 func (c *Container) with(spec *v1.Container) *Container {
 	next := *c
 	next.spec = spec
-	next.startup, next.liveness, next.readiness = newProbe(spec.StartupProbe, &c.node), newProbe(spec.LivenessProbe, &c.node), newProbe(spec.ReadinessProbe, &c.node)
+	next.startup, next.liveness, next.readiness = newProbe(spec.StartupProbe, &c.node),
+		newProbe(spec.LivenessProbe, &c.node), newProbe(spec.ReadinessProbe, &c.node)
 	return &next
 }
 
 // Probe returns the container's probe of a type, or nil.
 func (c *Container) Probe(of trace.Probe) *v1.Probe { return prober.ProbeOf(c.spec, of) }
 
-// Pod returns the pod of the settings. The container in it has the probes of the settings. Do not change it.
+// Pod returns the pod of the settings. The container in it has the probes of the settings. Do not
+// change it.
 func (c *Container) Pod() *v1.Pod { return c.settings.Pod }
 
 // checkTimes returns an error if a time of a probe is too long.
@@ -106,15 +108,18 @@ func (c *Container) checkTimes(of trace.Probe, p *v1.Probe) error {
 		return nil
 	}
 	name := c.settings.Container
-	if err := tooLongGrace(p.TerminationGracePeriodSeconds, fmt.Sprintf("the %s probe of container %s", of, name)); err != nil {
+	if err := tooLongGrace(p.TerminationGracePeriodSeconds,
+		fmt.Sprintf("the %s probe of container %s", of, name)); err != nil {
 		return err
 	}
 	for _, field := range []struct {
 		name    string
 		seconds int32
-	}{{"periodSeconds", p.PeriodSeconds}, {"timeoutSeconds", p.TimeoutSeconds}, {"initialDelaySeconds", p.InitialDelaySeconds}} {
+	}{{"periodSeconds", p.PeriodSeconds}, {"timeoutSeconds", p.TimeoutSeconds},
+		{"initialDelaySeconds", p.InitialDelaySeconds}} {
 		if field.seconds > LongestTime {
-			return fmt.Errorf("container %s: %s of the %s probe is %d; bounds need at most %d", name, field.name, of, field.seconds, LongestTime)
+			return fmt.Errorf("container %s: %s of the %s probe is %d; bounds need at most %d", name, field.name, of,
+				field.seconds, LongestTime)
 		}
 	}
 	return nil
@@ -122,7 +127,8 @@ func (c *Container) checkTimes(of trace.Probe, p *v1.Probe) error {
 
 func tooLongGrace(grace *int64, of string) error {
 	if grace != nil && *grace > LongestGracePeriod {
-		return fmt.Errorf("terminationGracePeriodSeconds of %s is %d; bounds need at most %d", of, *grace, LongestGracePeriod)
+		return fmt.Errorf("terminationGracePeriodSeconds of %s is %d; bounds need at most %d", of, *grace,
+			LongestGracePeriod)
 	}
 	return nil
 }
@@ -157,10 +163,12 @@ func (c *Container) restarts() bool { return podutil.ContainerShouldRestart(c.sp
 // failed is the exit code of a program that fails.
 const failed = 1
 
-// scoped reports whether a probe belongs to one instance of the container, as with ContainerScopedProbes of 1.38.
+// scoped reports whether a probe belongs to one instance of the container, as with
+// ContainerScopedProbes of 1.38.
 func (c *Container) scoped() bool { return c.settings.Profile.ContainerScopedProbes }
 
-// alone reports whether no other container of the pod runs beside the container, and nothing else decides when the pod is ready.
+// alone reports whether no other container of the pod runs beside the container, and nothing else
+// decides when the pod is ready.
 func (c *Container) alone() bool {
 	for i := range c.pod.InitContainers {
 		if podutil.IsRestartableInitContainer(&c.pod.InitContainers[i]) {
@@ -170,19 +178,22 @@ func (c *Container) alone() bool {
 	return len(c.pod.Containers) == 1 && len(c.pod.ReadinessGates) == 0
 }
 
-// hooked reports whether a hook runs when the container has started. The kubelet shows the start after the hook.
+// hooked reports whether a hook runs when the container has started. The kubelet shows the start
+// after the hook.
 func (c *Container) hooked() bool {
 	return c.spec.Lifecycle != nil && c.spec.Lifecycle.PostStart != nil
 }
 
-// startsAlone reports whether only the start of the container leads to syncs before the container is ready. A hook, or another container of its pod, can
-// lead to more.
+// startsAlone reports whether only the start of the container leads to syncs before the container
+// is ready. A hook, or another container of its pod, can lead to more.
 func (c *Container) startsAlone() bool { return c.alone() && !c.hooked() }
 
-// alwaysRestarts reports whether an instance that ends is followed by another one, whatever its exit code.
+// alwaysRestarts reports whether an instance that ends is followed by another one, whatever its
+// exit code.
 func (c *Container) alwaysRestarts() bool { return c.pod.RestartPolicy == v1.RestartPolicyAlways }
 
-// sidecar reports whether the container is an init container that goes on. The next container starts once it has started.
+// sidecar reports whether the container is an init container that goes on. The next container
+// starts once it has started.
 func (c *Container) sidecar() bool { return podutil.IsRestartableInitContainer(c.spec) }
 
 // Version returns the version of Kubernetes.

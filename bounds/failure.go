@@ -6,9 +6,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// Survives returns how long a healthy container may have the misfortune without a liveness probe that stops it, whatever the
-// phase of the misfortune against the probe: from (failureThreshold - 1) x periodSeconds, if it begins just before a run, to a period more. It is Never
-// without a liveness probe that the misfortune makes fail.
+// Survives returns how long a healthy container may have the misfortune without a liveness probe
+// that stops it, whatever the phase of the misfortune against the probe: from (failureThreshold -
+// 1) x periodSeconds, if it begins just before a run, to a period more. It is Never without a
+// liveness probe that the misfortune makes fail.
 func (c *Container) Survives(m Misfortune) Range {
 	if !c.liveness.fails(m) || c.liveness.tooSlow() {
 		return never
@@ -16,8 +17,9 @@ func (c *Container) Survives(m Misfortune) Range {
 	return c.liveness.lasts(m)
 }
 
-// StaysReady returns how long a healthy container may have the misfortune without a readiness probe that takes its readiness
-// away, or a liveness probe that stops it. The probe that is first decides. The phase of the one against the other is not taken into account.
+// StaysReady returns how long a healthy container may have the misfortune without a readiness probe
+// that takes its readiness away, or a liveness probe that stops it. The probe that is first
+// decides. The phase of the one against the other is not taken into account.
 func (c *Container) StaysReady(m Misfortune) Range {
 	lasts := never
 	for _, p := range []*probe{c.liveness, c.readiness} {
@@ -33,8 +35,9 @@ func (c *Container) StaysReady(m Misfortune) Range {
 	return lasts
 }
 
-// UntilStopped returns the time from the misfortune until the container gets the stop signal: the failures of the liveness probe, and the stop
-// with the preStop hook. The sync that stops the container can wait for a relist.
+// UntilStopped returns the time from the misfortune until the container gets the stop signal: the
+// failures of the liveness probe, and the stop with the preStop hook. The sync that stops the
+// container can wait for a relist.
 func (c *Container) UntilStopped(m Misfortune) Time {
 	if !c.liveness.fails(m) || c.liveness.tooSlow() {
 		return Time{Range: never}
@@ -47,7 +50,8 @@ func (c *Container) UntilStopped(m Misfortune) Time {
 	}
 }
 
-// UntilStopBegins is the least time from the misfortune until the kubelet begins to stop the container, with its preStop hook.
+// UntilStopBegins is the least time from the misfortune until the kubelet begins to stop the
+// container, with its preStop hook.
 func (c *Container) UntilStopBegins(m Misfortune) time.Duration {
 	if !c.liveness.fails(m) || c.liveness.tooSlow() {
 		return Never
@@ -55,14 +59,16 @@ func (c *Container) UntilStopBegins(m Misfortune) time.Duration {
 	return later(c.liveness.failure(m).Least, c.node[stopContainer].Least)
 }
 
-// RunsApart returns how long after each other the runs of a probe begin while the program hangs. It is longer than the period if the runs last longer.
+// RunsApart returns how long after each other the runs of a probe begin while the program hangs. It
+// is longer than the period if the runs last longer.
 func (c *Container) RunsApart(of trace.Probe) time.Duration {
 	p := newProbe(c.Probe(of), &c.node)
 	return max(p.period, p.tookDuring(Hang).Greatest)
 }
 
-// Tolerates returns how long each answer to a probe may take without a failure: the timeout, whatever the thresholds are. It is Never for a TCP probe, since
-// the kernel of the node accepts its connection, and without the probe.
+// Tolerates returns how long each answer to a probe may take without a failure: the timeout,
+// whatever the thresholds are. It is Never for a TCP probe, since the kernel of the node accepts
+// its connection, and without the probe.
 func (c *Container) Tolerates(of trace.Probe) Range {
 	p := newProbe(c.Probe(of), &c.node)
 	if !p.fails(Slow) {

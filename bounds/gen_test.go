@@ -45,7 +45,8 @@ var sorts = []sort{
 	{name: "varied usual", varied: true, usual: true, typical: true},
 }
 
-// drawProbe draws a probe with any handler. Its numbers are small, and its timeout can exceed its period, unless they are usual.
+// drawProbe draws a probe with any handler. Its numbers are small, and its timeout can exceed its
+// period, unless they are usual.
 func (o sort) drawProbe(t *rapid.T, name string) *v1.Probe {
 	number := func(field string, lo, hi int32, published ...int32) int32 {
 		if o.usual {
@@ -83,9 +84,11 @@ func (o sort) drawProbe(t *rapid.T, name string) *v1.Probe {
 // onlyLiveness is what a figure needs of a container that has at most a liveness probe.
 const onlyLiveness trace.Probe = "at most liveness"
 
-// drawSubject draws a container, which has a probe of at least one type unless a figure needs at most a liveness probe, and its nodes.
+// drawSubject draws a container, which has a probe of at least one type unless a figure needs at
+// most a liveness probe, and its nodes.
 func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
-	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")} // pulled always if there is no tag
+	// pulled always if there is no tag
+	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")}
 	for _, one := range []struct {
 		probe trace.Probe
 		field **v1.Probe
@@ -124,9 +127,11 @@ func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
 
 // spans are the greatest delays that a drawn node has.
 var spans = map[string]time.Duration{
-	"RunPodSandbox": 6 * time.Second, "ImagePull": 20 * time.Second, "CreateContainer": time.Second, "StartContainer": time.Second,
-	"StopContainer": time.Second, "APIGet": 200 * time.Millisecond, "APIPatch": 300 * time.Millisecond,
-	"ListPodSandbox": 50 * time.Millisecond, "ListContainers": 50 * time.Millisecond, "PodSandboxStatus": 50 * time.Millisecond, "ContainerStatus": 50 * time.Millisecond,
+	"RunPodSandbox": 6 * time.Second, "ImagePull": 20 * time.Second, "CreateContainer": time.Second,
+	"StartContainer": time.Second,
+	"StopContainer":  time.Second, "APIGet": 200 * time.Millisecond, "APIPatch": 300 * time.Millisecond,
+	"ListPodSandbox": 50 * time.Millisecond, "ListContainers": 50 * time.Millisecond,
+	"PodSandboxStatus": 50 * time.Millisecond, "ContainerStatus": 50 * time.Millisecond,
 	"Exec": 600 * time.Millisecond, "HTTPGet": 600 * time.Millisecond, "TCPSocket": 600 * time.Millisecond,
 }
 
@@ -151,23 +156,27 @@ func (o sort) drawNodes(t *rapid.T) fakeruntime.Delays {
 	return d
 }
 
-// vary adds to a pod what its container can have beside its probes: other containers, hooks, and another restart policy.
+// vary adds to a pod what its container can have beside its probes: other containers, hooks, and
+// another restart policy.
 func vary(t *rapid.T, pod *v1.Pod) {
 	spec := &pod.Spec
-	spec.RestartPolicy = rapid.SampledFrom([]v1.RestartPolicy{v1.RestartPolicyAlways, v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever}).Draw(t, "policy")
+	spec.RestartPolicy = rapid.SampledFrom([]v1.RestartPolicy{v1.RestartPolicyAlways, v1.RestartPolicyAlways,
+		v1.RestartPolicyOnFailure, v1.RestartPolicyNever}).Draw(t, "policy")
 	drawHooks(t, &spec.Containers[0])
 	other := func(name string) v1.Container {
 		c := v1.Container{Name: name, Image: rapid.SampledFrom([]string{"other:1", "other"}).Draw(t, "image of "+name)}
 		drawHooks(t, &c)
 		if rapid.IntRange(0, 3).Draw(t, "probes of "+name) == 0 {
 			c.ReadinessProbe = &v1.Probe{
-				PeriodSeconds: rapid.Int32Range(1, 10).Draw(t, "period of "+name), InitialDelaySeconds: rapid.Int32Range(0, 10).Draw(t, "delay of "+name),
-				ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}},
+				PeriodSeconds:       rapid.Int32Range(1, 10).Draw(t, "period of "+name),
+				InitialDelaySeconds: rapid.Int32Range(0, 10).Draw(t, "delay of "+name),
+				ProbeHandler:        v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}},
 			}
 		}
 		return c
 	}
-	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar", "itself a sidecar"}).Draw(t, "others") {
+	switch rapid.SampledFrom([]string{"none", "before", "after", "both", "init", "sidecar", "itself a sidecar"}).
+		Draw(t, "others") {
 	case "before":
 		spec.Containers = append([]v1.Container{other("first")}, spec.Containers...)
 	case "after":
@@ -189,7 +198,8 @@ func vary(t *rapid.T, pod *v1.Pod) {
 // drawHooks gives a container hooks of any kind, or none.
 func drawHooks(t *rapid.T, c *v1.Container) {
 	hook := func(field string) *v1.LifecycleHandler {
-		switch rapid.SampledFrom([]string{"none", "none", "exec", "http", "sleep", "script"}).Draw(t, field+" of "+c.Name) {
+		switch rapid.SampledFrom([]string{"none", "none", "exec", "http", "sleep", "script"}).
+			Draw(t, field+" of "+c.Name) {
 		case "exec":
 			return &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{"warm-up"}}}
 		case "script":
@@ -197,7 +207,8 @@ func drawHooks(t *rapid.T, c *v1.Container) {
 		case "http":
 			return &v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}
 		case "sleep":
-			return &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: rapid.Int64Range(1, 8).Draw(t, field+" seconds")}}
+			return &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: rapid.Int64Range(1, 8).
+				Draw(t, field+" seconds")}}
 		}
 		return nil
 	}
@@ -209,14 +220,17 @@ func drawHooks(t *rapid.T, c *v1.Container) {
 // show describes a container.
 func show(s *witness.Subject) string {
 	out := fmt.Sprintf("%s, restart policy %s", s.Profile.Version, s.Pod.Spec.RestartPolicy)
-	for _, c := range append(s.Pod.Spec.InitContainers[:len(s.Pod.Spec.InitContainers):len(s.Pod.Spec.InitContainers)], s.Pod.Spec.Containers...) {
+	for _, c := range append(s.Pod.Spec.InitContainers[:len(s.Pod.Spec.InitContainers):len(s.Pod.Spec.InitContainers)],
+		s.Pod.Spec.Containers...) {
 		out += fmt.Sprintf("\n%s pulls %s", c.Name, c.ImagePullPolicy)
 		if c.Lifecycle != nil {
 			out += fmt.Sprintf(" %v", c.Lifecycle)
 		}
 		for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
 			if p != nil {
-				out += fmt.Sprintf("\n  delay %d period %d threshold %d timeout %d success %d %v", p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold, p.ProbeHandler)
+				out += fmt.Sprintf("\n  delay %d period %d threshold %d timeout %d success %d %v",
+					p.InitialDelaySeconds, p.PeriodSeconds, p.FailureThreshold, p.TimeoutSeconds, p.SuccessThreshold,
+					p.ProbeHandler)
 			}
 		}
 	}

@@ -40,8 +40,10 @@ func newNode(d fakeruntime.Delays) node {
 	usual := fakeruntime.DefaultDelays()
 	list := func(d *fakeruntime.Delays) [delays]*fakeruntime.Draw {
 		return [delays]*fakeruntime.Draw{
-			d.RunPodSandbox, d.ImageStatus, d.ImagePull, d.CreateContainer, d.StartContainer, d.StopContainer, d.StopPodSandbox, d.StopReturn,
-			d.APIGet, d.APIPatch, d.ListPodSandbox, d.ListContainers, d.PodSandboxStatus, d.ContainerStatus, d.Exec, d.HTTPGet, d.TCPSocket, d.GRPC,
+			d.RunPodSandbox, d.ImageStatus, d.ImagePull, d.CreateContainer, d.StartContainer, d.StopContainer,
+			d.StopPodSandbox, d.StopReturn,
+			d.APIGet, d.APIPatch, d.ListPodSandbox, d.ListContainers, d.PodSandboxStatus, d.ContainerStatus, d.Exec,
+			d.HTTPGet, d.TCPSocket, d.GRPC,
 		}
 	}
 	var n node
@@ -84,36 +86,44 @@ func (n *node) answers(h *v1.ProbeHandler) Range {
 	return n[httpAnswer]
 }
 
-// lists returns the time of a list of all that runs. A relist begins with it (Relist in pkg/kubelet/pleg/generic.go at v1.37.0).
+// lists returns the time of a list of all that runs. A relist begins with it (Relist in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
 func (n *node) lists() Range { return n.sum(listPodSandbox, listContainers) }
 
-// looks returns the least and the greatest time of a relist that inspects one instance of one container.
+// looks returns the least and the greatest time of a relist that inspects one instance of one
+// container.
 func (n *node) looks() Range {
 	return n.sum(listPodSandbox, listContainers, podSandboxStatus, containerStatus)
 }
 
-// write returns the time of a status update: the status manager reads the pod and patches its status (syncPod in
-// pkg/kubelet/status/status_manager.go at v1.37.0).
+// write returns the time of a status update: the status manager reads the pod and patches its
+// status (syncPod in pkg/kubelet/status/status_manager.go at v1.37.0).
 func (n *node) write() Range { return n.sum(apiGet, apiPatch) }
 
-// relistPeriod is the time from the end of a relist to the begin of the next one (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
+// relistPeriod is the time from the end of a relist to the begin of the next one
+// (genericPlegRelistPeriod in pkg/kubelet/kubelet.go at v1.37.0).
 const relistPeriod = time.Second
 
-// relistsApart is the longest time from the end of a relist that finds no change to that of the next one.
+// relistsApart is the longest time from the end of a relist that finds no change to that of the
+// next one.
 func (n *node) relistsApart() time.Duration { return relistPeriod + n.lists().Greatest }
 
-// resync is the time after which the kubelet syncs a pod again without an event, at the earliest (resyncInterval in pkg/kubelet/pod_workers.go and
-// SyncFrequency at v1.37.0).
+// resync is the time after which the kubelet syncs a pod again without an event, at the earliest
+// (resyncInterval in pkg/kubelet/pod_workers.go and SyncFrequency at v1.37.0).
 const resync = time.Minute
 
-// longestWait is the longest time from an event to its sync. The sync waits for a relist that has begun after the sync before it. So the longest
-// wait is that after a sync which ends just after a relist begins: until the end of the next relist, which begins a second after the end of that
-// one. If the sync loop takes the results of two probes later, since it lists what runs for its housekeeping, the result of the other probe can
-// lead to the sync before (podWorkerLoop in pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// longestWait is the longest time from an event to its sync. The sync waits for a relist that has
+// begun after the sync before it. So the longest wait is that after a sync which ends just after a
+// relist begins: until the end of the next relist, which begins a second after the end of that one.
+// If the sync loop takes the results of two probes later, since it lists what runs for its
+// housekeeping, the result of the other probe can lead to the sync before (podWorkerLoop in
+// pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (n *node) longestWait() time.Duration { return relistPeriod + 3*n.lists().Greatest }
 
-// lateBy returns the greatest time from a sync without an event until the sync loop takes something that comes after some time. Such syncs and the
-// housekeeping begin at whole seconds of the kubelet's age, or when the other one ends (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// lateBy returns the greatest time from a sync without an event until the sync loop takes something
+// that comes after some time. Such syncs and the housekeeping begin at whole seconds of the
+// kubelet's age, or when the other one ends (syncLoopIteration in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (n *node) lateBy(after time.Duration) time.Duration {
 	lists := n.lists().Greatest
 	return max(after, (after+lists).Truncate(time.Second)+lists)

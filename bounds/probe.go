@@ -22,13 +22,16 @@ func newProbe(p *v1.Probe, n *node) *probe {
 	}
 	seconds := func(s int32) time.Duration { return time.Duration(s) * time.Second }
 	return &probe{
-		Probe: p, delay: seconds(p.InitialDelaySeconds), period: seconds(p.PeriodSeconds), timeout: seconds(p.TimeoutSeconds),
-		failures: time.Duration(p.FailureThreshold), successes: max(1, time.Duration(p.SuccessThreshold)), answer: n.answers(&p.ProbeHandler),
+		Probe: p, delay: seconds(p.InitialDelaySeconds), period: seconds(p.PeriodSeconds),
+		timeout:  seconds(p.TimeoutSeconds),
+		failures: time.Duration(p.FailureThreshold), successes: max(1, time.Duration(p.SuccessThreshold)),
+		answer: n.answers(&p.ProbeHandler),
 	}
 }
 
-// delayed returns the time from a start until initialDelaySeconds has passed. It counts from the whole second before the start, because the API has
-// the start in whole seconds (doProbe in pkg/kubelet/prober/worker.go at v1.37.0).
+// delayed returns the time from a start until initialDelaySeconds has passed. It counts from the
+// whole second before the start, because the API has the start in whole seconds (doProbe in
+// pkg/kubelet/prober/worker.go at v1.37.0).
 func (p *probe) delayed() Range {
 	if p.delay == 0 {
 		return Range{}
@@ -39,10 +42,12 @@ func (p *probe) delayed() Range {
 // stopsWithin is about how long the probe takes to stop the container.
 func (p *probe) stopsWithin() time.Duration { return p.delay + p.failures*max(p.period, p.timeout) }
 
-// tooSlow reports whether the probe takes longer than LongestLimit to stop the container. It counts as one that never does.
+// tooSlow reports whether the probe takes longer than LongestLimit to stop the container. It counts
+// as one that never does.
 func (p *probe) tooSlow() bool { return p.stopsWithin() > LongestLimit }
 
-// leastTook is a time that a run takes at least while the program refuses it. A grpc probe connects again until its timeout.
+// leastTook is a time that a run takes at least while the program refuses it. A grpc probe connects
+// again until its timeout.
 func (p *probe) leastTook() time.Duration {
 	if p.reconnects() {
 		return p.timeout
@@ -56,8 +61,9 @@ func (p *probe) took() time.Duration { return max(p.answered(), p.leastTook()) }
 // answered is the longest time that a run takes which the program answers or refuses at once.
 func (p *probe) answered() time.Duration { return min(p.answer.Greatest, p.timeout) }
 
-// step is the time from one run to the next while the program refuses it: a run that takes longer than the period is followed by the next one at once
-// (the ticker of run in pkg/kubelet/prober/worker.go at v1.37.0 keeps one tick).
+// step is the time from one run to the next while the program refuses it: a run that takes longer
+// than the period is followed by the next one at once (the ticker of run in
+// pkg/kubelet/prober/worker.go at v1.37.0 keeps one tick).
 func (p *probe) step() Range { return Range{max(p.period, p.leastTook()), max(p.period, p.took())} }
 
 // later returns the time from a run to the one that comes some runs later.
@@ -66,14 +72,16 @@ func (p *probe) later(runs time.Duration) Range {
 	return Range{runs * step.Least, runs * step.Greatest}
 }
 
-// failsOften reports whether the probe can fail a number of times within a time because of an exit. A command cannot run in a container that has
-// exited, which is no failure, so only the run that is going on at the exit fails (Probe in pkg/probe/exec/exec.go at v1.37.0).
+// failsOften reports whether the probe can fail a number of times within a time because of an exit.
+// A command cannot run in a container that has exited, which is no failure, so only the run that is
+// going on at the exit fails (Probe in pkg/probe/exec/exec.go at v1.37.0).
 func (p *probe) failsOften(times, within time.Duration) bool {
 	return times == 1 || p.Exec == nil && (times-1)*p.period <= within
 }
 
-// left returns how many periods are left until the threshold after a crash, if the probe fails because of the exit for some time. These failures count for the
-// next instance too (resultRun in pkg/kubelet/prober/worker.go at v1.37.0).
+// left returns how many periods are left until the threshold after a crash, if the probe fails
+// because of the exit for some time. These failures count for the next instance too (resultRun in
+// pkg/kubelet/prober/worker.go at v1.37.0).
 func (p *probe) left(within time.Duration) time.Duration {
 	left := p.failures - 1
 	for failed := time.Duration(1); left > 0 && p.failsOften(failed, within); failed++ {
@@ -82,13 +90,15 @@ func (p *probe) left(within time.Duration) time.Duration {
 	return left
 }
 
-// fails reports whether a misfortune makes the probe fail. The kernel of the node accepts connections for a program that stands still or is slow.
+// fails reports whether a misfortune makes the probe fail. The kernel of the node accepts
+// connections for a program that stands still or is slow.
 func (p *probe) fails(m Misfortune) bool {
 	return p != nil && (p.TCPSocket == nil || m != Stall && m != Slow)
 }
 
-// tookDuring returns how long a run takes during a misfortune. A grpc probe connects again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0). An https probe
-// gives up a TLS handshake after 10 s (the transport of pkg/probe/http/http.go at v1.37.0).
+// tookDuring returns how long a run takes during a misfortune. A grpc probe connects again until
+// its timeout (pkg/probe/grpc/grpc.go at v1.37.0). An https probe gives up a TLS handshake after 10
+// s (the transport of pkg/probe/http/http.go at v1.37.0).
 func (p *probe) tookDuring(m Misfortune) Range {
 	if m == Refuse && !p.reconnects() {
 		return p.answer.most(p.timeout)
@@ -99,23 +109,27 @@ func (p *probe) tookDuring(m Misfortune) Range {
 	return exactly(p.timeout)
 }
 
-// failure returns the time from a misfortune of a healthy container until the probe has failed as often as its threshold says. The misfortune begins just
-// after a run at the latest. Then the first run that fails begins a period later.
+// failure returns the time from a misfortune of a healthy container until the probe has failed as
+// often as its threshold says. The misfortune begins just after a run at the latest. Then the first
+// run that fails begins a period later.
 func (p *probe) failure(m Misfortune) Range {
 	took := p.tookDuring(m)
 	first, later := max(p.period, p.answered())-1, p.failures-1
-	return Range{later*max(p.period, took.Least) + took.Least, first + later*max(p.period, took.Greatest) + took.Greatest}
+	return Range{later*max(p.period, took.Least) + took.Least, first + later*max(p.period, took.Greatest) +
+		took.Greatest}
 }
 
-// failureAt returns the time from a misfortune that begins at some part of a period, from 0 to 1, before the next run, on a node with fixed latencies.
+// failureAt returns the time from a misfortune that begins at some part of a period, from 0 to 1,
+// before the next run, on a node with fixed latencies.
 func (p *probe) failureAt(part float64, m Misfortune) time.Duration {
 	took := p.tookDuring(m).Least
 	return time.Duration(part*float64(p.period)) + (p.failures-1)*max(p.period, took) + took
 }
 
-// lasts returns how long a misfortune of a healthy container may last without as many failures of the probe as its threshold says. The last run that
-// the threshold needs decides: it still succeeds if the misfortune is over when it begins, or when its last connection does. After a stall, the program
-// answers it late, so it succeeds if its answer still comes before the timeout.
+// lasts returns how long a misfortune of a healthy container may last without as many failures of
+// the probe as its threshold says. The last run that the threshold needs decides: it still succeeds
+// if the misfortune is over when it begins, or when its last connection does. After a stall, the
+// program answers it late, so it succeeds if its answer still comes before the timeout.
 func (p *probe) lasts(m Misfortune) Range {
 	failed, took := p.failure(m), p.tookDuring(m)
 	if m == Stall {

@@ -20,15 +20,17 @@ import (
 
 var (
 	only    = flag.String("only", "", "the only figure to prove")
-	samples = flag.Int("samples", map[bool]int{false: 30, true: 150}[long], "the number of runs of each drawn container")
-	far     = flag.Duration("far", time.Hour, "describe the ends that are farther from the closest run")
+	samples = flag.Int("samples", map[bool]int{false: 30, true: 150}[long],
+		"the number of runs of each drawn container")
+	far = flag.Duration("far", time.Hour, "describe the ends that are farther from the closest run")
 )
 
 // rounding is how far a run can pass an end because the middle of a delay is rounded.
 const rounding = time.Microsecond
 
-// No run of a drawn container passes an end of a figure. Half of the runs are drawn evenly, the others close to those that come closest. The test logs how far
-// the ends are from the closest runs, which are not as close as those of a longer search.
+// No run of a drawn container passes an end of a figure. Half of the runs are drawn evenly, the
+// others close to those that come closest. The test logs how far the ends are from the closest
+// runs, which are not as close as those of a longer search.
 func TestNoRunPassesAnEnd(t *testing.T) {
 	figures := allFigures()
 	if *only != "" {
@@ -51,7 +53,8 @@ func TestNoRunPassesAnEnd(t *testing.T) {
 	}
 }
 
-// No run on the middle node passes an end of the time to recover by more than a wait for a relist, which the figure leaves out.
+// No run on the middle node passes an end of the time to recover by more than a wait for a relist,
+// which the figure leaves out.
 func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	d := distances{}
 	rapid.Check(t, func(r *rapid.T) {
@@ -68,7 +71,8 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 	for i, which := range []string{"least", "greatest"} {
 		if all := d["recovered"][i]; len(all) > 0 {
 			slices.Sort(all)
-			t.Logf("%d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
+			t.Logf("%d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", len(all),
+				which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
 		}
 	}
 }
@@ -85,7 +89,8 @@ type figure struct {
 
 // start is how long a start may take.
 func start(which bounds.StartCase) figure {
-	f := figure{Figure: witness.Figure{Start: which, Outcome: witness.Stopped, Limit: true}, name: string(which), needs: trace.Liveness}
+	f := figure{Figure: witness.Figure{Start: which, Outcome: witness.Stopped, Limit: true}, name: string(which),
+		needs: trace.Liveness}
 	if which == bounds.AfterStartupKill {
 		f.needs = trace.Startup
 	}
@@ -93,40 +98,49 @@ func start(which bounds.StartCase) figure {
 	return f
 }
 
-// survives and staysReady are how long a misfortune may last without a stop, and while the container stays ready.
+// survives and staysReady are how long a misfortune may last without a stop, and while the
+// container stays ready.
 func survives(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped, Limit: true}, name: "survives " + string(m), needs: trace.Liveness,
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped, Limit: true}, name: "survives " +
+		string(m), needs: trace.Liveness,
 		of: func(b *bounds.Container) bounds.Range { return b.Survives(m) }}
 }
 
 func staysReady(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready, Limit: true}, name: "stays ready " + string(m), needs: trace.Readiness,
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready, Limit: true}, name: "stays ready " +
+		string(m), needs: trace.Readiness,
 		of: func(b *bounds.Container) bounds.Range { return b.StaysReady(m) }}
 }
 
-// untilStopped and untilUnready are the times from a misfortune until the stop signal, and until the status is not ready.
+// untilStopped and untilUnready are the times from a misfortune until the stop signal, and until
+// the status is not ready.
 func untilStopped(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped}, name: "until stopped " + string(m), needs: trace.Liveness,
-		of: func(b *bounds.Container) bounds.Range { return b.UntilStopped(m).Range }}
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped}, name: "until stopped " + string(m),
+		needs: trace.Liveness,
+		of:    func(b *bounds.Container) bounds.Range { return b.UntilStopped(m).Range }}
 }
 
 func untilUnready(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready}, name: "until unready " + string(m), needs: trace.Readiness,
-		of: func(b *bounds.Container) bounds.Range { return b.UntilUnready(m).Range }}
+	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready}, name: "until unready " + string(m),
+		needs: trace.Readiness,
+		of:    func(b *bounds.Container) bounds.Range { return b.UntilUnready(m).Range }}
 }
 
 // untilReady is the time from up until ready.
 func untilReady(atOnce, young bool) figure {
-	f := figure{Figure: witness.Figure{AtOnce: atOnce, Young: young, Outcome: witness.Ready}, name: fmt.Sprintf("until ready, at once %v", atOnce)}
+	f := figure{Figure: witness.Figure{AtOnce: atOnce, Young: young, Outcome: witness.Ready},
+		name: fmt.Sprintf("until ready, at once %v", atOnce)}
 	of := (*bounds.Container).UntilReady
 	if young {
-		f.name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce), (*bounds.Container).UntilReadyOnYoungKubelet
+		f.name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce),
+			(*bounds.Container).UntilReadyOnYoungKubelet
 	}
 	f.of = func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range }
 	return f
 }
 
-// tolerates is how long the answers to a probe may take. A run of a probe is a run of the figure; its answers take a drawn time.
+// tolerates is how long the answers to a probe may take. A run of a probe is a run of the figure;
+// its answers take a drawn time.
 func tolerates(of trace.Probe) figure {
 	return figure{name: "tolerates, " + string(of), needs: of,
 		of: func(b *bounds.Container) bounds.Range { return b.Tolerates(of) },
@@ -146,20 +160,24 @@ func tolerates(of trace.Probe) figure {
 			if err != nil {
 				return witness.Measured{}, err
 			}
-			// An answer that is in time shows that the limit is not below it, one that is late shows that it is not above.
+			// An answer that is in time shows that the limit is not below it, one that is late
+			// shows that it is not above.
 			limit := s.Bounds.Tolerates(of)
 			if ok := h[len(h)-1].Result == trace.Success; ok != (c.Event < limit.Least) {
-				return witness.Measured{Value: c.Event + map[bool]time.Duration{true: time.Hour, false: -time.Hour}[ok]}, nil
+				return witness.Measured{Value: c.Event +
+					map[bool]time.Duration{true: time.Hour, false: -time.Hour}[ok]}, nil
 			}
 			return witness.Measured{Value: limit.Least}, nil
 		},
 	}
 }
 
-// readyUnasked is the time from the start of a container without a startup and a readiness probe until it is ready.
+// readyUnasked is the time from the start of a container without a startup and a readiness probe
+// until it is ready.
 func readyUnasked() figure {
-	return figure{Figure: witness.Figure{AtOnce: true, Outcome: witness.Ready}, name: "ready unasked", needs: onlyLiveness,
-		of: (*bounds.Container).ReadyUnasked,
+	return figure{Figure: witness.Figure{AtOnce: true, Outcome: witness.Ready}, name: "ready unasked",
+		needs: onlyLiveness,
+		of:    (*bounds.Container).ReadyUnasked,
 		draw: func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
 			f := witness.Figure{AtOnce: true}
 			return f.Draw(s, p)
@@ -197,14 +215,16 @@ func (f figure) prover(s *witness.Subject, seed int64) *prover {
 func allFigures() []figure {
 	var list []figure
 	for _, c := range []bounds.StartCase{
-		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash, bounds.AfterCrashWhileStarting,
+		bounds.FirstInstance, bounds.YoungKubelet, bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash,
+		bounds.AfterCrashWhileStarting,
 	} {
 		list = append(list, start(c))
 	}
 	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Slow, bounds.Refuse} {
 		list = append(list, survives(m), staysReady(m), untilStopped(m), untilUnready(m))
 	}
-	return append(list, tolerates(trace.Liveness), tolerates(trace.Readiness), readyUnasked(), untilReady(true, false), untilReady(true, true), untilReady(false, false), untilReady(false, true))
+	return append(list, tolerates(trace.Liveness), tolerates(trace.Readiness), readyUnasked(), untilReady(true, false),
+		untilReady(true, true), untilReady(false, false), untilReady(false, true))
 }
 
 // prover draws runs of one container.
@@ -243,7 +263,8 @@ func (p *prover) run(samples int) string {
 		p.runs++
 		over := p.over + rounding
 		if m.Value < p.want.Least-over || m.Value > p.want.Greatest+over && p.want.Greatest != bounds.Never {
-			return fmt.Sprintf("%s: a run shows %v, and the ends are %v to %v\n%s\n%s", p.f.name, m.Value, p.want.Least, p.want.Greatest, show(p.s), showCase(c))
+			return fmt.Sprintf("%s: a run shows %v, and the ends are %v to %v\n%s\n%s", p.f.name, m.Value, p.want.Least,
+				p.want.Greatest, show(p.s), showCase(c))
 		}
 		if e := &p.ends[0]; e.phases == nil || m.Value < e.shown {
 			*e = end{phases, m.Value, c}
@@ -269,7 +290,8 @@ func (d distances) add(p *prover, t *testing.T) {
 		}
 		ends[i] = append(ends[i], off)
 		if off > *far {
-			t.Logf("%s: far end %d off %v; %v to %v\n%s\n%s", p.f.name, i, off, p.want.Least, p.want.Greatest, show(p.s), showCase(p.ends[i].c))
+			t.Logf("%s: far end %d off %v; %v to %v\n%s\n%s", p.f.name, i, off, p.want.Least, p.want.Greatest,
+				show(p.s), showCase(p.ends[i].c))
 		}
 	}
 	d[p.f.name] = ends
@@ -280,14 +302,16 @@ func (d distances) log(t *testing.T) {
 		for i, which := range []string{"least", "greatest"} {
 			if all := d[f.name][i]; len(all) > 0 {
 				slices.Sort(all)
-				t.Logf("%-46s %4d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v", f.name, len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
+				t.Logf("%-46s %4d containers, from the %s end to the closest run: half %v, nine of ten %v, all %v",
+					f.name, len(all), which, all[len(all)/2], all[len(all)*9/10], all[len(all)-1])
 			}
 		}
 	}
 }
 
 func showCase(c witness.Case) string {
-	out := fmt.Sprintf("uptime %v wall %v init %v event %v instance %d seed %d", c.Uptime, c.Wall, c.InitRuns, c.Event, c.Instance, c.Seed)
+	out := fmt.Sprintf("uptime %v wall %v init %v event %v instance %d seed %d", c.Uptime, c.Wall, c.InitRuns, c.Event,
+		c.Instance, c.Seed)
 	all := reflect.ValueOf(c.Delays)
 	for i := range all.NumField() {
 		if d := all.Field(i).Interface().(*fakeruntime.Draw); d != nil {

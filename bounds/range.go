@@ -5,21 +5,24 @@ import (
 	"time"
 )
 
-// Never is the value of an end that nothing reaches: nothing happens, however long the misfortune lasts.
+// Never is the value of an end that nothing reaches: nothing happens, however long the misfortune
+// lasts.
 const Never time.Duration = math.MaxInt64
 
-// LongestLimit is the greatest limit or time that bounds determine. A probe that needs longer to stop a container counts as none.
+// LongestLimit is the greatest limit or time that bounds determine. A probe that needs longer to
+// stop a container counts as none.
 const LongestLimit = 6 * time.Hour
 
 // Range is the range of a time over everything that varies.
 //
-// A limit is a Range too: what stays below Least always goes well, and what exceeds Greatest never does.
+// A limit is a Range too: what stays below Least always goes well, and what exceeds Greatest never
+// does.
 type Range struct {
 	Least, Greatest time.Duration // or Never
 }
 
-// Time is the range of a time, with its mean over the phases of the event on a node in the middle of the delays. The mean is 0 if more decides, so there is
-// none.
+// Time is the range of a time, with its mean over the phases of the event on a node in the middle
+// of the delays. The mean is 0 if more decides, so there is none.
 type Time struct {
 	Range
 	Mean time.Duration
@@ -68,7 +71,8 @@ func nextMultiple(after, period time.Duration) time.Duration {
 	return after - modulo(after, period) + period
 }
 
-// nextTick returns the range of the time from a start to the first tick that is at least some time after it. The start comes some time after a tick.
+// nextTick returns the range of the time from a start to the first tick that is at least some time
+// after it. The start comes some time after a tick.
 func nextTick(after Range, period time.Duration, start Range) Range {
 	return Range{leastTick(after.Least, period, start), greatestTick(after.Greatest, period, start)}
 }
@@ -87,7 +91,8 @@ func greatestTick(after, period time.Duration, start Range) time.Duration {
 	return ceil(start.Least+after, period) - start.Least
 }
 
-// firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of times.
+// firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of
+// times.
 func firstFrom(moment, period time.Duration, begin Range) time.Duration {
 	if moment <= begin.Greatest {
 		return max(moment, begin.Least)
@@ -96,7 +101,8 @@ func firstFrom(moment, period time.Duration, begin Range) time.Duration {
 	return max(moment, begin.Least+periods*period)
 }
 
-// lastFrom returns the greatest time of the first tick from a moment on. The ticks begin in a range of times before.
+// lastFrom returns the greatest time of the first tick from a moment on. The ticks begin in a range
+// of times before.
 func lastFrom(moment, period time.Duration, begin Range) time.Duration {
 	periods := max(0, (moment-begin.Greatest+period-1)/period)
 	if moment-periods*period > begin.Least {

@@ -1,9 +1,11 @@
 package bounds
 
-// scopedReady is UntilReady with ContainerScopedProbes. The startup probe runs when its initialDelaySeconds have passed since the start, and its success begins
-// the readiness probe, which no sync triggers (pkg/kubelet/prober/container_bound_manager.go and container_bound_worker.go of kubernetes#140704). A
-// container without a readiness probe is ready with the sync for the success of its startup probe. The status shows a result only once a sync has shown the
-// start, and that sync can wait for a relist.
+// scopedReady is UntilReady with ContainerScopedProbes. The startup probe runs when its
+// initialDelaySeconds have passed since the start, and its success begins the readiness probe,
+// which no sync triggers (pkg/kubelet/prober/container_bound_manager.go and
+// container_bound_worker.go of kubernetes#140704). A container without a readiness probe is ready
+// with the sync for the success of its startup probe. The status shows a result only once a sync
+// has shown the start, and that sync can wait for a relist.
 func (c *Container) scopedReady(atOnce bool) Range {
 	first := exactly(c.waiting().delay)
 	if !atOnce { // the program comes up just before a run, or just after one

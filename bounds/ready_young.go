@@ -2,7 +2,8 @@ package bounds
 
 import "time"
 
-// neverLaterWhenYoung is neverLater on a young kubelet, on which the two probes can have any phase against each other.
+// neverLaterWhenYoung is neverLater on a young kubelet, on which the two probes can have any phase
+// against each other.
 func (c *Container) neverLaterWhenYoung() bool {
 	p := c.liveness
 	if p == nil || c.startup != nil || c.readiness == nil || !c.startsAlone() {
@@ -13,9 +14,10 @@ func (c *Container) neverLaterWhenYoung() bool {
 	return stops <= r.seconds.Least-r.shown.Greatest
 }
 
-// untilLastWhenYoung returns the time until the last run of the readiness probe begins on a young kubelet. The workers of the two probes sleep for random
-// times, so their ticks have any phase against the start and against each other. A sync that comes while the worker of the readiness probe sleeps leads to
-// a run just after its first one.
+// untilLastWhenYoung returns the time until the last run of the readiness probe begins on a young
+// kubelet. The workers of the two probes sleep for random times, so their ticks have any phase
+// against the start and against each other. A sync that comes while the worker of the readiness
+// probe sleeps leads to a run just after its first one.
 func (c *Container) untilLastWhenYoung(r *readyTiming, atOnce bool) (until Range) {
 	r.sleep = true
 	switch {
@@ -24,7 +26,8 @@ func (c *Container) untilLastWhenYoung(r *readyTiming, atOnce bool) (until Range
 	case c.readiness == nil: // only the phase of the start against the ticks of the startup probe is another one
 		return c.withOtherSyncs(r, atOnce, c.afterStartup(*r, atOnce))
 	}
-	wakes := r.period - c.begins(c.readiness).Least // the longest time from the start until the first run of the readiness probe
+	// the longest time from the start until the first run of the readiness probe
+	wakes := r.period - c.begins(c.readiness).Least
 	r.resyncs = r.resyncs || wakes+r.successes*r.step >= resync
 	switch {
 	case r.startup != nil:
@@ -46,8 +49,9 @@ func (c *Container) startupWhenYoung(r *readyTiming) Range {
 	return Range{max(r.shown.Least, seconds.Least), max(r.shown.Greatest, seconds.Greatest) + c.startup.period}
 }
 
-// stepToSuccess returns the longest time from the moment at which a program comes up, after a run of the startup probe, to its next run. With a threshold
-// of 1, the program comes up when the only run begins.
+// stepToSuccess returns the longest time from the moment at which a program comes up, after a run
+// of the startup probe, to its next run. With a threshold of 1, the program comes up when the only
+// run begins.
 func (c *Container) stepToSuccess() time.Duration {
 	p := c.startup
 	if p.failures == 1 && p.lastChance().Greatest == 0 {
@@ -56,17 +60,20 @@ func (c *Container) stepToSuccess() time.Duration {
 	return p.step().Greatest
 }
 
-// syncsWhenYoung is the greatest number of runs that can follow the first one because of syncs: the one for which a trigger waits when the worker
-// wakes up, those for its initial result and for an event of a relist, and one without an event. If the first run comes after the syncs that begin the
-// period, only the last one is left.
+// syncsWhenYoung is the greatest number of runs that can follow the first one because of syncs: the
+// one for which a trigger waits when the worker wakes up, those for its initial result and for an
+// event of a relist, and one without an event. If the first run comes after the syncs that begin
+// the period, only the last one is left.
 func (r *readyTiming) syncsWhenYoung(first time.Duration, resets Range) time.Duration {
-	if first > max(resets.Greatest, r.shown.Greatest+r.period+r.wait) { // with the first look a period after a wasted trigger
+	// with the first look a period after a wasted trigger
+	if first > max(resets.Greatest, r.shown.Greatest+r.period+r.wait) {
 		return r.resync()
 	}
 	return 3 + r.resync()
 }
 
-// resetsWhenYoung returns the times from the start until a sync begins the period of the readiness probe. Long after the start, a sync comes at once.
+// resetsWhenYoung returns the times from the start until a sync begins the period of the readiness
+// probe. Long after the start, a sync comes at once.
 func (r *readyTiming) resetsWhenYoung(wakes time.Duration) Range {
 	return Range{r.shown.Least, max(r.settled+r.wait, wakes+r.lists.Greatest)}
 }
@@ -84,13 +91,15 @@ func (r *readyTiming) atOnceWhenYoung(wakes time.Duration) Range {
 	return Range{first + r.triggered(r.syncsWhenYoung(first, resets), 0), max(wakes, r.atOnceAtMost(resets))}
 }
 
-// afterSleeps is afterStartup on a young kubelet. Times count from the start, or from the moment at which the program comes up later.
+// afterSleeps is afterStartup on a young kubelet. Times count from the start, or from the moment at
+// which the program comes up later.
 func (c *Container) afterSleeps(r *readyTiming, wakes time.Duration, atOnce bool) Range {
 	p := c.startup
 	if c.readiness.delay <= p.delay { // both count from the same second
 		r.seconds = Range{}
 	}
-	s := sleeps{readyTiming: r, atOnce: atOnce, first: c.startupWhenYoung(r), startupPeriod: p.period, startupDelayed: p.delay > 0}
+	s := sleeps{readyTiming: r, atOnce: atOnce, first: c.startupWhenYoung(r), startupPeriod: p.period,
+		startupDelayed: p.delay > 0}
 	s.last = s.first.Greatest // the last run that can succeed, from the start
 	s.looks = r.shown.Greatest + r.period
 	s.done, s.delay = s.first.plus(r.startup.took), r.seconds
@@ -103,7 +112,8 @@ func (c *Container) afterSleeps(r *readyTiming, wakes time.Duration, atOnce bool
 		s.delay = Range{max(0, r.seconds.Least-s.last), max(0, r.seconds.Greatest-s.first.Least)}
 		wakes -= s.first.Least
 	}
-	r.resyncs = max(s.last+r.startup.took.Greatest+3*r.wait, r.period+2*r.wait, r.seconds.Greatest)+r.successes*r.step >= resync
+	r.resyncs = max(s.last+r.startup.took.Greatest+3*r.wait, r.period+2*r.wait, r.seconds.Greatest)+
+		r.successes*r.step >= resync
 	resets := Range{s.done.Least, max(s.done.Greatest+3*r.wait, s.looks+r.wait)}
 	return Range{s.least(resets), s.greatest(resets, wakes)}
 }
@@ -117,13 +127,16 @@ type sleeps struct {
 	done     Range         // its success
 	delay    Range         // the end of initialDelaySeconds of the readiness probe
 	earliest time.Duration // run of the readiness probe
-	looks    time.Duration // the latest first look of the readiness probe, whose worker wakes up just before the sync that shows the start
+	// the latest first look of the readiness probe, whose worker wakes up just before the sync that
+	// shows the start
+	looks time.Duration
 
 	startupPeriod  time.Duration
 	startupDelayed bool // it has initialDelaySeconds
 }
 
-// least returns the least time until the last run of the readiness probe begins. Syncs begin its period again in a range of times.
+// least returns the least time until the last run of the readiness probe begins. Syncs begin its
+// period again in a range of times.
 func (s *sleeps) least(resets Range) time.Duration {
 	first := s.earliest
 	if s.atOnce && !s.resyncs {
@@ -136,7 +149,8 @@ func (s *sleeps) least(resets Range) time.Duration {
 	return first + s.triggered(syncs, 0)
 }
 
-// greatest returns the greatest time. The worker of the readiness probe wakes up after some time at the latest.
+// greatest returns the greatest time. The worker of the readiness probe wakes up after some time at
+// the latest.
 func (s *sleeps) greatest(resets Range, wakes time.Duration) time.Duration {
 	behind := max(s.behind(), s.get) // the status manager is still at work
 	greatest := max(s.done.Greatest+behind, s.waited(behind))
@@ -153,7 +167,8 @@ func (s *sleeps) greatest(resets Range, wakes time.Duration) time.Duration {
 	return max(greatest, wakes)
 }
 
-// waited returns the greatest time until the first run of the readiness probe if the sync for the success of the startup probe comes just after another one.
+// waited returns the greatest time until the first run of the readiness probe if the sync for the
+// success of the startup probe comes just after another one.
 func (s *sleeps) waited(behind time.Duration) time.Duration {
 	waits := s.relist() + s.lists.Greatest
 	if waits < s.write.Greatest+s.get {
@@ -171,18 +186,20 @@ func (s *sleeps) waited(behind time.Duration) time.Duration {
 	return waited
 }
 
-// waitsAfterTick returns the longest time from the sync that shows the start until a sync that waits for a relist, for an event up to some time after the
-// former.
+// waitsAfterTick returns the longest time from the sync that shows the start until a sync that
+// waits for a relist, for an event up to some time after the former.
 func (r *readyTiming) waitsAfterTick(event time.Duration) time.Duration {
 	u := *r
 	u.startup = &startupRun{}
 	return max(u.relisted(event, 0).moment, u.relisted(event, 1).moment, u.relisted(event, 2).moment-r.lists.Greatest)
 }
 
-// UnreadyAtKubeletRestart returns for how long a healthy container is not ready at most after a restart of the kubelet, which forgets the results of its
-// probes with ChangeContainerStatusOnKubeletRestart. It is 0 for other kubelets. The container is not ready from the first look of the readiness probe until
-// this probe has succeeded as often as it has to; with a startup probe, from the first look of this one on, and the worker of the readiness probe can sleep for
-// its period longer (onNewContainer in pkg/kubelet/prober/worker.go at v1.34.0).
+// UnreadyAtKubeletRestart returns for how long a healthy container is not ready at most after a
+// restart of the kubelet, which forgets the results of its probes with
+// ChangeContainerStatusOnKubeletRestart. It is 0 for other kubelets. The container is not ready
+// from the first look of the readiness probe until this probe has succeeded as often as it has to;
+// with a startup probe, from the first look of this one on, and the worker of the readiness probe
+// can sleep for its period longer (onNewContainer in pkg/kubelet/prober/worker.go at v1.34.0).
 func (c *Container) UnreadyAtKubeletRestart() time.Duration {
 	if !c.settings.Profile.ChangeContainerStatusOnKubeletRestart || c.readiness == nil {
 		return 0

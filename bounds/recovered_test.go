@@ -12,7 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// recovered is the time from a hang until the next instance is up, which takes a while to start, and ready. The node is in the middle of the latencies.
+// recovered is the time from a hang until the next instance is up, which takes a while to start,
+// and ready. The node is in the middle of the latencies.
 func recovered(start time.Duration) figure {
 	f := untilStopped(bounds.Hang)
 	f.name = fmt.Sprintf("recovered, start %v", start)

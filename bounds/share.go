@@ -5,8 +5,10 @@ import "time"
 // shareSteps is the number of parts into which StartShare splits the range of each phase.
 const shareSteps = 32
 
-// StartShare returns the share of the first starts that succeed, from 0 to 1, if a start takes an evenly distributed time between two durations. It is the mean
-// over the phases of the start against the ticks, the relists and the whole seconds, on a node whose other latencies are in the middle.
+// StartShare returns the share of the first starts that succeed, from 0 to 1, if a start takes an
+// evenly distributed time between two durations. It is the mean over the phases of the start
+// against the ticks, the relists and the whole seconds, on a node whose other latencies are in the
+// middle.
 func (c *Container) StartShare(from, to time.Duration) float64 {
 	p := c.killer()
 	if p == nil || p.tooSlow() {
@@ -15,7 +17,8 @@ func (c *Container) StartShare(from, to time.Duration) float64 {
 	m := c.AtMiddle()
 	later := m.killer().later(p.failures-1).Greatest + m.killer().lastChance().middle()
 	sum := 0.0
-	begins, shown, seconds := c.begins(p).parts(shareSteps), m.shown(true).parts(shareSteps), p.delayed().parts(shareSteps)
+	begins, shown, seconds := c.begins(p).parts(shareSteps), m.shown(true).parts(shareSteps),
+		p.delayed().parts(shareSteps)
 	for i, begin := range begins {
 		for k, show := range shown { // a shifted second for each, so that the phases fill the space evenly
 			first := max(show, seconds[(i+k)%shareSteps])

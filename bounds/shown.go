@@ -2,16 +2,18 @@ package bounds
 
 import "time"
 
-// shown returns the time from a start until a sync shows it to the probes. The sync waits for a relist that begins after the start. At the latest, the
-// relist before has just begun: it inspects the pod because of the start, and the next one finds no change. Or it has just listed the containers,
-// and both inspect the pod. A kubelet with PLEGOnDemandRelist relists the pod at once (workerLoopIteration and reconcilePodRecord in
-// pkg/kubelet/pleg/generic.go at v1.37.0).
+// shown returns the time from a start until a sync shows it to the probes. The sync waits for a
+// relist that begins after the start. At the latest, the relist before has just begun: it inspects
+// the pod because of the start, and the next one finds no change. Or it has just listed the
+// containers, and both inspect the pod. A kubelet with PLEGOnDemandRelist relists the pod at once
+// (workerLoopIteration and reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
 //
-// On a first start, the event of the sandbox has led to the sync, which waits. Otherwise, the event of the start leads to it, and the sync loop takes
-// the event later if it lists what runs for its housekeeping.
+// On a first start, the event of the sandbox has led to the sync, which waits. Otherwise, the event
+// of the start leads to it, and the sync loop takes the event later if it lists what runs for its
+// housekeeping.
 //
-// The time counts from the end of the sync that starts the instance. If this sync ends with a hook, a relist can have inspected the pod during the hook.
-// The next one finds no change and only lists.
+// The time counts from the end of the sync that starts the instance. If this sync ends with a hook,
+// a relist can have inspected the pod during the hook. The next one finds no change and only lists.
 func (c *Container) shown(first bool) Range {
 	lists, inspects, rest := c.node.lists().Greatest, c.inspects(first), c.restWithoutSandbox()
 	after := max(lists, inspects)
@@ -30,8 +32,8 @@ func (c *Container) shown(first bool) Range {
 	return Range{least, goesOn.Greatest + greatest}
 }
 
-// relistsLater returns the time from the end of a relist to the begin of the next one that shows what a sync has done. With PLEGOnDemandRelist, the end
-// of the sync itself begins one.
+// relistsLater returns the time from the end of a relist to the begin of the next one that shows
+// what a sync has done. With PLEGOnDemandRelist, the end of the sync itself begins one.
 func (c *Container) relistsLater() time.Duration {
 	if c.settings.Profile.PLEGOnDemandRelist {
 		return 0
@@ -39,15 +41,18 @@ func (c *Container) relistsLater() time.Duration {
 	return relistPeriod
 }
 
-// shownLater returns the greatest time from the start of a later instance until a sync shows it, if the relist before can go on for some time after the
-// start: it has just begun and inspects the start, or it has just listed the container as created and inspects it. Then the event of the exit has led
-// to a sync, which waits for the next relist. The sync loop takes the event later if it lists what runs for its housekeeping.
+// shownLater returns the greatest time from the start of a later instance until a sync shows it, if
+// the relist before can go on for some time after the start: it has just begun and inspects the
+// start, or it has just listed the container as created and inspects it. Then the event of the exit
+// has led to a sync, which waits for the next relist. The sync loop takes the event later if it
+// lists what runs for its housekeeping.
 func (c *Container) shownLater(goesOn time.Duration) time.Duration {
 	lists := c.node.lists().Greatest
 	return max(lists, goesOn) + c.look() + lists + c.relistsLater()
 }
 
-// shownAgain returns the time from the start of the next instance until a sync shows it. The sync waits for a relist after the start.
+// shownAgain returns the time from the start of the next instance until a sync shows it. The sync
+// waits for a relist after the start.
 func (c *Container) shownAgain() Range {
 	shown := Range{c.shown(false).Least, c.shownLater(c.inspects(false))}
 	if !c.alwaysRestarts() { // it need not start again
@@ -62,8 +67,8 @@ func (c *Container) shownAgain() Range {
 // look returns the longest time of a relist that finds a change of the pod after the first start.
 func (c *Container) look() time.Duration { return c.node.lists().Greatest + c.inspects(false) }
 
-// inspects returns the longest time for which a relist inspects the pod after it has listed what runs. Once an instance has exited, it inspects
-// the one that runs and a dead one.
+// inspects returns the longest time for which a relist inspects the pod after it has listed what
+// runs. Once an instance has exited, it inspects the one that runs and a dead one.
 func (c *Container) inspects(first bool) time.Duration {
 	instances := time.Duration(len(c.pod.Containers) + len(c.pod.InitContainers))
 	if !first {
@@ -76,8 +81,9 @@ func (c *Container) inspects(first bool) time.Duration {
 	return inspects
 }
 
-// restWithoutSandbox returns for how long a relist can inspect the pod after a first start, if it has listed the container, but not its sandbox,
-// since this was not ready yet. The relist then has no event: a container that has been created leads to none. It is 0 if there is no such relist.
+// restWithoutSandbox returns for how long a relist can inspect the pod after a first start, if it
+// has listed the container, but not its sandbox, since this was not ready yet. The relist then has
+// no event: a container that has been created leads to none. It is 0 if there is no such relist.
 func (c *Container) restWithoutSandbox() time.Duration {
 	n := &c.node
 	created := n[podSandboxStatus].Least + 2*n[imageStatus].Least + n[createContainer].Least
@@ -91,21 +97,25 @@ func (c *Container) restWithoutSandbox() time.Duration {
 	return max(0, rest)
 }
 
-// A relist finds a first start, and leads to the sync that shows it. The readiness probe can waste the trigger of this sync. It then waits for the next
-// sync, and for its next tick if there is none:
+// A relist finds a first start, and leads to the sync that shows it. The readiness probe can waste
+// the trigger of this sync. It then waits for the next sync, and for its next tick if there is
+// none:
 //
 //	relist R1     a second, or none     relist R2           a second     relist R3
 //	├──── start ──┤                     ├──────────────┤                 ├────────┤
 //	                                                   first sync                 next sync, if any
 //
-// A sync that waits when R2 inspects the pod comes at once, and the event of R2 leads to the next sync. This is so if a relist has listed the new sandbox
-// before the start. Otherwise, the events of R2 lead to the first sync, and no event is left for another one.
+// A sync that waits when R2 inspects the pod comes at once, and the event of R2 leads to the next
+// sync. This is so if a relist has listed the new sandbox before the start. Otherwise, the events
+// of R2 lead to the first sync, and no event is left for another one.
 
-// shownLast returns the greatest time from a first start until a sync shows it that no sync for a later event follows, or -Never if another one always
-// follows. It does not count that the sync loop takes the event later if it lists what runs for its housekeeping.
+// shownLast returns the greatest time from a first start until a sync shows it that no sync for a
+// later event follows, or -Never if another one always follows. It does not count that the sync
+// loop takes the event later if it lists what runs for its housekeeping.
 //
-// The relist before has listed the pod without its sandbox, so it has had no event. A kubelet with PLEGOnDemandRelist can also find the start with this
-// relist: the sync waits for the next one, which finds no change.
+// The relist before has listed the pod without its sandbox, so it has had no event. A kubelet with
+// PLEGOnDemandRelist can also find the start with this relist: the sync waits for the next one,
+// which finds no change.
 func (c *Container) shownLast() time.Duration {
 	lists := c.node.lists().Greatest
 	switch ends := lists + c.inspectsTwice(); {
@@ -118,9 +128,11 @@ func (c *Container) shownLast() time.Duration {
 	}
 }
 
-// shownLastBesideOthers is shownLast for a container with hooks, or with other containers in its pod. If the sync starts several containers, there is a last
-// sync only if no relist comes while they start: an event of such a relist leads to the first sync, and the start of the last container to another one. A
-// hook after that start gives a relist time to find it before (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
+// shownLastBesideOthers is shownLast for a container with hooks, or with other containers in its
+// pod. If the sync starts several containers, there is a last sync only if no relist comes while
+// they start: an event of such a relist leads to the first sync, and the start of the last
+// container to another one. A hook after that start gives a relist time to find it before
+// (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
 func (c *Container) shownLastBesideOthers() time.Duration {
 	lists := c.node.lists().Greatest
 	ends := relistPeriod + lists + 2*c.inspects(true)
@@ -134,8 +146,9 @@ func (c *Container) shownLastBesideOthers() time.Duration {
 	}
 }
 
-// inspectsTwice returns the longest time after a first start for which two relists inspect the pod: one that has listed the sandboxes before the new
-// one was ready, and the next one. The first one inspects the pod if it has listed the container. A longer look at the sandbox then makes the
+// inspectsTwice returns the longest time after a first start for which two relists inspect the pod:
+// one that has listed the sandboxes before the new one was ready, and the next one. The first one
+// inspects the pod if it has listed the container. A longer look at the sandbox then makes the
 // inspections longer, but the container is created only after such a look.
 func (c *Container) inspectsTwice() time.Duration {
 	n := &c.node

@@ -10,11 +10,13 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// One sync starts the containers of a pod one after the other, in the order of the spec, and runs the postStart hook of each. A later sync shows
-// what has started to the probes (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// One sync starts the containers of a pod one after the other, in the order of the spec, and runs
+// the postStart hook of each. A later sync shows what has started to the probes (SyncPod in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 
-// begins returns the time from a tick of a probe until the first start. The ticks begin with the sync that starts the container, so the delays of
-// this sync decide between which of them the start can be. After an init container, it can be at any time.
+// begins returns the time from a tick of a probe until the first start. The ticks begin with the
+// sync that starts the container, so the delays of this sync decide between which of them the start
+// can be. After an init container, it can be at any time.
 func (c *Container) begins(p *probe) Range {
 	d := c.node.sum(runPodSandbox, podSandboxStatus).plus(c.starts(), c.startsOf(c.startsBefore()))
 	if c.follows() {
@@ -23,8 +25,8 @@ func (c *Container) begins(p *probe) Range {
 	return d
 }
 
-// rest returns how long the sync that starts an instance goes on: for the hook of the container, and on a first start for the containers
-// that follow.
+// rest returns how long the sync that starts an instance goes on: for the hook of the container,
+// and on a first start for the containers that follow.
 func (c *Container) rest(first bool) Range {
 	d := c.postStart(c.spec, first)
 	if first {
@@ -53,8 +55,9 @@ func (c *Container) startsOf(list []v1.Container) (d Range) {
 // starts returns how long the kubelet takes to start the container.
 func (c *Container) starts() Range { return c.node.startsOf(c.spec) }
 
-// startsOf returns how long the kubelet takes to start a container, without its hook: it looks twice for the image, pulls it if it has to,
-// and creates and starts the container (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// startsOf returns how long the kubelet takes to start a container, without its hook: it looks
+// twice for the image, pulls it if it has to, and creates and starts the container (startContainer
+// in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (n *node) startsOf(c *v1.Container) Range {
 	d := n.sum(imageStatus, imageStatus, createContainer, startContainer)
 	if c.ImagePullPolicy == v1.PullAlways {
@@ -68,19 +71,23 @@ func (c *Container) postStart(of *v1.Container, first bool) Range {
 	if of.Lifecycle == nil {
 		return Range{}
 	}
-	return c.takes(of.Lifecycle.PostStart, c.settings.Programs.Containers[of.Name].Program.PostStartSleep, c.known(of, first))
+	return c.takes(of.Lifecycle.PostStart, c.settings.Programs.Containers[of.Name].Program.PostStartSleep,
+		c.known(of, first))
 }
 
-// preStop returns how long the preStop hook of a container takes, or 0 if it has none. The grace period includes the hook.
+// preStop returns how long the preStop hook of a container takes, or 0 if it has none. The grace
+// period includes the hook.
 func (c *Container) preStop(of *v1.Container) Range {
 	if of.Lifecycle == nil {
 		return Range{}
 	}
-	return c.takes(of.Lifecycle.PreStop, c.settings.Programs.Containers[of.Name].Program.PreStopSleep, c.known(of, false)).most(c.grace())
+	return c.takes(of.Lifecycle.PreStop, c.settings.Programs.Containers[of.Name].Program.PreStopSleep,
+		c.known(of, false)).most(c.grace())
 }
 
-// takes returns how long a hook takes whose command sleeps for some time, while the runtime knows a number of instances. Before an HTTP request
-// without a host, the kubelet asks the runtime for the address of the pod (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// takes returns how long a hook takes whose command sleeps for some time, while the runtime knows a
+// number of instances. Before an HTTP request without a host, the kubelet asks the runtime for the
+// address of the pod (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func (c *Container) takes(hook *v1.LifecycleHandler, sleep time.Duration, known int) (d Range) {
 	switch {
 	case hook == nil:
@@ -97,8 +104,9 @@ func (c *Container) takes(hook *v1.LifecycleHandler, sleep time.Duration, known 
 	return d.plus(exactly(sleep))
 }
 
-// known returns the greatest number of instances that the runtime has of the containers of the pod when a container has started. Beside the instances
-// that run, it keeps one dead instance of each container (MaxPerPodContainerCount in cmd/kubelet/app/options/options.go at v1.37.0).
+// known returns the greatest number of instances that the runtime has of the containers of the pod
+// when a container has started. Beside the instances that run, it keeps one dead instance of each
+// container (MaxPerPodContainerCount in cmd/kubelet/app/options/options.go at v1.37.0).
 func (c *Container) known(of *v1.Container, first bool) int {
 	all := len(c.pod.InitContainers) + len(c.pod.Containers)
 	if !first {
@@ -110,8 +118,8 @@ func (c *Container) known(of *v1.Container, first bool) int {
 	return all
 }
 
-// startsBefore and startsAfter return the containers that the sync of the first start starts before and after the container. An init container starts
-// alone.
+// startsBefore and startsAfter return the containers that the sync of the first start starts before
+// and after the container. An init container starts alone.
 func (c *Container) startsBefore() []v1.Container { return c.pod.Containers[:max(c.place(), 0)] }
 func (c *Container) startsAfter() []v1.Container {
 	if c.place() < 0 {
@@ -144,13 +152,15 @@ func (c *Container) afterInit() bool {
 	return false
 }
 
-// stops returns how long the kubelet takes to stop a container, with its preStop hook, until the program has exited.
+// stops returns how long the kubelet takes to stop a container, with its preStop hook, until the
+// program has exited.
 func (c *Container) stops(of *v1.Container) Range {
 	return c.preStop(of).plus(c.node[stopContainer], exactly(fakeruntime.SigtermExit))
 }
 
-// startsAgain returns the time from the exit of a container that a probe has stopped until its next instance starts, in the same sync. If the
-// container does not start again, the sync can stop the pod: its sidecars, one after the other, and its sandbox.
+// startsAgain returns the time from the exit of a container that a probe has stopped until its next
+// instance starts, in the same sync. If the container does not start again, the sync can stop the
+// pod: its sidecars, one after the other, and its sandbox.
 func (c *Container) startsAgain() Range {
 	starts := c.node[stopReturn].plus(c.starts())
 	if c.alwaysRestarts() {

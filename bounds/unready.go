@@ -2,16 +2,20 @@ package bounds
 
 import "time"
 
-// UntilUnready returns the time from the misfortune of a healthy container until the status in the API says that the container is not ready.
+// UntilUnready returns the time from the misfortune of a healthy container until the status in the
+// API says that the container is not ready.
 //
-// The sync loop writes a failure of the readiness probe into the status, without a sync (syncLoopIteration in pkg/kubelet/kubelet.go at
-// v1.37.0). If the liveness probe stops the container first, the status shows it in the next sync, once a sync has stopped the container and started
-// its next instance.
+// The sync loop writes a failure of the readiness probe into the status, without a sync
+// (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). If the liveness probe stops the
+// container first, the status shows it in the next sync, once a sync has stopped the container and
+// started its next instance.
 func (c *Container) UntilUnready(m Misfortune) Time {
 	if c.readiness == nil {
 		return Time{Range: never}
 	}
-	until, last := never, Never // last is the greatest time until the run of the readiness probe that reaches its threshold begins
+	// last is the greatest time until the run of the readiness probe that reaches its threshold
+	// begins
+	until, last := never, Never
 	if c.readiness.fails(m) {
 		until = c.readiness.failure(m)
 		last = until.Greatest - c.readiness.tookDuring(m).Greatest
@@ -23,8 +27,9 @@ func (c *Container) UntilUnready(m Misfortune) Time {
 	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
 }
 
-// meanUnready returns the mean of UntilUnready over the phases of the misfortune against the readiness probe, on a node with fixed latencies. It is 0 if the
-// liveness probe can stop the container first: the phase of one probe against the other then decides.
+// meanUnready returns the mean of UntilUnready over the phases of the misfortune against the
+// readiness probe, on a node with fixed latencies. It is 0 if the liveness probe can stop the
+// container first: the phase of one probe against the other then decides.
 func (c *Container) meanUnready(m Misfortune) time.Duration {
 	switch {
 	case !c.readiness.fails(m):
@@ -35,7 +40,8 @@ func (c *Container) meanUnready(m Misfortune) time.Duration {
 	return c.readiness.failureAt(0.5, m) + c.node.write().Least
 }
 
-// untilRestartShown returns the time until a container is not ready whose liveness probe can stop it before its readiness probe has failed often enough.
+// untilRestartShown returns the time until a container is not ready whose liveness probe can stop
+// it before its readiness probe has failed often enough.
 func (c *Container) untilRestartShown(m Misfortune, until Range, last time.Duration) Range {
 	exit := c.liveness.failure(m).plus(c.stops(c.spec), Range{0, c.node.longestWait()})
 	starts, shown := c.startsAgain(), c.shownAgain()
@@ -56,9 +62,11 @@ func (c *Container) untilRestartShown(m Misfortune, until Range, last time.Durat
 	return until
 }
 
-// restartShown returns the greatest time from the verdict of the liveness probe until a sync shows the next instance. The sync loop can take the
-// verdict late, since it lists what runs for its housekeeping. Or the sync that stops the container waits for a relist. The next relists then begin a
-// second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and Start in pkg/kubelet/pleg/generic.go at v1.37.0).
+// restartShown returns the greatest time from the verdict of the liveness probe until a sync shows
+// the next instance. The sync loop can take the verdict late, since it lists what runs for its
+// housekeeping. Or the sync that stops the container waits for a relist. The next relists then
+// begin a second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and
+// Start in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (c *Container) restartShown(m Misfortune) time.Duration {
 	n := &c.node
 	lists, stop, starts := n.lists().Greatest, c.stops(c.spec).Greatest, c.startsAgain().Greatest
@@ -71,15 +79,18 @@ func (c *Container) restartShown(m Misfortune) time.Duration {
 	seen += c.relistsLater()
 	atOnce := lists + stop + seen + c.look()
 	late := n.longestWait() + min(stop+seen, c.relistedBy(stop+starts)) + c.look()
-	// The sync before can be that of the status that shows the container as ready, or one for another container.
+	// The sync before can be that of the status that shows the container as ready, or one for
+	// another container.
 	if c.liveness.failure(m).Least < n.longestWait() || !c.alone() {
 		return max(late+lists, atOnce)
 	}
 	return max(n.lateBy(late), atOnce)
 }
 
-// relistedBy returns the greatest time from the end of a relist until one begins that finds an instance. The instance starts after some time. The relists
-// before inspect the exit of the instance before, and the container once it is created (reconcilePodRecord in pkg/kubelet/pleg/generic.go at v1.37.0).
+// relistedBy returns the greatest time from the end of a relist until one begins that finds an
+// instance. The instance starts after some time. The relists before inspect the exit of the
+// instance before, and the container once it is created (reconcilePodRecord in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
 func (c *Container) relistedBy(start time.Duration) time.Duration {
 	lists := c.node.lists()
 	begun := (start + lists.Least) / (relistPeriod + lists.Least) // relists before the start
@@ -99,9 +110,11 @@ func (c *Container) relistedBy(start time.Duration) time.Duration {
 	return max(start, next-relistPeriod) // the sync asks for a relist, which begins after one that has begun
 }
 
-// failsByExit returns the greatest time until a status is not ready if a container exits, and runs of the readiness probe fail at once from then on.
-// They do so until the next instance starts, which has the misfortune too. A sync then shows this instance. The last run that the threshold needs
-// begins after some time, and after its number of periods at most if all runs that fail are after the exit.
+// failsByExit returns the greatest time until a status is not ready if a container exits, and runs
+// of the readiness probe fail at once from then on. They do so until the next instance starts,
+// which has the misfortune too. A sync then shows this instance. The last run that the threshold
+// needs begins after some time, and after its number of periods at most if all runs that fail are
+// after the exit.
 func (c *Container) failsByExit(exit, starts, shown Range, last time.Duration) time.Duration {
 	p := c.readiness
 	refused := p.took() + c.node.lists().Greatest
@@ -116,8 +129,9 @@ func (c *Container) failsByExit(exit, starts, shown Range, last time.Duration) t
 	return min(afterExit, max(begun, exit.Greatest+refused))
 }
 
-// failureAfterExit returns the least time from a misfortune until the readiness probe has failed as often as its threshold says, if the
-// container exits before. The run that goes on at the exit fails at once, as later ones do, but for those of commands.
+// failureAfterExit returns the least time from a misfortune until the readiness probe has failed as
+// often as its threshold says, if the container exits before. The run that goes on at the exit
+// fails at once, as later ones do, but for those of commands.
 func (c *Container) failureAfterExit(m Misfortune, exit time.Duration) time.Duration {
 	p := c.readiness
 	runs := (p.failures - 1) * p.period
@@ -130,6 +144,7 @@ func (c *Container) failureAfterExit(m Misfortune, exit time.Duration) time.Dura
 	return max(exit, runs)
 }
 
-// losesFailures reports whether runs of the readiness probe that would fail do not count after the exit of the container: a command
-// cannot run, which is no failure, and a probe that belongs to the instance ends with it.
+// losesFailures reports whether runs of the readiness probe that would fail do not count after the
+// exit of the container: a command cannot run, which is no failure, and a probe that belongs to the
+// instance ends with it.
 func (c *Container) losesFailures() bool { return c.readiness.Exec != nil || c.scoped() }

@@ -17,15 +17,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// Admitted is a pod as the API server of a version stores it, with its defaults, but without its activeDeadlineSeconds: the figures are those of a pod that is
-// not at its deadline.
+// Admitted is a pod as the API server of a version stores it, with its defaults, but without its
+// activeDeadlineSeconds: the figures are those of a pod that is not at its deadline.
 type Admitted struct {
 	Pod      *v1.Pod
 	Programs fakeruntime.Pod // of healthy containers
 	Profile  profile.Profile
 }
 
-// Admit returns the first pod that an object creates, such as a Pod or a Deployment. The error says why the API server or a node would reject it.
+// Admit returns the first pod that an object creates, such as a Pod or a Deployment. The error says
+// why the API server or a node would reject it.
 func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	planned, err := scenarios.Compile(object, nil, scenarios.CompileOptions{Profile: p})
 	switch {
@@ -47,8 +48,10 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	return &Admitted{pod, planned[0].Program, p}, nil
 }
 
-// Run makes a run of a node, which begin adds the pod to, up to the first record for which over returns true, at most until a time.
-func (a *Admitted) Run(o node.Options, begin func(*node.Node), until time.Duration, over func(*node.Node, *trace.Record) bool) error {
+// Run makes a run of a node, which begin adds the pod to, up to the first record for which over
+// returns true, at most until a time.
+func (a *Admitted) Run(o node.Options, begin func(*node.Node), until time.Duration,
+	over func(*node.Node, *trace.Record) bool) error {
 	n := node.New(o)
 	defer n.Close()
 	ended := false
@@ -64,5 +67,6 @@ func (a *Admitted) Run(o node.Options, begin func(*node.Node), until time.Durati
 
 // Bounds returns a container of the pod on nodes with some delays.
 func (a *Admitted) Bounds(container string, delays fakeruntime.Delays) (*bounds.Container, error) {
-	return bounds.Of(bounds.Settings{Pod: a.Pod, Programs: a.Programs, Container: container, Profile: a.Profile, Delays: delays})
+	return bounds.Of(bounds.Settings{Pod: a.Pod, Programs: a.Programs, Container: container, Profile: a.Profile,
+		Delays: delays})
 }

@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// find returns a workload of the report by its kind, namespace and name, or nil. Its file can have another name.
+// find returns a workload of the report by its kind, namespace and name, or nil. Its file can have
+// another name.
 func (r *Report) find(w *workload) *Workload { return r.workload(w.Kind, w.Pod.Namespace, w.Name) }
 
 func (r *Report) workload(kind, namespace, name string) *Workload {
 	if r == nil {
 		return nil
 	}
-	i := slices.IndexFunc(r.Workloads, func(old Workload) bool { return old.Kind == kind && old.Namespace == namespace && old.Name == name })
+	i := slices.IndexFunc(r.Workloads,
+		func(old Workload) bool { return old.Kind == kind && old.Namespace == namespace && old.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -31,7 +33,8 @@ func (w *Workload) container(name string) *Container {
 	return &w.Containers[i]
 }
 
-// known returns how long the start or the stop of a container takes, as an annotation with some key says, or nil.
+// known returns how long the start or the stop of a container takes, as an annotation with some key
+// says, or nil.
 func (c *Container) known(key string) *Interval {
 	if c == nil {
 		return nil
@@ -56,7 +59,8 @@ func (w *Workload) required(containers []string) (all []Required) {
 		if err != nil { // of a newer version
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(v.Containers), func(name string) bool { return !slices.Contains(containers, name) })
+		left := slices.DeleteFunc(slices.Clone(v.Containers),
+			func(name string) bool { return !slices.Contains(containers, name) })
 		if len(left) > 0 {
 			all = append(all, Required{Requirement: list[0], Containers: left})
 		}

@@ -23,31 +23,37 @@ type File struct {
 	Data []byte
 }
 
-// Options say for which nodes to check, and what is known and required. The zero value checks for the newest version of
-// Kubernetes and nodes with the default delays.
+// Options say for which nodes to check, and what is known and required. The zero value checks for
+// the newest version of Kubernetes and nodes with the default delays.
 type Options struct {
 	Profiles []profile.Profile  // versions of Kubernetes; empty: the newest
 	Nodes    fakeruntime.Delays // the latencies of the nodes; a nil field is the default of its delay
 	Delays   string             // name of the delays of Nodes, for reports
 	Start    Durations          // how long the programs take to start
 	Stop     Durations          // how long they take from SIGTERM to their exit
-	// Require lists what must hold for each workload. The annotations of a workload, or else of its pod template, can ask for more than Start, Stop and
-	// Require.
+	// Require lists what must hold for each workload. The annotations of a workload, or else of its
+	// pod template, can ask for more than Start, Stop and Require.
 	Require Requirements
-	// Measured says how long the programs of some workloads take, by their pods; nil: nothing is measured. Start, Stop and annotations count before it.
+	// Measured says how long the programs of some workloads take, by their pods; nil: nothing is
+	// measured. Start, Stop and annotations count before it.
 	Measured *measure.Report
-	// RequireMeasured requires that the probes that can stop a start allow the measured ones of a container.
+	// RequireMeasured requires that the probes that can stop a start allow the measured ones of a
+	// container.
 	RequireMeasured bool
-	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a container, and what Require says about a row.
+	// AllowAnnotations lets annotations ask for less too: they replace Start and Stop of a
+	// container, and what Require says about a row.
 	AllowAnnotations bool
 	Ignore           []Ignore // findings that do not count
-	// Base, unless nil, is an earlier report, such as one of the base of a pull request: annotations ignore only findings that it ignores too, its Start, Stop
-	// and requirements hold too, and annotations can only ask for more than these.
+	// Base, unless nil, is an earlier report, such as one of the base of a pull request:
+	// annotations ignore only findings that it ignores too, its Start, Stop and requirements hold
+	// too, and annotations can only ask for more than these.
 	Base     *Report
 	Baseline *Report // an earlier report, whose findings are known; nil: none is
-	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their annotations say, and all findings count.
+	// IgnoreAnnotations makes Start, Stop and Require hold for all workloads, whatever their
+	// annotations say, and all findings count.
 	IgnoreAnnotations bool
-	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which containers it has.
+	// Modify, unless nil, changes each workload of a file before the check: the pod, but not which
+	// containers it has.
 	Modify func(file string, w *manifests.Workload)
 }
 
@@ -75,8 +81,9 @@ type container struct {
 	results  []*result
 }
 
-// New returns a Checker for all containers that run as long as their pods. The error lists all errors of the manifests. A workload that is valid but
-// cannot be simulated is a part of the Report.
+// New returns a Checker for all containers that run as long as their pods. The error lists all
+// errors of the manifests. A workload that is valid but cannot be simulated is a part of the
+// Report.
 func New(files []File, o Options) (*Checker, error) {
 	if len(o.Profiles) == 0 {
 		o.Profiles = []profile.Profile{profile.Newest()}
@@ -93,7 +100,8 @@ func New(files []File, o Options) (*Checker, error) {
 	return c, err
 }
 
-// EachWorkload calls visit for each workload of the files. A pod that stands for its workload has the name of that. The error is of type scenarios.Errors. It lists those of the manifests and of
+// EachWorkload calls visit for each workload of the files. A pod that stands for its workload has
+// the name of that. The error is of type scenarios.Errors. It lists those of the manifests and of
 // visit.
 func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.Errors) error {
 	var all scenarios.Errors
@@ -131,7 +139,8 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 	add := func(list []v1.Container, field string) {
 		for i := range list {
 			spec := &list[i]
-			if field == "initContainers" && !podutil.IsRestartableInitContainer(spec) && !hasProbes(spec) { // it runs before the program
+			// it runs before the program
+			if field == "initContainers" && !podutil.IsRestartableInitContainer(spec) && !hasProbes(spec) {
 				continue
 			}
 			found := &container{workload: added, spec: spec, path: fmt.Sprintf("spec.%s[%d]", field, i)}
@@ -151,7 +160,8 @@ func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
 
 // ordinary returns the containers that are neither sidecars nor init containers: at least one.
 func (w *workload) ordinary() []v1.Container {
-	return slices.DeleteFunc(slices.Clone(w.Pod.Spec.Containers), func(c v1.Container) bool { return w.terms.sidecars[c.Name] != "" })
+	return slices.DeleteFunc(slices.Clone(w.Pod.Spec.Containers),
+		func(c v1.Container) bool { return w.terms.sidecars[c.Name] != "" })
 }
 
 // hasProbes reports whether a container has a probe.
@@ -189,7 +199,8 @@ func (c *container) measured() *Measured { return c.workload.terms.measured[c.sp
 // stop returns how long the container is known to take from SIGTERM to its exit, or nil.
 func (c *container) stop() *Interval { return c.workload.terms.Stop(c.spec.Name) }
 
-// rowName returns a row of the container as the flag --row of the command takes it. The name of the workload is part of it if its file has several.
+// rowName returns a row of the container as the flag --row of the command takes it. The name of the
+// workload is part of it if its file has several.
 func (c *container) rowName(id RowID) string {
 	name := c.spec.Name + "/" + string(id)
 	if c.workload.several {

@@ -23,15 +23,18 @@ type simulation struct {
 	*Admitted
 	container string
 	delays    fakeruntime.Delays
-	stops     map[string]time.Duration // how long other containers take from SIGTERM to their exit, at most; the others exit at once
+	// how long other containers take from SIGTERM to their exit, at most; the others exit at once
+	stops map[string]time.Duration
 }
 
 func (s *simulation) spec() *v1.Container { return podutil.Find(s.Pod, s.container) }
 
-// oldKubelet is how much older than the periods of the probes the kubelet of a run is. It is not a whole number of seconds.
+// oldKubelet is how much older than the periods of the probes the kubelet of a run is. It is not a
+// whole number of seconds.
 const oldKubelet = 1337 * time.Millisecond
 
-// run simulates the pod with some rules for the program of the container, up to the first record for which over returns true, at most until a time.
+// run simulates the pod with some rules for the program of the container, up to the first record
+// for which over returns true, at most until a time.
 func (s *simulation) run(rules []fakeruntime.Rule, until time.Duration, over func(*node.Node, *trace.Record) bool) {
 	age := oldKubelet
 	for _, p := range trace.ProbeTypes {
@@ -47,20 +50,22 @@ func (s *simulation) run(rules []fakeruntime.Rule, until time.Duration, over fun
 	programs.Containers[s.container] = config
 	for _, other := range slices.Sorted(maps.Keys(s.stops)) {
 		if config := programs.Containers[other]; other != s.container {
-			exits := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Exactly(s.stops[other]), Exit: &fakeruntime.Exit{}}
+			exits := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Exactly(s.stops[other]),
+				Exit: &fakeruntime.Exit{}}
 			config.Program.Rules = slices.Concat(config.Program.Rules, []fakeruntime.Rule{exits})
 			programs.Containers[other] = config
 		}
 	}
-	o := node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays, Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}
+	o := node.Options{Profile: s.Profile, Uptime: &age, Delays: s.delays,
+		Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}
 	_ = s.Run(o, func(n *node.Node) { n.AddAdmitted(s.Pod, programs) }, until, over) // nothing interrupts it
 }
 
 // restartsWithin is the time in which restarts of a container that never comes up are listed.
 const restartsWithin = 20 * time.Minute
 
-// restarts returns when the instances of the container start, after its first start, if its program refuses all probes. The exit code after a stop is one
-// with which the container restarts.
+// restarts returns when the instances of the container start, after its first start, if its program
+// refuses all probes. The exit code after a stop is one with which the container restarts.
 func (s *simulation) restarts() []time.Duration {
 	spec := s.spec()
 	refuses := func(p trace.Probe) *fakeruntime.Series {
@@ -78,7 +83,8 @@ func (s *simulation) restarts() []time.Duration {
 	if !podutil.ContainerShouldRestart(spec, &s.Pod.Spec, 0) {
 		ends.Exit.Code = 1
 	}
-	down := fakeruntime.Rule{Startup: refuses(trace.Startup), Liveness: refuses(trace.Liveness), Readiness: refuses(trace.Readiness)}
+	down := fakeruntime.Rule{Startup: refuses(trace.Startup), Liveness: refuses(trace.Liveness),
+		Readiness: refuses(trace.Readiness)}
 	var first virtual.Time
 	var starts []time.Duration
 	s.run([]fakeruntime.Rule{down, ends}, restartsWithin, func(_ *node.Node, r *trace.Record) bool {
@@ -93,7 +99,8 @@ func (s *simulation) restarts() []time.Duration {
 	return starts
 }
 
-// neverSucceeds returns a record of each probe that runs and never succeeds, although the program is healthy.
+// neverSucceeds returns a record of each probe that runs and never succeeds, although the program
+// is healthy.
 func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 	spec, seen := s.spec(), map[trace.Probe]*trace.Record{}
 	failed := func(p trace.Probe) bool {
@@ -117,16 +124,18 @@ func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
 	return seen
 }
 
-// deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of the period of a probe.
+// deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of
+// the period of a probe.
 const deletedAfter = 31337 * time.Millisecond
 
-// Deleted returns what happens to a container after the deletion of its pod, on nodes with some delays, if its program ignores the stop signal. The others exit as the
-// terms say.
+// Deleted returns what happens to a container after the deletion of its pod, on nodes with some
+// delays, if its program ignores the stop signal. The others exit as the terms say.
 func (a *Admitted) Deleted(container string, nodes fakeruntime.Delays, terms *Terms) Deletion {
 	return (&simulation{a, container, nodes, terms.LongestStops()}).deleted()
 }
 
-// deleted returns what happens to a healthy container after the deletion of its pod, if its program ignores the stop signal.
+// deleted returns what happens to a healthy container after the deletion of its pod, if its program
+// ignores the stop signal.
 func (s *simulation) deleted() Deletion {
 	d := Deletion{Condition: strings.Join(s.stopWaitsFor(), " and ")}
 	var at virtual.Time
@@ -154,8 +163,9 @@ func (s *simulation) deleted() Deletion {
 	return d
 }
 
-// stopWaitsFor says what the stop signal waits for that nobody knows: the end of a preStop hook, and of the containers that a sidecar serves, which get the
-// signal before (newTerminationOrdering in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
+// stopWaitsFor says what the stop signal waits for that nobody knows: the end of a preStop hook,
+// and of the containers that a sidecar serves, which get the signal before (newTerminationOrdering
+// in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
 func (s *simulation) stopWaitsFor() (list []string) {
 	spec := s.spec()
 	if hook := spec.Lifecycle; hook != nil && hook.PreStop != nil {

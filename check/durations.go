@@ -16,13 +16,16 @@ import (
 // Interval is a range of a time that is known of a program.
 type Interval struct{ Min, Max time.Duration }
 
-// Durations say how long something takes in containers, such as a start. The zero value says nothing.
+// Durations say how long something takes in containers, such as a start. The zero value says
+// nothing.
 type Durations struct {
-	Ordinary *Interval           // in each container that Of does not name, except sidecars and init containers; nil: not known
+	// in each container that Of does not name, except sidecars and init containers; nil: not known
+	Ordinary *Interval
 	Of       map[string]Interval // by the name of the container
 }
 
-// ParseDurations parses a list with commas of ranges, such as "40s..70s, envoy=1s..3s". One without a name is Ordinary. The error lists all errors.
+// ParseDurations parses a list with commas of ranges, such as "40s..70s, envoy=1s..3s". One without
+// a name is Ordinary. The error lists all errors.
 func ParseDurations(text string) (Durations, error) {
 	var d Durations
 	var wrong []string
@@ -48,7 +51,8 @@ func ParseDurations(text string) (Durations, error) {
 			}
 			d.Of[name] = i
 		case d.Ordinary != nil:
-			err = fmt.Errorf("%s is the second one without the name of a container: write app=%s", strings.TrimSpace(part), strings.TrimSpace(part))
+			err = fmt.Errorf("%s is the second one without the name of a container: write app=%s",
+				strings.TrimSpace(part), strings.TrimSpace(part))
 		default:
 			d.Ordinary = &i
 		}
@@ -106,7 +110,8 @@ func (i Interval) String() string {
 	return seconds(i.Min) + ".." + seconds(i.Max)
 }
 
-// UnknownContainers says which containers the options name although no workload of the files has them: what is said about them would count for nothing.
+// UnknownContainers says which containers the options name although no workload of the files has
+// them: what is said about them would count for nothing.
 func (o *Options) UnknownContainers(files []File) error {
 	named := slices.Concat(o.Start.names(), o.Stop.names())
 	for _, q := range o.Require {

@@ -55,29 +55,32 @@ type Finding struct {
 	ID       FindingID `json:"id"`
 	Severity Severity  `json:"severity"`
 	Message  string    `json:"message"`
-	// Summary says what happens to the container, as a clause that follows its name. Fix says what to change. Both can be empty.
+	// Summary says what happens to the container, as a clause that follows its name. Fix says what
+	// to change. Both can be empty.
 	Summary string `json:"summary,omitempty"`
 	Fix     string `json:"fix,omitempty"`
 	Field   string `json:"field"` // of the pod
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
-	// App says what the program does in the run that shows the finding, as the flags --app of 'probesim run'. It is empty if
-	// the program is healthy.
+	// App says what the program does in the run that shows the finding, as the flags --app of
+	// 'probesim run'. It is empty if the program is healthy.
 	App []string `json:"app,omitempty"`
-	// Witness is the row of a container whose run shows the finding, such as app/restart for the flag --row of 'probesim check'. It is
-	// empty if App shows the finding.
+	// Witness is the row of a container whose run shows the finding, such as app/restart for the
+	// flag --row of 'probesim check'. It is empty if App shows the finding.
 	Witness string `json:"witness,omitempty"`
 	// Delays are the nodes of the run.
 	Delays     string `json:"delays,omitempty"`
 	Kubernetes string `json:"kubernetes"` // the version of the run
-	// Versions are the two versions that differ, and Start is how long a start takes in their figures, if that is known.
+	// Versions are the two versions that differ, and Start is how long a start takes in their
+	// figures, if that is known.
 	Versions []string `json:"versions,omitempty"`
 	Start    string   `json:"start,omitempty"`
 	weight   float64  // of two findings of one kind, the one with the greater weight is more worth a change
 }
 
-// findings returns the findings for a container, the worst first. It reports a finding once, in the newest version that has it.
+// findings returns the findings for a container, the worst first. It reports a finding once, in the
+// newest version that has it.
 func (c *Checker) findings(found *container) []Finding {
 	var list []Finding
 	worst := found.leastShare()
@@ -112,12 +115,16 @@ func (c *Checker) findings(found *container) []Finding {
 	return list
 }
 
-// finders find something in the rows and the settings of a container in one version. The Field of a finding is that of the container, and it has no position yet.
+// finders find something in the rows and the settings of a container in one version. The Field of a
+// finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
-	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, shortRestart, noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace, kubeletRestart,
+	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, shortRestart,
+	noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace,
+	kubeletRestart,
 }
 
-// leastShare returns the result of the version in which the smallest share of the known starts comes up, the newest one of several.
+// leastShare returns the result of the version in which the smallest share of the known starts
+// comes up, the newest one of several.
 func (c *container) leastShare() *result {
 	var worst *result
 	for _, r := range slices.Backward(c.results) {
@@ -138,7 +145,8 @@ func (c *container) place(f Finding, version string) Finding {
 	return f
 }
 
-// versionsDiffer compares the rows of the oldest and the newest version. It returns the version in which the first row that differs is worse.
+// versionsDiffer compares the rows of the oldest and the newest version. It returns the version in
+// which the first row that differs is worse.
 func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 	oldest, newest := c.results[0], c.results[len(c.results)-1]
 	if oldest.profile.Version == newest.profile.Version || oldest.err != nil || newest.err != nil {
@@ -158,12 +166,14 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 					version = oldest.profile.Version
 				}
 			}
-			differences = append(differences, fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
+			differences = append(differences,
+				fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
 		}
 	}
 	f.Summary = fmt.Sprintf("its figures differ between %s and %s", oldest.profile.Version, newest.profile.Version)
 	f.ID, f.Severity, f.Versions = VersionsDiffer, Note, []string{oldest.profile.Version, newest.profile.Version}
-	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.profile.Version, newest.profile.Version, strings.Join(differences, "; "))
+	f.Message = fmt.Sprintf("%s and %s differ. %s.", oldest.profile.Version, newest.profile.Version,
+		strings.Join(differences, "; "))
 	return f, cmp.Or(version, oldest.profile.Version), len(differences) > 0
 }
 
@@ -172,7 +182,8 @@ func differ(a, b time.Duration) bool {
 	return (a-b).Abs() > 1500*time.Millisecond && (a-b).Abs() > min(a, b)/20
 }
 
-// keepOnce keeps one finding of a kind in the containers of a workload: that of the first container which has it.
+// keepOnce keeps one finding of a kind in the containers of a workload: that of the first container
+// which has it.
 func keepOnce(containers []Container, id FindingID) {
 	found := false
 	for i := range containers {

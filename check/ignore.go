@@ -40,7 +40,8 @@ func (i *Ignore) matches(file string) bool {
 	}
 }
 
-// sortOut moves the findings of a container that the workload or the options ignore, and those that the baseline has, out of its findings.
+// sortOut moves the findings of a container that the workload or the options ignore, and those that
+// the baseline has, out of its findings.
 func (c *Checker) sortOut(w *workload, out *Container) {
 	var ignored []FindingID
 	for i := range c.options.Ignore {
@@ -50,7 +51,8 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 	}
 	left := []Finding{}
 	for _, f := range out.Findings {
-		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.Base == nil || c.options.Base.ignores(w, out.Name, &f))
+		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.Base == nil ||
+			c.options.Base.ignores(w, out.Name, &f))
 		switch {
 		case own || slices.Contains(ignored, f.ID):
 			out.Ignored = append(out.Ignored, f)
@@ -63,7 +65,8 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 	out.Findings = left
 }
 
-// has reports whether a report has a finding of the same kind about the same field of a container, as severe or worse. The file of its workload can have another name.
+// has reports whether a report has a finding of the same kind about the same field of a container,
+// as severe or worse. The file of its workload can have another name.
 func (r *Report) has(w *workload, container string, f *Finding) bool {
 	same := func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity.AtLeast(f.Severity) }
 	c := r.find(w).container(container)

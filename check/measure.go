@@ -10,7 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// result is what is known of a container in one version. Without a simulation and bounds, it is not done, or has an error.
+// result is what is known of a container in one version. Without a simulation and bounds, it is not
+// done, or has an error.
 type result struct {
 	profile           profile.Profile
 	options           *Options
@@ -29,7 +30,8 @@ type result struct {
 	err         error
 }
 
-// measure computes all rows of a container. The error says why the API server or a node rejects its pod.
+// measure computes all rows of a container. The error says why the API server or a node rejects its
+// pod.
 func (r *result) measure() error {
 	name := r.container.spec.Name
 	admitted, err := Admit(r.container.workload.Pod, r.profile)
@@ -44,7 +46,8 @@ func (r *result) measure() error {
 	r.findings = append(findBroken(r.spec(), r.broken), otherHost(r.spec(), &r.simulation.Pod.Spec)...)
 	r.drop()
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return r.Probe(p) != nil })
-	if r.cannotStart = hasProbes(r.container.spec) && !left || r.broken[trace.Startup] != ""; r.cannotStart { // without a success of the startup probe, no other probe runs
+	// without a success of the startup probe, no other probe runs
+	if r.cannotStart = hasProbes(r.container.spec) && !left || r.broken[trace.Startup] != ""; r.cannotStart {
 		return nil
 	}
 	start := time.Duration(0)
@@ -86,10 +89,12 @@ func (r *result) drop() {
 	admitted.Pod = admitted.Pod.DeepCopy()
 	r.Admitted = &admitted
 	spec := r.spec()
-	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = r.Probe(trace.Startup), r.Probe(trace.Liveness), r.Probe(trace.Readiness)
+	spec.StartupProbe, spec.LivenessProbe, spec.ReadinessProbe = r.Probe(trace.Startup), r.Probe(trace.Liveness),
+		r.Probe(trace.Readiness)
 }
 
-// brokenFor returns a probe that can never run and without which a row of the container has no meaning, and why, if there is one.
+// brokenFor returns a probe that can never run and without which a row of the container has no
+// meaning, and why, if there is one.
 func (r *result) brokenFor(id RowID) (p trace.Probe, because string) {
 	for _, p := range trace.ProbeTypes {
 		if r.broken[p] != "" && id.needs(p, r.container.spec) {

@@ -9,21 +9,26 @@ import (
 
 // Measured is what the pods of a workload in a cluster show of a container.
 type Measured struct {
-	Pods     int    `json:"pods"`               // of the revision, in which starts are measured
-	Starts   int    `json:"starts"`             // of them, which are measured
-	Revision string `json:"revision,omitempty"` // the newest one with measured starts or stops, as the hash of its pod template
-	Older    bool   `json:"older,omitempty"`    // there are pods of a newer revision, of which nothing is measured
-	Start    *Span  `json:"start,omitempty"`    // contains all starts
-	// Slowest is how long the slowest start took at least: it is less than the end of Start, because a start is known to a period of the probe.
+	Pods   int `json:"pods"`   // of the revision, in which starts are measured
+	Starts int `json:"starts"` // of them, which are measured
+	// the newest one with measured starts or stops, as the hash of its pod template
+	Revision string `json:"revision,omitempty"`
+	Older    bool   `json:"older,omitempty"` // there are pods of a newer revision, of which nothing is measured
+	Start    *Span  `json:"start,omitempty"` // contains all starts
+	// Slowest is how long the slowest start took at least: it is less than the end of Start,
+	// because a start is known to a period of the probe.
 	Slowest Seconds `json:"slowest,omitempty"`
 	Unknown string  `json:"unknown,omitempty"` // why no start of the newest revision is measured
 	Stop    *Span   `json:"stop,omitempty"`    // from SIGTERM to the exit
-	// Margin is how much longer the slowest start could have been at least, with the settings of the pods; negative if that may be too long. It is nil if no probe stops it.
-	Margin   *Seconds `json:"margin,omitempty"`
-	Allowed  Seconds  `json:"allowed,omitempty"` // the start that the probes of the pods always allow; 0: no probe stops it
-	Kills    int      `json:"kills"`             // by its probes, as events tell, in all revisions
-	Restarts int      `json:"restarts"`          // in all revisions
-	// Used and UsedStop report whether Start and Stop count: neither the command line nor an annotation says how long it takes.
+	// Margin is how much longer the slowest start could have been at least, with the settings of
+	// the pods; negative if that may be too long. It is nil if no probe stops it.
+	Margin *Seconds `json:"margin,omitempty"`
+	// the start that the probes of the pods always allow; 0: no probe stops it
+	Allowed  Seconds `json:"allowed,omitempty"`
+	Kills    int     `json:"kills"`    // by its probes, as events tell, in all revisions
+	Restarts int     `json:"restarts"` // in all revisions
+	// Used and UsedStop report whether Start and Stop count: neither the command line nor an
+	// annotation says how long it takes.
 	Used     bool `json:"used"`
 	UsedStop bool `json:"usedStop"`
 }
@@ -81,13 +86,15 @@ func (m *Measured) take(w *measure.Workload, c *measure.Container) {
 	}
 }
 
-// ClosestCall says how close the slowest start was to a kill, as a clause that follows the name of the container, or returns nothing.
+// ClosestCall says how close the slowest start was to a kill, as a clause that follows the name of
+// the container, or returns nothing.
 func (m *Measured) ClosestCall() string {
 	switch {
 	case m.Margin == nil || m.Start == nil:
 		return ""
 	case *m.Margin < Seconds(tenth):
-		return "its slowest start took up to " + seconds(time.Duration(m.Start.Greatest)) + ", and its probes always allow " + FormatDown(m.Allowed)
+		return "its slowest start took up to " + seconds(time.Duration(m.Start.Greatest)) +
+			", and its probes always allow " + FormatDown(m.Allowed)
 	}
 	return "its slowest start was at least " + FormatDown(*m.Margin) + " from being killed"
 }

@@ -32,8 +32,10 @@ func (c *Checker) Report() *Report {
 }
 
 func (c *Checker) workload(w *workload) Workload {
-	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line, Containers: []Container{}, Images: map[string]string{}, NotSimulated: slices.Clone(w.NotSimulated)}
-	if w.Pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(out.NotSimulated, "activeDeadlineSeconds") { // see Admitted
+	out := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: w.file, Line: w.Line,
+		Containers: []Container{}, Images: map[string]string{}, NotSimulated: slices.Clone(w.NotSimulated)}
+	// see Admitted
+	if w.Pod.Spec.ActiveDeadlineSeconds != nil && !slices.Contains(out.NotSimulated, "activeDeadlineSeconds") {
 		out.NotSimulated = append(out.NotSimulated, "activeDeadlineSeconds")
 	}
 	for c := range podutil.Containers(&w.Pod.Spec) {
@@ -62,7 +64,9 @@ func (c *Checker) workload(w *workload) Workload {
 }
 
 func (c *Checker) container(found *container) Container {
-	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec, Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(), Measured: found.measured(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
+	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec,
+		Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(),
+		Measured: found.measured(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
 			out.Probes = append(out.Probes, Probe{string(kind), Describe(p), found.at(string(kind) + "Probe").Line})
@@ -80,7 +84,8 @@ func (c *Checker) container(found *container) Container {
 		}
 		text := row.text
 		if found.connects(row.probes) { // which passes while the program hangs
-			text = strings.NewReplacer("hung", "connections lost", "late or no answers", "lost connections").Replace(text)
+			text = strings.NewReplacer("hung", "connections lost", "late or no answers", "lost connections").
+				Replace(text)
 		}
 		if row.id == Ready && len(found.workload.Pod.Spec.ReadinessGates) > 0 {
 			text += ", but for its readiness gates"
@@ -89,14 +94,16 @@ func (c *Checker) container(found *container) Container {
 			text += fmt.Sprintf(" (start of %s)", value.Format(start.Max))
 		}
 		if row.limit {
-			l := Limit{Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
+			l := Limit{Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest),
+				Formula: found.formula(row.id, all.Range), Cases: cases}
 			if row.id.Shown() {
 				l.Witness = found.rowName(row.id)
 			}
 			out.Limits = append(out.Limits, l)
 			continue
 		}
-		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest), Formula: found.formula(row.id, all.Range), Cases: cases}
+		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest),
+			Formula: found.formula(row.id, all.Range), Cases: cases}
 		if row.id.Shown() {
 			t.Witness = found.rowName(row.id)
 		}
@@ -111,7 +118,8 @@ func (c *Checker) container(found *container) Container {
 	return out
 }
 
-// connects reports whether the only probe that decides about a row is a TCP probe, which passes while the program hangs.
+// connects reports whether the only probe that decides about a row is a TCP probe, which passes
+// while the program hangs.
 func (c *container) connects(probes []trace.Probe) bool {
 	if len(probes) != 1 {
 		return false
@@ -130,7 +138,8 @@ func (c *container) formula(id RowID, all bounds.Range) string {
 	return ""
 }
 
-// kill returns when a probe stops a container that never comes up, or nil if none does: after the longest start that always succeeds.
+// kill returns when a probe stops a container that never comes up, or nil if none does: after the
+// longest start that always succeeds.
 func (c *container) kill(limits []Limit) *Kill {
 	i := slices.IndexFunc(limits, func(l Limit) bool { return l.Row == Start })
 	if i < 0 || limits[i].Always.IsNever() {
@@ -169,14 +178,15 @@ func (c *container) values(id RowID) []Value {
 	return list
 }
 
-// verify verifies a requirement for all containers that it is about. It is not met if one of them has no probe for it, has a probe that can never run, or
-// never does what it is about.
+// verify verifies a requirement for all containers that it is about. It is not met if one of them
+// has no probe for it, has a probe that can never run, or never does what it is about.
 func (c *Checker) verify(q Required, w *workload) Verification {
 	pos := w.Pos
 	if q.annotation != nil {
 		pos = q.annotation.ValuePos
 	}
-	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), Containers: q.Containers, File: w.file, Line: pos.Line, Column: pos.Column}
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), Containers: q.Containers,
+		File: w.file, Line: pos.Line, Column: pos.Column}
 	if v.Missing, v.Reason = q.unverifiable(w); v.Reason != "" {
 		return v
 	}
@@ -189,7 +199,8 @@ func (c *Checker) verify(q Required, w *workload) Verification {
 			continue
 		}
 		decides, least = found, margin
-		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = margin >= 0, found.spec.Name, worst.Case, worst.Kubernetes, nil
+		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = margin >= 0, found.spec.Name, worst.Case, worst.Kubernetes,
+			nil
 		if margin.Abs() < bounds.Never {
 			v.Margin = new(Seconds(margin))
 		}
@@ -217,12 +228,14 @@ func (w *workload) container(name string) *container {
 	return w.containers[i]
 }
 
-// unverifiable says why nothing tells whether the requirement holds, and which containers have no probe for it. The reason is empty if all containers have values.
+// unverifiable says why nothing tells whether the requirement holds, and which containers have no
+// probe for it. The reason is empty if all containers have values.
 func (q Required) unverifiable(w *workload) (missing []string, reason string) {
 	var reasons []string
 	for _, name := range q.Containers {
 		c := w.container(name)
-		if c == nil || !slices.ContainsFunc(q.Row.Probes(), func(p trace.Probe) bool { return prober.ProbeOf(c.spec, p) != nil }) {
+		if c == nil || !slices.ContainsFunc(q.Row.Probes(),
+			func(p trace.Probe) bool { return prober.ProbeOf(c.spec, p) != nil }) {
 			missing = append(missing, name)
 			continue
 		}
@@ -236,7 +249,8 @@ func (q Required) unverifiable(w *workload) (missing []string, reason string) {
 	return missing, strings.Join(reasons, "; ")
 }
 
-// noValues says why the container has no values of a row for which it has a probe, or returns an empty string.
+// noValues says why the container has no values of a row for which it has a probe, or returns an
+// empty string.
 func (c *container) noValues(id RowID) string {
 	for _, r := range c.results {
 		p, because := r.brokenFor(id)
@@ -273,7 +287,9 @@ func Describe(p *v1.Probe) string {
 		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))
 	}
 	parts = append(parts, fmt.Sprintf("every %ds", p.PeriodSeconds))
-	text := strings.Join(parts, " ") + fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, printable.Plural(int(p.FailureThreshold), "failure"), p.TimeoutSeconds)
+	text := strings.Join(parts, " ") +
+		fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, printable.Plural(int(p.FailureThreshold), "failure"),
+			p.TimeoutSeconds)
 	if p.SuccessThreshold > 1 {
 		text += fmt.Sprintf(", %d successes", p.SuccessThreshold)
 	}
@@ -316,8 +332,8 @@ func (id RowID) Format(s Seconds) string {
 	return FormatTime(s)
 }
 
-// FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the nearest tenth of a second or coarser. Neither
-// may be bounds.Never.
+// FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the
+// nearest tenth of a second or coarser. Neither may be bounds.Never.
 func FormatDifference(before, after Seconds) string {
 	d, sign := time.Duration(after-before), "+"
 	if d < 0 {

@@ -13,12 +13,13 @@ import (
 
 // Report is the result of a check. Its JSON form is stable: fields are only added.
 type Report struct {
-	Kubernetes []string   `json:"kubernetes"`      // versions, oldest first
-	Delays     string     `json:"delays"`          // name of the latencies of the nodes
-	Start      *Span      `json:"start,omitempty"` // how long the programs are known to take to start, if Options.Start says so without a name
-	Stop       *Span      `json:"stop,omitempty"`  // and from SIGTERM to their exit
-	Verdict    Verdict    `json:"verdict"`
-	Workloads  []Workload `json:"workloads"`
+	Kubernetes []string `json:"kubernetes"` // versions, oldest first
+	Delays     string   `json:"delays"`     // name of the latencies of the nodes
+	// how long the programs are known to take to start, if Options.Start says so without a name
+	Start     *Span      `json:"start,omitempty"`
+	Stop      *Span      `json:"stop,omitempty"` // and from SIGTERM to their exit
+	Verdict   Verdict    `json:"verdict"`
+	Workloads []Workload `json:"workloads"`
 }
 
 // Span is a range of a time.
@@ -50,17 +51,22 @@ type Workload struct {
 	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
 	Containers   []Container    `json:"containers"`        // containers that run as long as the pod
 	Requirements []Verification `json:"requirements,omitempty"`
-	Overrides    []Override     `json:"overrides,omitempty"` // annotations that say something else than the command line
-	Rollouts     []string       `json:"rollouts,omitempty"`  // requirements of an annotation on rollouts, which 'probesim rollout' judges
+	// annotations that say something else than the command line
+	Overrides []Override `json:"overrides,omitempty"`
+	// requirements of an annotation on rollouts, which 'probesim rollout' judges
+	Rollouts []string `json:"rollouts,omitempty"`
 	// WithoutProbes are the containers without probes, except init containers that end.
 	WithoutProbes []string `json:"withoutProbes,omitempty"`
-	// NoReadiness says that a pod of the workload is Ready although the program need not be up, because no container has a readiness probe, except perhaps
-	// sidecars. It is false if the pod ends, as in a Job.
+	// NoReadiness says that a pod of the workload is Ready although the program need not be up,
+	// because no container has a readiness probe, except perhaps sidecars. It is false if the pod
+	// ends, as in a Job.
 	NoReadiness bool `json:"noReadiness,omitempty"`
 	running     int  // containers, except init containers that end
-	// NotSimulated names what can decide what happens to the pods and has no part in the figures, such as progressDeadlineSeconds.
+	// NotSimulated names what can decide what happens to the pods and has no part in the figures,
+	// such as progressDeadlineSeconds.
 	NotSimulated []string `json:"notSimulated,omitempty"`
-	// Images has the image of each container, by name, also of those without probes. It is not part of the JSON.
+	// Images has the image of each container, by name, also of those without probes. It is not part
+	// of the JSON.
 	Images map[string]string `json:"-"`
 }
 
@@ -69,20 +75,23 @@ type Container struct {
 	Name   string  `json:"name"`
 	Line   int     `json:"line"`
 	Probes []Probe `json:"probes"`
-	// Sidecar says why the container is not an ordinary one: what Options.Start, Stop and Require say without a name is not about it.
+	// Sidecar says why the container is not an ordinary one: what Options.Start, Stop and Require
+	// say without a name is not about it.
 	Sidecar string `json:"sidecar,omitempty"`
 	Start   *Span  `json:"start,omitempty"` // how long it is known to take to start
 	Stop    *Span  `json:"stop,omitempty"`  // and from SIGTERM to its exit
 
 	Measured *Measured `json:"measured,omitempty"` // what its pods show; nil: there are none
 
-	Limits     []Limit   `json:"limits"`
-	Times      []Time    `json:"times"`
-	StartShare *float64  `json:"startShare,omitempty"` // share of the starts that succeed, 0 to 1, if Options.Start is set
+	Limits []Limit `json:"limits"`
+	Times  []Time  `json:"times"`
+	// share of the starts that succeed, 0 to 1, if Options.Start is set
+	StartShare *float64  `json:"startShare,omitempty"`
 	Deleted    *Deletion `json:"deleted,omitempty"`
 	// Kill is when a probe stops a container that never comes up. It is nil if none does.
 	Kill *Kill `json:"kill,omitempty"`
-	// Restarts are the starts of a container that never comes up, within 20 minutes after the first.
+	// Restarts are the starts of a container that never comes up, within 20 minutes after the
+	// first.
 	Restarts []Seconds `json:"restarts,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
 	Ignored  []Finding `json:"ignored,omitempty"` // findings that the manifest or Options.Ignore ignores
@@ -108,7 +117,8 @@ type Limit struct {
 	Never  Seconds `json:"never"`  // longer, it never does
 	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
 	Formula string `json:"formula,omitempty"`
-	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Always.
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows
+	// Always.
 	Witness string  `json:"witness,omitempty"`
 	Cases   []Range `json:"cases"` // for each case and version
 }
@@ -122,7 +132,8 @@ type Time struct {
 	Worst Seconds  `json:"worst"`
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
 	Formula string `json:"formula,omitempty"`
-	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows Worst. It is empty for Recover.
+	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows
+	// Worst. It is empty for Recover.
 	Witness string  `json:"witness,omitempty"`
 	Cases   []Range `json:"cases"`
 }
@@ -139,9 +150,11 @@ type Range struct {
 type Deletion struct {
 	SIGTERM Seconds `json:"sigterm"` // the stop signal, after the preStop hook
 	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
-	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It is nil if the time is not known.
+	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It
+	// is nil if the time is not known.
 	Exit *Span `json:"exit,omitempty"`
-	// Condition is what else the stop signal waits for, such as "once app has exited". It then comes at SIGTERM at the earliest. It is empty otherwise.
+	// Condition is what else the stop signal waits for, such as "once app has exited". It then
+	// comes at SIGTERM at the earliest. It is empty otherwise.
 	Condition string `json:"condition,omitempty"`
 }
 
@@ -151,7 +164,8 @@ type Kill struct {
 	Formula Seconds `json:"formula"` // what initialDelaySeconds + periodSeconds x failureThreshold gives
 }
 
-// String returns the earliest time, and the one of the formula if it is wrong because it comes later.
+// String returns the earliest time, and the one of the formula if it is wrong because it comes
+// later.
 func (k *Kill) String() string {
 	text := FormatDown(k.From)
 	if k.Formula > k.From {
@@ -168,29 +182,30 @@ type Verification struct {
 	Met         bool     `json:"met"`
 	Containers  []string `json:"containers,omitempty"` // that it is about
 	Missing     []string `json:"missing,omitempty"`    // those without a probe for it
-	// Reason says why there is nothing to verify: a container has no probe for it, or one that can never run. Such a requirement is not met, and has no
-	// container and no value.
+	// Reason says why there is nothing to verify: a container has no probe for it, or one that can
+	// never run. Such a requirement is not met, and has no container and no value.
 	Reason     string   `json:"reason,omitempty"`
 	Container  string   `json:"container,omitempty"` // the container that decides
 	Value      *Seconds `json:"value,omitempty"`
 	Case       string   `json:"case,omitempty"`
 	Kubernetes string   `json:"kubernetes,omitempty"`
-	// Margin is the distance from the value to the requirement, negative if the requirement is not met. It is nil if no container
-	// has the row, or the value has no limit.
+	// Margin is the distance from the value to the requirement, negative if the requirement is not
+	// met. It is nil if no container has the row, or the value has no limit.
 	Margin *Seconds `json:"margin,omitempty"`
-	// File, Line and Column are the position of the probe that decides, or else of the annotation with the requirement, or else of the
-	// workload.
+	// File, Line and Column are the position of the probe that decides, or else of the annotation
+	// with the requirement, or else of the workload.
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// Witness is the row of the container whose run shows why the requirement is not met, such as app/start for the flag --row of
-	// 'probesim check'. It is empty if the requirement is met.
+	// Witness is the row of the container whose run shows why the requirement is not met, such as
+	// app/start for the flag --row of 'probesim check'. It is empty if the requirement is met.
 	Witness string `json:"witness,omitempty"`
 	// Delays are the nodes of the witness.
 	Delays string `json:"delays,omitempty"`
 }
 
-// Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not exist.
+// Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not
+// exist.
 type Seconds time.Duration
 
 // IsNever reports whether a limit does not exist, or something never happens.
@@ -216,10 +231,12 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Title returns the name of a workload for people, with its namespace unless that is the default one.
+// Title returns the name of a workload for people, with its namespace unless that is the default
+// one.
 func (w *Workload) Title() string { return Title(w.Kind, w.Namespace, w.Name) }
 
-// Title returns the name of a workload for people, with its namespace unless that is the default one.
+// Title returns the name of a workload for people, with its namespace unless that is the default
+// one.
 func Title(kind, namespace, name string) string {
 	if namespace != "" && namespace != v1.NamespaceDefault {
 		name = namespace + "/" + name

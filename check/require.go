@@ -15,7 +15,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Requirement is a requirement on a row: a limit that must be at least a duration, or a time that must be at most one.
+// Requirement is a requirement on a row: a limit that must be at least a duration, or a time that
+// must be at most one.
 type Requirement struct {
 	Container string // that it is about; empty: each ordinary container that no other requirement on the row names
 	Row       RowID
@@ -25,8 +26,8 @@ type Requirement struct {
 // Requirements must all hold.
 type Requirements []Requirement
 
-// needs reports whether a row of a container has no meaning if a probe can never run. Without a startup probe that succeeds, no other probe
-// runs.
+// needs reports whether a row of a container has no meaning if a probe can never run. Without a
+// startup probe that succeeds, no other probe runs.
 func (id RowID) needs(p trace.Probe, c *v1.Container) bool {
 	switch {
 	case p == trace.Startup || id == Recover:
@@ -47,7 +48,8 @@ func (id RowID) Missing(containers []string) string {
 	if last == 0 {
 		return fmt.Sprintf("container %s has no %s probe", containers[0], strings.Join(probes, " or "))
 	}
-	return fmt.Sprintf("containers %s and %s have no %s probe", strings.Join(containers[:last], ", "), containers[last], strings.Join(probes, " or "))
+	return fmt.Sprintf("containers %s and %s have no %s probe", strings.Join(containers[:last], ", "), containers[last],
+		strings.Join(probes, " or "))
 }
 
 // String returns the requirement as ParseRequirements reads it.
@@ -76,7 +78,8 @@ func (r Requirements) String() string {
 	return strings.Join(list, ", ")
 }
 
-// ParseRequirements parses a list of requirements with commas, such as "start>=70s, app/detect<=45s". The error lists all errors.
+// ParseRequirements parses a list of requirements with commas, such as "start>=70s,
+// app/detect<=45s". The error lists all errors.
 func ParseRequirements(text string) (Requirements, error) {
 	var list Requirements
 	var wrong []string
@@ -100,7 +103,8 @@ func ParseRequirements(text string) (Requirements, error) {
 func parseRequirement(text string) (Requirement, error) {
 	at := strings.IndexAny(text, "<>=")
 	if at < 0 {
-		return Requirement{}, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a duration, such as start>=70s", strict.Quote(text))
+		return Requirement{}, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a duration, such as "+
+			"start>=70s", strict.Quote(text))
 	}
 	container, name, named := strings.Cut(strings.TrimSpace(text[:at]), "/")
 	if container, name = strings.TrimSpace(container), strings.TrimSpace(name); !named {
@@ -125,7 +129,8 @@ func parseRequirement(text string) (Requirement, error) {
 			return Requirement{}, fmt.Errorf("%s: %w", name, err)
 		}
 		if d > bounds.LongestLimit {
-			return Requirement{}, fmt.Errorf("%s: must be at most %s, because a longer time counts as no limit", name, value.Format(bounds.LongestLimit))
+			return Requirement{}, fmt.Errorf("%s: must be at most %s, because a longer time counts as no limit", name,
+				value.Format(bounds.LongestLimit))
 		}
 		return Requirement{container, r.id, d}, nil
 	}
@@ -136,12 +141,15 @@ func parseRequirement(text string) (Requirement, error) {
 		}
 	}
 	if slices.Contains([]string{"lost", "takes", "prestop"}, name) {
-		return Requirement{}, fmt.Errorf("%s is a row of 'probesim rollout' and 'probesim tune': the rows of probes are %s", name, strings.Join(names, ", "))
+		return Requirement{}, fmt.Errorf("%s is a row of 'probesim rollout' and 'probesim tune': the rows of probes "+
+			"are %s", name, strings.Join(names, ", "))
 	}
-	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name), strict.DidYouMean(name, slices.Concat(names, rolloutRows)), strings.Join(names, ", "))
+	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name),
+		strict.DidYouMean(name, slices.Concat(names, rolloutRows)), strings.Join(names, ", "))
 }
 
-// Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a time.
+// Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a
+// time.
 func (r Requirement) Holds(value Seconds) bool {
 	if r.Row.IsLimit() {
 		return value >= Seconds(r.Duration)
@@ -149,8 +157,9 @@ func (r Requirement) Holds(value Seconds) bool {
 	return value <= Seconds(r.Duration)
 }
 
-// Margin returns by how much values meet the requirement, or miss it if the margin is negative, and the value that decides. The
-// margin is bounds.Never if nothing limits what must be possible. There must be a value.
+// Margin returns by how much values meet the requirement, or miss it if the margin is negative, and
+// the value that decides. The margin is bounds.Never if nothing limits what must be possible. There
+// must be a value.
 func (r Requirement) Margin(values []Value) (time.Duration, Value) {
 	worst := r.Row.Worst(values)
 	end := r.Row.End(worst.Range)

@@ -43,7 +43,8 @@ var (
 	aboutRollout = regexp.MustCompile(`^\s*((lost|takes|prestop)\s*[<>=]|ready\s*>)`)
 )
 
-// SplitRequirements splits requirements on rollouts from the others, which are about the probes of containers: ready<=D is one of those.
+// SplitRequirements splits requirements on rollouts from the others, which are about the probes of
+// containers: ready<=D is one of those.
 func SplitRequirements(text string) (rollouts, others []string) {
 	for _, part := range strings.Split(text, ",") {
 		if aboutRollout.MatchString(part) {
@@ -55,7 +56,8 @@ func SplitRequirements(text string) (rollouts, others []string) {
 	return rollouts, others
 }
 
-// ParseAnyRequirements parses a list of requirements on rollouts and on probes. The error lists all errors.
+// ParseAnyRequirements parses a list of requirements on rollouts and on probes. The error lists all
+// errors.
 func ParseAnyRequirements(text string) (rollouts []RolloutRequirement, probes Requirements, err error) {
 	about, others := SplitRequirements(text)
 	var wrong [2]error
@@ -68,7 +70,8 @@ func ParseAnyRequirements(text string) (rollouts []RolloutRequirement, probes Re
 	return rollouts, probes, errors.Join(wrong[:]...)
 }
 
-// ParseRolloutRequirements parses a list such as "lost<=0, ready>=3, takes<=5m, prestop<=10s". The error lists all errors.
+// ParseRolloutRequirements parses a list such as "lost<=0, ready>=3, takes<=5m, prestop<=10s". The
+// error lists all errors.
 func ParseRolloutRequirements(text string) (list []RolloutRequirement, err error) {
 	var wrong []error
 	for _, part := range strings.Split(text, ",") {
@@ -84,12 +87,17 @@ func ParseRolloutRequirements(text string) (list []RolloutRequirement, err error
 func parseRolloutRequirement(text string) (r RolloutRequirement, err error) {
 	at := strings.IndexAny(text, "<>=")
 	if at < 0 {
-		return r, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a value, such as lost<=0", strict.Quote(text))
+		return r, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a value, such as lost<=0",
+			strict.Quote(text))
 	}
-	if r.Row = strings.TrimSpace(text[:at]); slices.ContainsFunc(rows, func(of row) bool { return string(of.id) == r.Row }) && r.Row != "ready" {
-		return r, fmt.Errorf("%s is a row of 'probesim check': the rows of rollouts are %s", r.Row, strings.Join(rolloutRows, ", "))
+	if r.Row = strings.TrimSpace(text[:at]); slices.ContainsFunc(rows, func(of row) bool {
+		return string(of.id) == r.Row
+	}) && r.Row != "ready" {
+		return r, fmt.Errorf("%s is a row of 'probesim check': the rows of rollouts are %s", r.Row,
+			strings.Join(rolloutRows, ", "))
 	} else if !slices.Contains(rolloutRows, r.Row) {
-		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row), strict.DidYouMean(r.Row, rolloutRows), strings.Join(rolloutRows, ", "))
+		return r, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(r.Row),
+			strict.DidYouMean(r.Row, rolloutRows), strings.Join(rolloutRows, ", "))
 	}
 	limit, found := strings.CutPrefix(text[at:], r.operator())
 	if !found {

@@ -22,8 +22,9 @@ const (
 	Answer  RowID = "answer"  // the time that each answer may take without a restart
 	Serving RowID = "serving" // a stall in which the container stays ready
 
-	ServingSilence RowID = "serving-silence" // a time without any answer, or with late ones, in which the container stays ready
-	ServingAnswer  RowID = "serving-answer"  // the time that each answer may take while the container stays ready
+	// a time without any answer, or with late ones, in which the container stays ready
+	ServingSilence RowID = "serving-silence"
+	ServingAnswer  RowID = "serving-answer" // the time that each answer may take while the container stays ready
 )
 
 // Times: how long the kubelet takes.
@@ -34,13 +35,14 @@ const (
 	Recover RowID = "recover" // from hung to ready again
 
 	HungUnready RowID = "hung-unready" // from hung to not ready
-	// Early is how long a container is ready before its program is up. A container without a startup and a readiness probe has it, if it is known how long a
-	// start takes. There are no requirements on it.
+	// Early is how long a container is ready before its program is up. A container without a
+	// startup and a readiness probe has it, if it is known how long a start takes. There are no
+	// requirements on it.
 	Early RowID = "early"
 )
 
-// row is a row of the report: its text, what a requirement on it means, the probes that decide about it, and its values. The time is how long a start takes at
-// most, if that is known.
+// row is a row of the report: its text, what a requirement on it means, the probes that decide
+// about it, and its values. The time is how long a start takes at most, if that is known.
 type row struct {
 	id     RowID
 	limit  bool // how long something may last; otherwise how long it takes
@@ -52,20 +54,34 @@ type row struct {
 
 // rows lists all rows in the order of a report.
 var rows = []row{
-	{Start, true, "comes up if its start takes up to", "a start may take this long", killers, starts(bounds.FirstInstance, bounds.YoungKubelet)},
-	{Restart, true, "survives a restart of up to", "a start after a kill or a crash may take this long", killers, starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
-	{Retry, true, "survives a start after a crash of up to", "a start after a crash while starting may take this long", killers, starts(bounds.AfterCrashWhileStarting)},
-	{Stall, true, "survives a stall of up to", "a container survives a stall of this length", liveness, limit(bounds.Stall, (*bounds.Container).Survives)},
-	{Silence, true, "survives late or no answers for up to", "a container survives not answering for this long", liveness, silence((*bounds.Container).Survives)},
-	{Answer, true, "tolerates answers of up to", "each answer may take this long without a restart", killers, answers(trace.Startup, trace.Liveness)},
-	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length", readiness, limit(bounds.Stall, (*bounds.Container).StaysReady)},
-	{ServingSilence, true, "in its Service, late or no answers up to", "a container stays ready while it does not answer for this long", readiness, silence((*bounds.Container).StaysReady)},
-	{ServingAnswer, true, "stays in its Service at answers of up to", "each answer may take this long while the container stays ready", readiness, answers(trace.Readiness)},
+	{Start, true, "comes up if its start takes up to", "a start may take this long", killers,
+		starts(bounds.FirstInstance, bounds.YoungKubelet)},
+	{Restart, true, "survives a restart of up to", "a start after a kill or a crash may take this long", killers,
+		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
+	{Retry, true, "survives a start after a crash of up to", "a start after a crash while starting may take this long",
+		killers, starts(bounds.AfterCrashWhileStarting)},
+	{Stall, true, "survives a stall of up to", "a container survives a stall of this length", liveness,
+		limit(bounds.Stall, (*bounds.Container).Survives)},
+	{Silence, true, "survives late or no answers for up to", "a container survives not answering for this long",
+		liveness, silence((*bounds.Container).Survives)},
+	{Answer, true, "tolerates answers of up to", "each answer may take this long without a restart", killers,
+		answers(trace.Startup, trace.Liveness)},
+	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length",
+		readiness, limit(bounds.Stall, (*bounds.Container).StaysReady)},
+	{ServingSilence, true, "in its Service, late or no answers up to",
+		"a container stays ready while it does not answer for this long", readiness,
+		silence((*bounds.Container).StaysReady)},
+	{ServingAnswer, true, "stays in its Service at answers of up to",
+		"each answer may take this long while the container stays ready", readiness, answers(trace.Readiness)},
 	{Early, false, "Ready before it is up for", "", nil, nil},
-	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time", []trace.Probe{trace.Readiness, trace.Startup}, ready},
-	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
-	{HungUnready, false, "hung -> out of the Service", "a hung container leaves its Service within this time", readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
-	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped)},
+	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time",
+		[]trace.Probe{trace.Readiness, trace.Startup}, ready},
+	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time",
+		readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
+	{HungUnready, false, "hung -> out of the Service", "a hung container leaves its Service within this time",
+		readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
+	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time", liveness,
+		after(bounds.Hang, (*bounds.Container).UntilStopped)},
 	{Recover, false, "hung -> Ready again", "a hung container is ready again within this time", liveness, recovers},
 }
 
@@ -82,8 +98,8 @@ type Value struct {
 	bounds.Time
 }
 
-// Values returns the values of a row of a container, one for each case: none if the container does not have the row. A start of the next
-// instance takes up to some time, which only Recover needs.
+// Values returns the values of a row of a container, one for each case: none if the container does
+// not have the row. A start of the next instance takes up to some time, which only Recover needs.
 func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
 	r := rowOf(id)
 	if !slices.ContainsFunc(r.probes, func(p trace.Probe) bool { return b.Probe(p) != nil }) {
@@ -108,7 +124,8 @@ func starts(which ...bounds.StartCase) func(*bounds.Container, time.Duration) []
 	}
 }
 
-func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container, time.Duration) []Value {
+func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
+	time.Duration) []Value {
 	return func(b *bounds.Container, _ time.Duration) []Value {
 		return []Value{{Time: bounds.Time{Range: of(b, m)}}}
 	}
@@ -120,18 +137,22 @@ const (
 	LateAnswers = "late answers"
 )
 
-// silence returns how long a program need not answer in time. A late answer differs from none if a connection without an answer ends before the timeout.
-func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container, time.Duration) []Value {
+// silence returns how long a program need not answer in time. A late answer differs from none if a
+// connection without an answer ends before the timeout.
+func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
+	time.Duration) []Value {
 	return func(b *bounds.Container, _ time.Duration) []Value {
 		none, late := of(b, bounds.Hang), of(b, bounds.Slow)
 		if none == late || late.Least == bounds.Never { // a TCP probe does not notice late answers
 			return []Value{{Time: bounds.Time{Range: none}}}
 		}
-		return []Value{{Case: noAnswers, Time: bounds.Time{Range: none}}, {Case: LateAnswers, Time: bounds.Time{Range: late}}}
+		return []Value{{Case: noAnswers, Time: bounds.Time{Range: none}},
+			{Case: LateAnswers, Time: bounds.Time{Range: late}}}
 	}
 }
 
-// answers returns how long an answer to each of some probes may take: the one with the shortest timeout decides.
+// answers returns how long an answer to each of some probes may take: the one with the shortest
+// timeout decides.
 func answers(probes ...trace.Probe) func(*bounds.Container, time.Duration) []Value {
 	return func(b *bounds.Container, _ time.Duration) (list []Value) {
 		for _, p := range probes {
@@ -144,20 +165,25 @@ func answers(probes ...trace.Probe) func(*bounds.Container, time.Duration) []Val
 	}
 }
 
-// early returns how long a container is ready before its program is up, or nothing if a probe finds out when that is.
+// early returns how long a container is ready before its program is up, or nothing if a probe finds
+// out when that is.
 func early(b *bounds.Container, start Interval) []Value {
 	if b.Probe(trace.Startup) != nil || b.Probe(trace.Readiness) != nil {
 		return nil
 	}
 	ready := b.ReadyUnasked()
-	return []Value{{Kubernetes: b.Version(), Time: bounds.Time{Range: bounds.Range{Least: max(0, start.Min-ready.Greatest), Greatest: max(0, start.Max-ready.Least)}}}}
+	return []Value{{Kubernetes: b.Version(),
+		Time: bounds.Time{Range: bounds.Range{Least: max(0, start.Min-ready.Greatest),
+			Greatest: max(0, start.Max-ready.Least)}}}}
 }
 
-func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container, time.Duration) []Value {
+func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container,
+	time.Duration) []Value {
 	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
 }
 
-// The cases of Ready: UpAtOnce is that of a program that is up when its container starts; OnYoungKubelet is added for a kubelet younger than the periods of the probes.
+// The cases of Ready: UpAtOnce is that of a program that is up when its container starts;
+// OnYoungKubelet is added for a kubelet younger than the periods of the probes.
 const (
 	UpAtOnce       = "up at once"
 	upLater        = "up later"
@@ -174,7 +200,8 @@ func ready(b *bounds.Container, _ time.Duration) []Value {
 	return list
 }
 
-// recovers returns the value of Recover. A start that is longer than its limit never ends, or need not.
+// recovers returns the value of Recover. A start that is longer than its limit never ends, or need
+// not.
 func recovers(b *bounds.Container, start time.Duration) []Value {
 	if len(b.StartCases()) <= 2 { // it does not restart
 		return nil
@@ -207,7 +234,8 @@ func rowOf(id RowID) row {
 	return row{id: id}
 }
 
-// Shown reports whether a run can show the value of the row. A run with slow answers shows a limit of the answers by itself.
+// Shown reports whether a run can show the value of the row. A run with slow answers shows a limit
+// of the answers by itself.
 func (id RowID) Shown() bool {
 	return !slices.Contains([]RowID{Recover, Early, Answer, ServingAnswer}, id)
 }
@@ -215,10 +243,12 @@ func (id RowID) Shown() bool {
 // IsLimit reports whether a row is a limit and not a time.
 func (id RowID) IsLimit() bool { return rowOf(id).limit }
 
-// Probes returns the probes that decide about a row. A container without any of them does not have the row.
+// Probes returns the probes that decide about a row. A container without any of them does not have
+// the row.
 func (id RowID) Probes() []trace.Probe { return rowOf(id).probes }
 
-// End returns the end of a range that decides about the row: the least value of a limit, or the greatest one of a time.
+// End returns the end of a range that decides about the row: the least value of a limit, or the
+// greatest one of a time.
 func (id RowID) End(r bounds.Range) time.Duration {
 	if id.IsLimit() {
 		return r.Least

@@ -9,23 +9,28 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// proxyNames are the names of containers that proxy the requests of other containers of their pod. docs/sidecars.md lists them.
+// proxyNames are the names of containers that proxy the requests of other containers of their pod.
+// docs/sidecars.md lists them.
 var proxyNames = []string{
-	"alloydb-auth-proxy", "aws-appmesh-envoy", "cloud-sql-proxy", "cloudsql-proxy", "consul-connect-envoy-sidecar", "consul-dataplane", "daprd", "envoy", "envoy-sidecar",
+	"alloydb-auth-proxy", "aws-appmesh-envoy", "cloud-sql-proxy", "cloudsql-proxy", "consul-connect-envoy-sidecar",
+	"consul-dataplane", "daprd", "envoy", "envoy-sidecar",
 	"istio-proxy", "kube-rbac-proxy", "kuma-sidecar", "linkerd-proxy", "oauth2-proxy", "vault-agent",
 }
 
-// proxyImages are the last parts of their images, without tag and digest. docs/sidecars.md lists them.
+// proxyImages are the last parts of their images, without tag and digest. docs/sidecars.md lists
+// them.
 var proxyImages = []string{
-	"alloydb-auth-proxy", "aws-appmesh-envoy", "cloud-sql-proxy", "consul-dataplane", "daprd", "envoy", "gce-proxy", "istio/proxyv2", "kube-rbac-proxy", "kuma-dp",
+	"alloydb-auth-proxy", "aws-appmesh-envoy", "cloud-sql-proxy", "consul-dataplane", "daprd", "envoy", "gce-proxy",
+	"istio/proxyv2", "kube-rbac-proxy", "kuma-dp",
 	"linkerd/proxy", "oauth2-proxy",
 }
 
 // restartable is why an init container is a sidecar.
 const restartable = "restartable init container"
 
-// sidecars returns the containers of a pod that serve its ordinary containers, by name, with the reason: restartable init containers, and
-// proxies beside another container. A pod of which a proxy is the only container is about the proxy.
+// sidecars returns the containers of a pod that serve its ordinary containers, by name, with the
+// reason: restartable init containers, and proxies beside another container. A pod of which a proxy
+// is the only container is about the proxy.
 func sidecars(pod *v1.PodSpec) map[string]string {
 	found := map[string]string{}
 	for i := range pod.Containers {
@@ -44,7 +49,8 @@ func sidecars(pod *v1.PodSpec) map[string]string {
 	return found
 }
 
-// IsProxy reports whether a container proxies the requests of other containers of its pod, by its name or its image.
+// IsProxy reports whether a container proxies the requests of other containers of its pod, by its
+// name or its image.
 func IsProxy(c *v1.Container) bool { return proxy(c) != "" }
 
 // proxy says by what a container is a proxy, or returns an empty string.

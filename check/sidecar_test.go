@@ -20,7 +20,8 @@ func TestSidecars(t *testing.T) {
 	}{
 		{"", "app=shop:1", ""},
 		{"", "app=shop:1 istio-proxy=registry:5000/x:1", "istio-proxy: proxy by its name"},
-		{"", "app=shop:1 side=registry.example.com:5000/mirror/istio/proxyv2:1.24@sha256:00", "side: proxy by its image"},
+		{"", "app=shop:1 side=registry.example.com:5000/mirror/istio/proxyv2:1.24@sha256:00",
+			"side: proxy by its image"},
 		{"", "app=shop:1 side=envoy", "side: proxy by its image"},
 		{"", "app=shop/my-envoy:1 proxy=nginx:1", ""},
 		{"", "istio-proxy=auto", ""}, // a gateway
@@ -31,7 +32,8 @@ func TestSidecars(t *testing.T) {
 		var spec v1.PodSpec
 		for _, text := range strings.Fields(test.init) {
 			name, image, _ := strings.Cut(text, "=")
-			spec.InitContainers = append(spec.InitContainers, v1.Container{Name: name, Image: image, RestartPolicy: &always})
+			spec.InitContainers = append(spec.InitContainers,
+				v1.Container{Name: name, Image: image, RestartPolicy: &always})
 		}
 		for _, text := range strings.Fields(test.containers) {
 			name, image, _ := strings.Cut(text, "=")
@@ -55,7 +57,8 @@ func TestSidecarPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names, images []string
-	for _, row := range regexp.MustCompile(`(?m)^\|([^|]+)\|([^|]*)\|([^|]*)\|$`).FindAllStringSubmatch(string(data), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\|([^|]+)\|([^|]*)\|([^|]*)\|$`).FindAllStringSubmatch(string(data),
+		-1) {
 		for i, list := range []*[]string{&names, &images} {
 			for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[i+2], -1) {
 				*list = append(*list, code[1])

@@ -44,7 +44,8 @@ func (c *Checker) eachTarget(visit func(*container, row, []Value)) {
 	}
 }
 
-// Target returns the row of a name, in the version whose value is the worst. The name of the workload can be left out if only one workload has the container.
+// Target returns the row of a name, in the version whose value is the worst. The name of the
+// workload can be left out if only one workload has the container.
 func (c *Checker) Target(name string) (*Target, error) {
 	var found []*Target
 	c.eachTarget(func(of *container, r row, values []Value) {
@@ -55,7 +56,8 @@ func (c *Checker) Target(name string) (*Target, error) {
 		}
 		version := r.id.Worst(values).Kubernetes
 		result := of.results[slices.IndexFunc(of.results, func(r *result) bool { return r.profile.Version == version })]
-		found = append(found, &Target{Name: of.rowName(r.id), File: fileName(full), Row: r.id, Text: r.text, Container: of.spec.Name, Admitted: result.Admitted, Delays: c.options.Nodes, Bounds: result.Container})
+		found = append(found, &Target{Name: of.rowName(r.id), File: fileName(full), Row: r.id, Text: r.text,
+			Container: of.spec.Name, Admitted: result.Admitted, Delays: c.options.Nodes, Bounds: result.Container})
 	})
 	names := c.Targets()
 	switch {

@@ -26,7 +26,8 @@ const (
 
 var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation, IgnoreAnnotation}
 
-// Terms are what is known of a workload, and what it must meet: what the Options say, and what its annotations say.
+// Terms are what is known of a workload, and what it must meet: what the Options say, and what its
+// annotations say.
 type Terms struct {
 	Required  []Required
 	Overrides []Override
@@ -47,12 +48,16 @@ type Required struct {
 
 // Override is an annotation, and what the command line says about the same.
 type Override struct {
-	Annotation  string `json:"annotation"`
-	Says        string `json:"says"`        // such as detect<=1m, or app=5s..8s
-	CommandLine string `json:"commandLine"` // such as detect<=45s, or app=40s..1m10s; empty if neither the command line nor Options.Base says anything
-	// Base reports whether Options.Base says what CommandLine has, and not the command line. Says is empty if only Options.Base has the annotation.
-	Base   bool   `json:"base,omitempty"`
-	Used   bool   `json:"used"` // the annotation replaces the command line; otherwise it asks for less, and counts for nothing
+	Annotation string `json:"annotation"`
+	Says       string `json:"says"` // such as detect<=1m, or app=5s..8s
+	// such as detect<=45s, or app=40s..1m10s; empty if neither the command line nor Options.Base
+	// says anything
+	CommandLine string `json:"commandLine"`
+	// Base reports whether Options.Base says what CommandLine has, and not the command line. Says
+	// is empty if only Options.Base has the annotation.
+	Base bool `json:"base,omitempty"`
+	// the annotation replaces the command line; otherwise it asks for less, and counts for nothing
+	Used   bool   `json:"used"`
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
@@ -85,10 +90,12 @@ func (t *Terms) Of(container string) (list Requirements) {
 	return list
 }
 
-// TermsOf returns the terms of a workload. An annotation may ask for more than the Options: a longer start or stop, a greater limit, a shorter time. It may
-// ask for less only with AllowAnnotations, and with a Base, for what the Base does not have.
+// TermsOf returns the terms of a workload. An annotation may ask for more than the Options: a
+// longer start or stop, a greater limit, a shorter time. It may ask for less only with
+// AllowAnnotations, and with a Base, for what the Base does not have.
 func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
-	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name), Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
+	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name),
+		Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		a.containers = append(a.containers, c.Name)
 	}
@@ -133,7 +140,8 @@ func (a *annotated) read() {
 	a.found = map[string]*manifests.Annotation{}
 	for _, one := range a.workload.Annotations(annotationPrefix) {
 		if !slices.Contains(annotationKeys, one.Key) {
-			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s", strict.OrList(one.Key, annotationKeys)))
+			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s",
+				strict.OrList(one.Key, annotationKeys)))
 			continue
 		}
 		var require Requirements
@@ -159,7 +167,8 @@ func (a *annotated) read() {
 		}
 		for _, name := range names {
 			if name != "" && !slices.Contains(a.containers, name) {
-				a.fail(one, one.ValuePos, fmt.Sprintf("the pod has no container %s%s", strict.Quote(name), strict.OrList(name, a.containers)))
+				a.fail(one, one.ValuePos, fmt.Sprintf("the pod has no container %s%s", strict.Quote(name),
+					strict.OrList(name, a.containers)))
 			}
 		}
 		if a.found[one.Key] != nil {
@@ -201,13 +210,15 @@ func (a *annotated) overrideRequirements(q Required, list Requirements, used boo
 // asks reports whether the command line has a requirement.
 func (a *annotated) asks(r Requirement) bool { return slices.Contains(a.options.Require, r) }
 
-// durations returns what is known of each container, of the command line, of the base or of an annotation.
+// durations returns what is known of each container, of the command line, of the base or of an
+// annotation.
 func (a *annotated) durations(key string, asked, own Durations) map[string]*Interval {
 	known := map[string]*Interval{}
 	for _, name := range a.containers {
 		ordinary, base := a.ordinary(name), false
 		said, says := asked.In(name, ordinary), own.In(name, ordinary)
-		if was := a.base.container(name).known(key); was != nil && (said == nil || *was != *said && was.Max >= said.Max) {
+		if was := a.base.container(name).known(key); was != nil && (said == nil ||
+			*was != *said && was.Max >= said.Max) {
 			said, base = was, true
 		}
 		known[name] = said
@@ -248,18 +259,23 @@ func (a *annotated) measure() {
 	}
 }
 
-// requireMeasured adds a requirement for each measured start that a probe can stop, unless there is one already.
+// requireMeasured adds a requirement for each measured start that a probe can stop, unless there is
+// one already.
 func (a *annotated) requireMeasured() {
 	for _, name := range a.containers {
 		m, c := a.measured[name], podutil.Find(a.workload.Pod, name)
-		has := slices.ContainsFunc(a.Required, func(r Required) bool { return r.Row == Start && slices.Contains(r.Containers, name) })
+		has := slices.ContainsFunc(a.Required,
+			func(r Required) bool { return r.Row == Start && slices.Contains(r.Containers, name) })
 		if m != nil && m.Used && !has && (c.StartupProbe != nil || c.LivenessProbe != nil) {
-			a.Required = append(a.Required, Required{Requirement: Requirement{Row: Start, Duration: a.start[name].Max, Container: name}, Containers: []string{name}})
+			a.Required = append(a.Required,
+				Required{Requirement: Requirement{Row: Start, Duration: a.start[name].Max, Container: name},
+					Containers: []string{name}})
 		}
 	}
 }
 
-// covered says about which containers some requirements are. One without a name is about the ordinary containers that the list does not name for its row.
+// covered says about which containers some requirements are. One without a name is about the
+// ordinary containers that the list does not name for its row.
 func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all []Required) {
 	for _, q := range list {
 		r := Required{Requirement: q, annotation: from}
@@ -268,7 +284,8 @@ func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all 
 			case q.Container == name:
 			case q.Container != "" || !a.ordinary(name):
 				continue
-			case slices.ContainsFunc(list, func(other Requirement) bool { return other.Row == q.Row && other.Container == name }):
+			case slices.ContainsFunc(list,
+				func(other Requirement) bool { return other.Row == q.Row && other.Container == name }):
 				continue
 			}
 			r.Containers = append(r.Containers, name)
@@ -280,13 +297,16 @@ func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all 
 	return all
 }
 
-// ordinary reports whether a container is neither a sidecar nor an init container, which has ended before the others start.
+// ordinary reports whether a container is neither a sidecar nor an init container, which has ended
+// before the others start.
 func (a *annotated) ordinary(name string) bool {
 	spec := &a.workload.Pod.Spec
-	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers, func(c v1.Container) bool { return c.Name == name })
+	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers,
+		func(c v1.Container) bool { return c.Name == name })
 }
 
-// tighten sets the requirements of the command line, and those of the base and of the annotation that ask for more.
+// tighten sets the requirements of the command line, and those of the base and of the annotation
+// that ask for more.
 func (a *annotated) tighten(asked, own []Required) {
 	for _, q := range a.base.required(a.containers) {
 		has := func(r Required) bool { return r.Row == q.Row && slices.Equal(r.Containers, q.Containers) }
@@ -298,20 +318,22 @@ func (a *annotated) tighten(asked, own []Required) {
 	a.Required = stricter(asked, own, a.overrideRequirements)
 }
 
-// stricter returns the requirements of two lists, of two on a row of a container the one that asks for more. It notes which ones of the first list a requirement
-// replaces or is less than.
+// stricter returns the requirements of two lists, of two on a row of a container the one that asks
+// for more. It notes which ones of the first list a requirement replaces or is less than.
 func stricter(asked, own []Required, note func(q Required, list Requirements, used bool)) []Required {
 	for _, q := range own {
 		var kept []string
 		var replaced, stricter Requirements
 		for _, name := range q.Containers {
-			i := slices.IndexFunc(asked, func(r Required) bool { return r.Row == q.Row && slices.Contains(r.Containers, name) })
+			i := slices.IndexFunc(asked,
+				func(r Required) bool { return r.Row == q.Row && slices.Contains(r.Containers, name) })
 			switch {
 			case i < 0:
 				kept = append(kept, name)
 			case asked[i].Duration == q.Duration:
 			case (q.Duration > asked[i].Duration) == q.Row.IsLimit():
-				asked[i].Containers = slices.DeleteFunc(slices.Clone(asked[i].Containers), func(c string) bool { return c == name })
+				asked[i].Containers = slices.DeleteFunc(slices.Clone(asked[i].Containers),
+					func(c string) bool { return c == name })
 				kept, replaced = append(kept, name), append(replaced, asked[i].Requirement)
 			default:
 				stricter = append(stricter, asked[i].Requirement)
@@ -342,7 +364,8 @@ func (a *annotated) replace(asked, own []Required) {
 	}), own...)
 }
 
-// containersIn returns the names of all containers of the workloads of some files, each once. Invalid files have none.
+// containersIn returns the names of all containers of the workloads of some files, each once.
+// Invalid files have none.
 func containersIn(files []File) (names []string) {
 	_ = EachWorkload(files, func(_ File, w *manifests.Workload) scenarios.Errors {
 		for c := range podutil.Containers(&w.Pod.Spec) {
@@ -363,7 +386,8 @@ func (v Override) String() string {
 	says := fmt.Sprintf("%s %s of %s:%d", v.Annotation, v.Says, v.File, v.Line)
 	switch {
 	case v.Says == "":
-		return fmt.Sprintf("%s %s counts, although %s:%d does not have it any more (see --allow-annotations)", v.Annotation, other, v.File, v.Line)
+		return fmt.Sprintf("%s %s counts, although %s:%d does not have it any more (see --allow-annotations)",
+			v.Annotation, other, v.File, v.Line)
 	case v.Used:
 		return fmt.Sprintf("%s replaces %s", says, other)
 	case v.CommandLine == "":

@@ -22,11 +22,13 @@ type Verdict struct {
 	Required   int `json:"required"`
 	NotMet     int `json:"notMet"`     // of the requirements
 	NotChecked int `json:"notChecked"` // workloads with a problem
-	// NoReadiness are the names of the workloads whose pods are Ready as soon as they run, because no container has a readiness probe, except perhaps sidecars. NoProbes
-	// are those of them without any probe. Neither has workloads that end, such as a Job.
+	// NoReadiness are the names of the workloads whose pods are Ready as soon as they run, because
+	// no container has a readiness probe, except perhaps sidecars. NoProbes are those of them
+	// without any probe. Neither has workloads that end, such as a Job.
 	NoReadiness []string `json:"noReadiness"`
 	NoProbes    []string `json:"noProbes"`
-	// Findings are the findings of all containers, the most worth changing first. Equal ones are one.
+	// Findings are the findings of all containers, the most worth changing first. Equal ones are
+	// one.
 	Findings []Group `json:"findings"`
 }
 
@@ -84,7 +86,8 @@ func (r *Report) Judge() {
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.ID.rank(), b.ID.rank()), cmp.Compare(b.Finding.weight, a.Finding.weight), cmp.Compare(len(b.Containers), len(a.Containers)))
+		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.ID.rank(), b.ID.rank()),
+			cmp.Compare(b.Finding.weight, a.Finding.weight), cmp.Compare(len(b.Containers), len(a.Containers)))
 	})
 	r.Verdict = v
 }
@@ -124,13 +127,15 @@ func (v *Verdict) add(workload string, c *Container, several bool) {
 		at := slices.IndexFunc(v.Findings, same)
 		if at < 0 {
 			at = len(v.Findings)
-			v.Findings = append(v.Findings, Group{ID: f.ID, Severity: f.Severity, Summary: f.clause(), Fix: f.Fix, Finding: f})
+			v.Findings = append(v.Findings,
+				Group{ID: f.ID, Severity: f.Severity, Summary: f.clause(), Fix: f.Fix, Finding: f})
 		}
 		v.Findings[at].Containers = append(v.Findings[at].Containers, Place{name, workload, c.Name, f.File, f.Line})
 	}
 }
 
-// First returns the groups most worth changing, and the others. Of one severity, it prefers different kinds of findings.
+// First returns the groups most worth changing, and the others. Of one severity, it prefers
+// different kinds of findings.
 func (v *Verdict) First(n int) (first, others []Group) {
 	type kind struct {
 		id       FindingID
@@ -191,7 +196,8 @@ func (w *Workload) describeProbes(pod *v1.Pod) {
 	w.NoReadiness = !ends
 	proxies := sidecars(&pod.Spec)
 	for c := range podutil.Containers(&pod.Spec) {
-		ordinary := proxies[c.Name] == "" && slices.ContainsFunc(pod.Spec.Containers, func(o v1.Container) bool { return o.Name == c.Name })
+		ordinary := proxies[c.Name] == "" && slices.ContainsFunc(pod.Spec.Containers,
+			func(o v1.Container) bool { return o.Name == c.Name })
 		if !ordinary && proxies[c.Name] == "" { // an init container that ends
 			continue
 		}

@@ -10,7 +10,8 @@ import (
 	"probesim.dev/sim"
 )
 
-// Client makes calls of controllers to the API server. A call takes its latency, and acts at its end.
+// Client makes calls of controllers to the API server. A call takes its latency, and acts at its
+// end.
 type Client struct{ env *Env }
 
 // NewClient returns a client.
@@ -32,7 +33,8 @@ func Read[T store.Object](c *Client, p *sim.Proc, kind store.Kind, namespace, na
 // List lists the objects of a kind in a namespace, by key.
 func (c *Client) List(p *sim.Proc, kind store.Kind, namespace string) []store.Object {
 	c.wait(p, "GET", kind, namespace+"/")
-	return slices.DeleteFunc(c.env.API.Objects(kind), func(o store.Object) bool { return o.GetNamespace() != namespace })
+	return slices.DeleteFunc(c.env.API.Objects(kind),
+		func(o store.Object) bool { return o.GetNamespace() != namespace })
 }
 
 // Create creates an object other than a pod, and returns it as it is stored.

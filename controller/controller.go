@@ -1,5 +1,6 @@
-// Package controller has what client-go and pkg/controller of Kubernetes give to every controller, on the kernel of package sim: caches
-// that lag behind the API server, work queues, expectations, and calls that take time. Each controller is a package below.
+// Package controller has what client-go and pkg/controller of Kubernetes give to every controller,
+// on the kernel of package sim: caches that lag behind the API server, work queues, expectations,
+// and calls that take time. Each controller is a package below.
 package controller
 
 import (
@@ -23,6 +24,6 @@ type Env struct {
 	Size    kubeletconfig.Allocatable // of the node; 0: enough for every pod
 }
 
-// Workers is how many keys of a queue are processed at once (--concurrent-deployment-syncs and its like, pkg/controller/*/config/v1alpha1
-// at v1.37.0).
+// Workers is how many keys of a queue are processed at once (--concurrent-deployment-syncs and its
+// like, pkg/controller/*/config/v1alpha1 at v1.37.0).
 const Workers = 5

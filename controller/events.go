@@ -8,8 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Events sends the events of a controller to the API server, one after the other (tools/record/event.go of client-go v0.37.0). Equal events
-// are not combined.
+// Events sends the events of a controller to the API server, one after the other
+// (tools/record/event.go of client-go v0.37.0). Equal events are not combined.
 type Events struct {
 	env   *Env
 	name  string
@@ -26,7 +26,8 @@ func NewEvents(env *Env, controller string) *Events {
 // Add sends an event about an object with a name such as "Deployment default/web".
 func (e *Events) Add(object, eventType, reason, format string, a ...any) {
 	e.queue.TrySend(trace.Record{
-		Kind: trace.Event, Type: eventType, Reason: reason, Message: fmt.Sprintf(format, a...), Object: &trace.Object{Name: object},
+		Kind: trace.Event, Type: eventType, Reason: reason, Message: fmt.Sprintf(format, a...),
+		Object: &trace.Object{Name: object},
 	})
 }
 

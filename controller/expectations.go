@@ -7,13 +7,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// expectationsTimeout is how long a controller waits for its expectations (ExpectationsTimeout in pkg/controller/controller_utils.go at
-// v1.37.0).
+// expectationsTimeout is how long a controller waits for its expectations (ExpectationsTimeout in
+// pkg/controller/controller_utils.go at v1.37.0).
 const expectationsTimeout = 5 * time.Minute
 
-// Expectations are the creations and deletions of pods that a controller has asked for and has not seen in its cache, by the key of the
-// owner. Until it has, it creates and deletes no more (UIDTrackingControllerExpectations in pkg/controller/controller_utils.go at
-// v1.37.0).
+// Expectations are the creations and deletions of pods that a controller has asked for and has not
+// seen in its cache, by the key of the owner. Until it has, it creates and deletes no more
+// (UIDTrackingControllerExpectations in pkg/controller/controller_utils.go at v1.37.0).
 type Expectations struct {
 	sim *sim.Sim
 	of  map[string]*expectation

@@ -8,8 +8,8 @@ import (
 	"probesim.dev/sim"
 )
 
-// Informers are the caches of one component, such as the controller manager, one for each kind of objects
-// (informers/factory.go of client-go v0.37.0). Controllers in a component share them.
+// Informers are the caches of one component, such as the controller manager, one for each kind of
+// objects (informers/factory.go of client-go v0.37.0). Controllers in a component share them.
 type Informers struct {
 	env       *Env
 	component string
@@ -34,7 +34,8 @@ func (f *Informers) Of(kind store.Kind) *Informer {
 	return i
 }
 
-// Informer is a cache of the objects of a kind, which lags behind the API server. You may keep its objects, and must not change them.
+// Informer is a cache of the objects of a kind, which lags behind the API server. You may keep its
+// objects, and must not change them.
 type Informer struct {
 	sim      *sim.Sim
 	kind     store.Kind
@@ -44,21 +45,24 @@ type Informer struct {
 	handlers []*listener
 }
 
-// Handler is called when a cache has changed: with nil and the object when one is added, with both when it changes, and with its last state
-// and nil when it is deleted. It must not wait.
+// Handler is called when a cache has changed: with nil and the object when one is added, with both
+// when it changes, and with its last state and nil when it is deleted. It must not wait.
 type Handler func(old, o store.Object)
 
-// Handle adds a handler, which is called with the change of the cache. Handlers are called in the order in which they are added.
+// Handle adds a handler, which is called with the change of the cache. Handlers are called in the
+// order in which they are added.
 func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, &listener{handle: h}) }
 
-// HandleFor adds a handler of a controller with a queue of that name. It gets the changes that it wants, all if wants is nil. The
-// real cache changes before its handlers see that, so a sync can see a change before its key is queued because of it.
+// HandleFor adds a handler of a controller with a queue of that name. It gets the changes that it
+// wants, all if wants is nil. The real cache changes before its handlers see that, so a sync can
+// see a change before its key is queued because of it.
 func (i *Informer) HandleFor(queue string, wants func(old, o store.Object) bool, h Handler) {
 	i.handlers = append(i.handlers, &listener{process: HandlerName(queue, i.kind), wants: wants, handle: h})
 }
 
-// receive applies a change when it is due, and calls the handlers. Of several changes at one instant, each comes after what the controllers
-// begin because of the one before, as with the real caches: a sync can see a part of them.
+// receive applies a change when it is due, and calls the handlers. Of several changes at one
+// instant, each comes after what the controllers begin because of the one before, as with the real
+// caches: a sync can see a part of them.
 func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	if n.Due > p.Now() {
 		p.Sleep(n.Due.Sub(p.Now()))
@@ -90,8 +94,8 @@ func (i *Informer) receive(p *sim.Proc, n apiserver.Notice) {
 	}
 }
 
-// Version returns the resource version of the last change that the cache has seen (LastStoreSyncResourceVersion in tools/cache/store.go of
-// client-go v0.37.0).
+// Version returns the resource version of the last change that the cache has seen
+// (LastStoreSyncResourceVersion in tools/cache/store.go of client-go v0.37.0).
 func (i *Informer) Version() int64 { return i.version }
 
 // Get returns a cached object by its kind's type and its key. It returns false if there is none.

@@ -12,12 +12,14 @@ const (
 	TurnSync   = "sync"   // a queue gives a key to a worker
 )
 
-// HandlerName returns the name of the process that calls the handler of a controller for the changes of a kind.
+// HandlerName returns the name of the process that calls the handler of a controller for the
+// changes of a kind.
 func HandlerName(queue string, kind store.Kind) string { return queue + " handler of " + string(kind) }
 
-// listener calls a handler. In a real controller it is a goroutine of its own (processorListener in tools/cache/shared_informer.go of client-go
-// v0.37.2). It is a process here only if a Guide knows its turns; otherwise it runs when the cache changes, because the order of listeners
-// within an instant hardly matters.
+// listener calls a handler. In a real controller it is a goroutine of its own (processorListener in
+// tools/cache/shared_informer.go of client-go v0.37.2). It is a process here only if a Guide knows
+// its turns; otherwise it runs when the cache changes, because the order of listeners within an
+// instant hardly matters.
 type listener struct {
 	process string // empty: never a process
 	wants   func(old, o store.Object) bool

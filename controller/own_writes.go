@@ -6,8 +6,9 @@ import (
 	"probesim.dev/apiserver/store"
 )
 
-// OwnWrites are the newest versions that a controller has written, by the key of the owner and the kind. It syncs an owner only when its
-// caches have seen these versions (pkg/controller/util/consistency/consistency.go at v1.37.0).
+// OwnWrites are the newest versions that a controller has written, by the key of the owner and the
+// kind. It syncs an owner only when its caches have seen these versions
+// (pkg/controller/util/consistency/consistency.go at v1.37.0).
 type OwnWrites struct {
 	caches map[store.Kind]*Informer
 	kinds  []store.Kind

@@ -24,8 +24,9 @@ func IsPodReady(pod *v1.Pod) bool {
 	return c != nil && c.Status == v1.ConditionTrue
 }
 
-// IsPodAvailable reports whether a pod has been Ready for minReadySeconds. The condition has whole seconds, so a pod counts up to a second
-// early (IsPodAvailable in pkg/api/v1/pod/util.go at v1.37.0; v1.33 compares with Before, which differs at one instant only).
+// IsPodAvailable reports whether a pod has been Ready for minReadySeconds. The condition has whole
+// seconds, so a pod counts up to a second early (IsPodAvailable in pkg/api/v1/pod/util.go at
+// v1.37.0; v1.33 compares with Before, which differs at one instant only).
 func IsPodAvailable(pod *v1.Pod, minReadySeconds int32, now time.Time) bool {
 	if !IsPodReady(pod) {
 		return false
@@ -34,16 +35,18 @@ func IsPodAvailable(pod *v1.Pod, minReadySeconds int32, now time.Time) bool {
 	return minReadySeconds == 0 || !since.IsZero() && !since.Add(seconds(minReadySeconds)).After(now)
 }
 
-// NextAvailability returns how long it takes until the first of the pods becomes available, and false if none will by time alone
-// (FindMinNextPodAvailabilityCheck in pkg/controller/controller_utils.go at v1.37.0). status is when the controller computed the status:
-// a pod that has become available since needs a look at once.
+// NextAvailability returns how long it takes until the first of the pods becomes available, and
+// false if none will by time alone (FindMinNextPodAvailabilityCheck in
+// pkg/controller/controller_utils.go at v1.37.0). status is when the controller computed the
+// status: a pod that has become available since needs a look at once.
 func NextAvailability(pods []*v1.Pod, minReadySeconds int32, status, now time.Time) (time.Duration, bool) {
 	var first time.Time
 	for _, pod := range pods {
 		if !IsPodReady(pod) || minReadySeconds <= 0 || ReadyCondition(pod).LastTransitionTime.IsZero() {
 			continue
 		}
-		if at := ReadyCondition(pod).LastTransitionTime.Add(seconds(minReadySeconds)); at.After(status) && (first.IsZero() || at.Before(first)) {
+		if at := ReadyCondition(pod).LastTransitionTime.Add(seconds(minReadySeconds)); at.After(status) &&
+			(first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
@@ -52,8 +55,8 @@ func NextAvailability(pods []*v1.Pod, minReadySeconds int32, status, now time.Ti
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
 
-// IsPodActive reports whether a pod runs or will run: it has not ended, and nobody has deleted it (IsPodActive in
-// pkg/controller/controller_utils.go at v1.37.0).
+// IsPodActive reports whether a pod runs or will run: it has not ended, and nobody has deleted it
+// (IsPodActive in pkg/controller/controller_utils.go at v1.37.0).
 func IsPodActive(pod *v1.Pod) bool { return !IsPodTerminal(pod) && pod.DeletionTimestamp == nil }
 
 // IsPodTerminal reports whether all containers of a pod have ended for good.

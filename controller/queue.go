@@ -8,12 +8,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// Queue is a work queue of keys, with the workers that process them (util/workqueue of client-go v0.37.0). A key waits at most once, is
-// processed by one worker at a time, and waits again if it is added meanwhile. Each key gets a process of its own with the name of the
-// queue and the key, because which worker takes it makes no difference.
+// Queue is a work queue of keys, with the workers that process them (util/workqueue of client-go
+// v0.37.0). A key waits at most once, is processed by one worker at a time, and waits again if it
+// is added meanwhile. Each key gets a process of its own with the name of the queue and the key,
+// because which worker takes it makes no difference.
 type Queue struct {
-	// Base and Max bound the back-off of a key that fails: Base, twice Base, and so on. Zero: 5 ms and 1000 s
-	// (DefaultTypedControllerRateLimiter in default_rate_limiters.go).
+	// Base and Max bound the back-off of a key that fails: Base, twice Base, and so on. Zero: 5 ms
+	// and 1000 s (DefaultTypedControllerRateLimiter in default_rate_limiters.go).
 	Base, Max time.Duration
 	// Retries is how often a key that fails is tried again. Zero: without end.
 	Retries int
@@ -39,11 +40,13 @@ type delayed struct {
 	cause int64
 }
 
-// NewQueue returns a queue whose keys are processed by a function. The key that it returns an error for is tried again after a back-off.
+// NewQueue returns a queue whose keys are processed by a function. The key that it returns an error
+// for is tried again after a back-off.
 func NewQueue(env *Env, name string, sync func(p *sim.Proc, key string) error) *Queue {
 	return &Queue{
 		sim: env.Sim, env: env, name: name, sync: sync, Base: 5 * time.Millisecond, Max: 1000 * time.Second,
-		dirty: map[string]int64{}, processing: map[string]bool{}, failures: map[string]int{}, later: map[string]*delayed{},
+		dirty: map[string]int64{}, processing: map[string]bool{}, failures: map[string]int{},
+		later: map[string]*delayed{},
 	}
 }
 
@@ -71,7 +74,8 @@ func (q *Queue) dispatch() {
 	}
 }
 
-// process processes a key, and adds it again if it fails or has been added meanwhile. Until the process runs, the key still waits.
+// process processes a key, and adds it again if it fails or has been added meanwhile. Until the
+// process runs, the key still waits.
 func (q *Queue) process(p *sim.Proc, key string) {
 	delete(q.dirty, key)
 	q.processing[key] = true
@@ -79,7 +83,8 @@ func (q *Queue) process(p *sim.Proc, key string) {
 	err := q.sync(p, key)
 	if err != nil && q.env.Trace.Wants(trace.SyncFailed) {
 		q.env.Trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.SyncFailed, Cause: p.Cause(), Reason: q.name, Message: err.Error(), Object: &trace.Object{Name: key},
+			T: p.Now(), Kind: trace.SyncFailed, Cause: p.Cause(), Reason: q.name, Message: err.Error(),
+			Object: &trace.Object{Name: key},
 		})
 	}
 	switch {
@@ -96,7 +101,8 @@ func (q *Queue) process(p *sim.Proc, key string) {
 	q.dispatch()
 }
 
-// AddAfter adds a key after a delay. A key that waits already keeps the earlier time (delaying_queue.go).
+// AddAfter adds a key after a delay. A key that waits already keeps the earlier time
+// (delaying_queue.go).
 func (q *Queue) AddAfter(key string, delay time.Duration) {
 	if delay <= 0 {
 		q.Add(key)
@@ -117,14 +123,16 @@ func (q *Queue) AddAfter(key string, delay time.Duration) {
 	}
 }
 
-// AddRateLimited adds a key after the back-off of its failures, or when the bucket of all keys of the queue has a token, whichever is later.
+// AddRateLimited adds a key after the back-off of its failures, or when the bucket of all keys of
+// the queue has a token, whichever is later.
 func (q *Queue) AddRateLimited(key string) {
 	backoff := min(q.Base<<min(q.failures[key], 30), q.Max)
 	q.failures[key]++
 	q.AddAfter(key, max(backoff, q.bucket.reserve(q.sim.Now())))
 }
 
-// bucket is a token bucket that holds 100 tokens and gets 10 each second (BucketRateLimiter in default_rate_limiters.go).
+// bucket is a token bucket that holds 100 tokens and gets 10 each second (BucketRateLimiter in
+// default_rate_limiters.go).
 type bucket struct {
 	full virtual.Time // when it is full again
 }

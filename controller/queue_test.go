@@ -13,16 +13,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// A key that is added several times while it waits is processed once, and once more if it is added while it is processed.
+// A key that is added several times while it waits is processed once, and once more if it is added
+// while it is processed.
 func TestQueueJoinsKeys(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, key string) error {
-		got = append(got, fmt.Sprint(p.Now(), " ", key))
-		p.Sleep(10 * time.Second)
-		return nil
-	})
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test",
+		func(p *sim.Proc, key string) error {
+			got = append(got, fmt.Sprint(p.Now(), " ", key))
+			p.Sleep(10 * time.Second)
+			return nil
+		})
 	s.At(0, "add", func() {
 		for _, key := range []string{"a", "a", "b", "a"} {
 			q.Add(key)
@@ -45,13 +47,14 @@ func TestQueueHasFiveWorkers(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	busy, most := 0, 0
-	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
-		busy++
-		most = max(most, busy)
-		p.Sleep(time.Second)
-		busy--
-		return nil
-	})
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test",
+		func(p *sim.Proc, _ string) error {
+			busy++
+			most = max(most, busy)
+			p.Sleep(time.Second)
+			busy--
+			return nil
+		})
 	s.At(0, "add", func() {
 		for i := range 12 {
 			q.Add(fmt.Sprint(i))
@@ -70,10 +73,11 @@ func TestQueueBackOff(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
-		got = append(got, p.Now().String())
-		return errors.New("no")
-	})
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test",
+		func(p *sim.Proc, _ string) error {
+			got = append(got, p.Now().String())
+			return errors.New("no")
+		})
 	q.Retries = 4
 	s.At(0, "add", func() { q.Add("a") })
 	if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
@@ -89,10 +93,11 @@ func TestQueueDelays(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	var got []string
-	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test", func(p *sim.Proc, _ string) error {
-		got = append(got, p.Now().String())
-		return nil
-	})
+	q := controller.NewQueue(&controller.Env{Sim: s, Trace: &trace.Recorder{}}, "test",
+		func(p *sim.Proc, _ string) error {
+			got = append(got, p.Now().String())
+			return nil
+		})
 	s.At(0, "add", func() {
 		q.AddAfter("a", 5*time.Second)
 		q.AddAfter("a", 2*time.Second)

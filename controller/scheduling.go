@@ -12,9 +12,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// Scheduling is what the scheduler knows besides its cache. It has no time of its own: the scheduler of the simulator and the one beside the real
-// controllers share it. Of what kube-scheduler looks at, only the requests of CPU and memory count. It does not preempt pods, and does not write
-// the condition PodScheduled of a pod that does not fit.
+// Scheduling is what the scheduler knows besides its cache. It has no time of its own: the
+// scheduler of the simulator and the one beside the real controllers share it. Of what
+// kube-scheduler looks at, only the requests of CPU and memory count. It does not preempt pods, and
+// does not write the condition PodScheduled of a pod that does not fit.
 type Scheduling struct {
 	Size    kubeletconfig.Allocatable // of the node; 0: enough for every pod
 	assumed map[string]bool           // pods that are bound and that the cache does not show yet, by key
@@ -24,9 +25,11 @@ type Scheduling struct {
 // Limited reports whether the node has a size. One pod is scheduled after the other then.
 func (s *Scheduling) Limited() bool { return s.Size != kubeletconfig.Allocatable{} }
 
-// Changed takes a change of the cache, and returns the keys of the pods to schedule: a new pod, and when a pod has left the node, those that did
-// not fit (isSchedulableAfterPodEvent in pkg/scheduler/framework/plugins/noderesources/fit.go at v1.37.0; their back-off does not count, since the
-// queue is empty otherwise, see SchedulerPopFromBackoffQ). A pod that is added has no old state, and one that is deleted no new one.
+// Changed takes a change of the cache, and returns the keys of the pods to schedule: a new pod, and
+// when a pod has left the node, those that did not fit (isSchedulableAfterPodEvent in
+// pkg/scheduler/framework/plugins/noderesources/fit.go at v1.37.0; their back-off does not count,
+// since the queue is empty otherwise, see SchedulerPopFromBackoffQ). A pod that is added has no old
+// state, and one that is deleted no new one.
 func (s *Scheduling) Changed(old, pod *v1.Pod) (keys []string) {
 	if pod != nil && pod.Spec.NodeName != "" {
 		delete(s.assumed, store.Key(pod))
@@ -44,7 +47,8 @@ func terminal(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// Fits reports whether the node has room for a pod beside those in the cache. Otherwise the pod waits, and the event says why.
+// Fits reports whether the node has room for a pod beside those in the cache. Otherwise the pod
+// waits, and the event says why.
 func (s *Scheduling) Fits(pod *v1.Pod, cache func() []*v1.Pod) (event trace.Record, fits bool) {
 	missing := s.missing(pod, cache)
 	if len(missing) == 0 {
@@ -53,7 +57,8 @@ func (s *Scheduling) Fits(pod *v1.Pod, cache func() []*v1.Pod) (event trace.Reco
 	s.waiting = append(s.waiting, store.Key(pod))
 	return trace.Record{
 		Kind: trace.Event, Pod: store.Key(pod), Type: v1.EventTypeWarning, Reason: "FailedScheduling",
-		Message: fmt.Sprintf("0/1 nodes are available: %s. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", strings.Join(missing, ", ")),
+		Message: fmt.Sprintf("0/1 nodes are available: %s. preemption: 0/1 nodes are available: 1 No preemption "+
+			"victims found for incoming pod.", strings.Join(missing, ", ")),
 	}, false
 }
 
@@ -65,8 +70,8 @@ func (s *Scheduling) Assume(key string) {
 	s.assumed[key] = true
 }
 
-// missing returns what the node does not have for a pod, as in the message of an event (fitsRequest in
-// pkg/scheduler/framework/plugins/noderesources/fit.go at v1.37.0).
+// missing returns what the node does not have for a pod, as in the message of an event (fitsRequest
+// in pkg/scheduler/framework/plugins/noderesources/fit.go at v1.37.0).
 func (s *Scheduling) missing(pod *v1.Pod, cache func() []*v1.Pod) (list []string) {
 	if !s.Limited() {
 		return nil

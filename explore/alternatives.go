@@ -13,9 +13,10 @@ import (
 // justBefore is the maximum time from a choice to a first difference that it causes directly.
 const justBefore = 50 * time.Millisecond
 
-// bands are ranges of the time from the relevant choice to the first difference, likeliest first: the choice lies just
-// before the difference; one requeue before it, since a requeue comes 60 to 90 s after the sync that drew its jitter;
-// between these two; or earlier, for example if the sync loop slept in between.
+// bands are ranges of the time from the relevant choice to the first difference, likeliest first:
+// the choice lies just before the difference; one requeue before it, since a requeue comes 60 to 90
+// s after the sync that drew its jitter; between these two; or earlier, for example if the sync
+// loop slept in between.
 var bands = []band{
 	{justBefore, 3 * time.Second},
 	{59 * time.Second, 92 * time.Second},
@@ -32,9 +33,10 @@ type option struct {
 	made choose.Made
 }
 
-// alternatives lists the choices that the run could have made differently before its first difference from the trace:
-// choices just before it; start delays that no other worker got; choices just before the start of an operation whose
-// record differs; then the others, latest first within each band.
+// alternatives lists the choices that the run could have made differently before its first
+// difference from the trace: choices just before it; start delays that no other worker got; choices
+// just before the start of an operation whose record differs; then the others, latest first within
+// each band.
 func (f *follower) alternatives(a attempt) []option {
 	var list []option
 	within := func(b band) {
@@ -64,7 +66,8 @@ func (f *follower) alternatives(a attempt) []option {
 	return list
 }
 
-// took returns how long the differing operations took, if they began more than justBefore before the first difference.
+// took returns how long the differing operations took, if they began more than justBefore before
+// the first difference.
 func (f *follower) took(a attempt) []time.Duration {
 	var list []time.Duration
 	for _, r := range f.differing(a) {

@@ -85,7 +85,8 @@ func (c *chooser) Next(candidates []choose.Choice) int {
 	if first == 0 {
 		return c.next(candidates)
 	}
-	c.reordered = append(append(append(c.reordered[:0], candidates[first]), candidates[:first]...), candidates[first+1:]...)
+	c.reordered = append(append(append(c.reordered[:0], candidates[first]), candidates[:first]...),
+		candidates[first+1:]...)
 	switch v := c.next(c.reordered); {
 	case v == 0:
 		return first

@@ -6,9 +6,9 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// dependent tries pairs of choices whose second comes up only after the first. For example, a worker that is overtaken
-// finds two ready cases in its select instead of one. Both choices lie just before the first difference; otherwise
-// there are too many pairs.
+// dependent tries pairs of choices whose second comes up only after the first. For example, a
+// worker that is overtaken finds two ready cases in its select instead of one. Both choices lie
+// just before the first difference; otherwise there are too many pairs.
 func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 	known := map[choose.Made]bool{}
 	for _, o := range options {
@@ -28,7 +28,8 @@ func (f *follower) dependent(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// news lists the alternatives just before the first difference that come up in a and are not known yet.
+// news lists the alternatives just before the first difference that come up in a and are not known
+// yet.
 func (f *follower) news(a, best attempt, known map[choose.Made]bool) []option {
 	var list []option
 	for _, d := range a.decisions {

@@ -1,11 +1,12 @@
 // Package explore searches the choices of a simulated run.
 //
-// Follow searches for choices under which the simulator produces a given trace, usually a trace of the real kubelet.
-// It runs the simulator, finds the first instant at which the run and the trace differ, and tries other values for
-// the choices made shortly before, first one at a time, then in pairs. It keeps each choice that makes the run agree
-// with the trace for longer. If no choice helps, the simulator cannot produce the trace: either the simulator is
-// wrong, or the search budget was too small. A log of the order in which the processes of the real run went saves most of
-// the search: see Options.Log.
+// Follow searches for choices under which the simulator produces a given trace, usually a trace of
+// the real kubelet. It runs the simulator, finds the first instant at which the run and the trace
+// differ, and tries other values for the choices made shortly before, first one at a time, then in
+// pairs. It keeps each choice that makes the run agree with the trace for longer. If no choice
+// helps, the simulator cannot produce the trace: either the simulator is wrong, or the search
+// budget was too small. A log of the order in which the processes of the real run went saves most
+// of the search: see Options.Log.
 package explore
 
 import (
@@ -18,24 +19,27 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run simulates until a virtual time, makes the choices of c, and returns the trace, with the internal records if
-// internal is true. Before the first choice it passes clock a function that returns the current virtual time.
-type Run func(c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error)
+// Run simulates until a virtual time, makes the choices of c, and returns the trace, with the
+// internal records if internal is true. Before the first choice it passes clock a function that
+// returns the current virtual time.
+type Run func(c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record,
+	error)
 
 // Options configure Follow. Run, Want and Duration are required.
 type Options struct {
 	Run Run
-	// Want is the trace to follow, ordered by time. If its statuses have their details, those of the runs must have them too.
+	// Want is the trace to follow, ordered by time. If its statuses have their details, those of
+	// the runs must have them too.
 	Want     []trace.Record
 	Duration time.Duration // length of the runs; Follow ignores records at the last instant
-	// Requeues are the jitters that the real run drew at the ends of pod syncs. Follow matches them too: no record
-	// shows a sync, but its jitter determines when the pod is synced next.
+	// Requeues are the jitters that the real run drew at the ends of pod syncs. Follow matches them
+	// too: no record shows a sync, but its jitter determines when the pod is synced next.
 	Requeues []Requeue
-	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before the first runs
-	// of its probe workers.
+	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before
+	// the first runs of its probe workers.
 	Starts []Start
-	// Log shows in which order the processes of the real run went at each instant. The search only has to find what it
-	// leaves open. May be empty.
+	// Log shows in which order the processes of the real run went at each instant. The search only
+	// has to find what it leaves open. May be empty.
 	Log    []Turn
 	Budget int // the number of runs to spend; 0 means 3000
 }
@@ -51,8 +55,8 @@ type Result struct {
 	Made       []choose.Made // the choices, other than canonical ones, of the best run
 	Runs       int
 	Divergence *Divergence // nil if the best run explains every record
-	// OnlyRecords reports whether no run was found that also has the requeues and the manual triggers of the real run. The
-	// best run then only has its records.
+	// OnlyRecords reports whether no run was found that also has the requeues and the manual
+	// triggers of the real run. The best run then only has its records.
 	OnlyRecords bool
 }
 
@@ -69,7 +73,8 @@ const defaultBudget = 3000
 
 // Follow searches for choices under which the simulator produces o.Want.
 func Follow(o Options) Result {
-	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log), details: hasDetails(o.Want)}
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log),
+		details: hasDetails(o.Want)}
 	for _, r := range o.Requeues {
 		f.fractions[r.T] = r.Fraction
 	}
@@ -102,7 +107,8 @@ type follower struct {
 	runs        int
 }
 
-// search improves a run until it agrees with the whole trace, nothing helps, or the budget is spent.
+// search improves a run until it agrees with the whole trace, nothing helps, or the budget is
+// spent.
 func (f *follower) search(best attempt) attempt {
 	for best.parts < f.end && f.runs < f.Budget {
 		next, ok := f.improve(best)
@@ -122,7 +128,8 @@ func requeueTimes(requeues []Requeue) []virtual.Time {
 	return times
 }
 
-// attempt is one run: the instant of its first difference from the trace, and the decisions before it.
+// attempt is one run: the instant of its first difference from the trace, and the decisions before
+// it.
 type attempt struct {
 	made      []choose.Made
 	parts     virtual.Time // the first difference; the end of the runs if there is none
@@ -181,7 +188,8 @@ func (f *follower) divergence(best attempt) *Divergence {
 }
 
 func atTime(records []trace.Record, t virtual.Time) []trace.Record {
-	from, _ := slices.BinarySearchFunc(records, t, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+	from, _ := slices.BinarySearchFunc(records, t,
+		func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
 	var list []trace.Record
 	for _, r := range records[from:] {
 		if r.T != t {
@@ -194,7 +202,8 @@ func atTime(records []trace.Record, t virtual.Time) []trace.Record {
 	return list
 }
 
-// without returns the records that have no equal in others, with or without the details of statuses.
+// without returns the records that have no equal in others, with or without the details of
+// statuses.
 func without(records, others []trace.Record, details bool) []trace.Record {
 	count := map[string]int{}
 	for i := range others {

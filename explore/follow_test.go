@@ -22,14 +22,15 @@ import (
 
 const duration = 70 * time.Second
 
-// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs
+// allocate much.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	m.Run()
 }
 
-// crashing returns a pod whose probes tick together and whose containers crash. Its run depends strongly on the order of
-// simultaneous events.
+// crashing returns a pod whose probes tick together and whose containers crash. Its run depends
+// strongly on the order of simultaneous events.
 func crashing() (*v1.Pod, fakeruntime.Pod) {
 	probe := func(failures int32) *v1.Probe {
 		return &v1.Probe{
@@ -46,9 +47,10 @@ func crashing() (*v1.Pod, fakeruntime.Pod) {
 	}
 	exit := fakeruntime.Rule{From: fakeruntime.Exactly(31 * time.Second), Exit: &fakeruntime.Exit{Code: 1}}
 	program := fakeruntime.Program{Rules: []fakeruntime.Rule{exit}}
-	return pod, fakeruntime.Pod{UID: "uid", Namespace: "default", Name: "web", Containers: map[string]fakeruntime.ContainerConfig{
-		"a": {Program: program}, "b": {Program: program},
-	}}
+	return pod, fakeruntime.Pod{UID: "uid", Namespace: "default", Name: "web",
+		Containers: map[string]fakeruntime.ContainerConfig{
+			"a": {Program: program}, "b": {Program: program},
+		}}
 }
 
 // simulate returns a Run that simulates the pod of crashing with the rules of a profile.
@@ -56,7 +58,8 @@ func simulate(p profile.Profile) explore.Run { return simulateSince(p, node.Defa
 
 // simulateSince is like simulate, on a kubelet with the given age at t=0.
 func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
-	return func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error) {
+	return func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record,
+		error) {
 		n := node.New(node.Options{Profile: p, Uptime: &uptime, Chooser: c, Trace: &trace.Recorder{Internal: internal}})
 		defer n.Close()
 		clock(n.Now)
@@ -66,8 +69,8 @@ func simulateSince(p profile.Profile, uptime time.Duration) explore.Run {
 	}
 }
 
-// requeueRecorder is a chooser that records the jitter that it draws, as package realkubelet does. It makes the
-// canonical choice half of the time, and never preempts a process.
+// requeueRecorder is a chooser that records the jitter that it draws, as package realkubelet does.
+// It makes the canonical choice half of the time, and never preempts a process.
 type requeueRecorder struct {
 	choose.Seeded
 	now   func() virtual.Time
@@ -94,8 +97,8 @@ func (r *requeueRecorder) Fraction(c choose.Choice) float64 {
 	return f
 }
 
-// follow runs a simulator with the rules of other, which draws its choices from the seed, and then follows that run with
-// the newest rules.
+// follow runs a simulator with the rules of other, which draws its choices from the seed, and then
+// follows that run with the newest rules.
 func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explore.Result, []trace.Record) {
 	t.Helper()
 	c := &requeueRecorder{Seeded: choose.Seeded(seed), now: func() virtual.Time { return 0 }}
@@ -108,7 +111,8 @@ func follow(t *testing.T, seed uint64, other profile.Profile, budget int) (explo
 	}), want
 }
 
-// TestFollowFindsChoices checks that Follow finds choices that reproduce the trace of a run with non-canonical choices.
+// TestFollowFindsChoices checks that Follow finds choices that reproduce the trace of a run with
+// non-canonical choices.
 func TestFollowFindsChoices(t *testing.T) {
 	searched := false
 	for seed := range uint64(2) {
@@ -123,8 +127,8 @@ func TestFollowFindsChoices(t *testing.T) {
 	}
 }
 
-// TestFollowFindsAnotherRule checks that no choices explain the trace of a kubelet with another rule, and that the
-// divergence is the first record that the rule changes.
+// TestFollowFindsAnotherRule checks that no choices explain the trace of a kubelet with another
+// rule, and that the divergence is the first record that the rule changes.
 func TestFollowFindsAnotherRule(t *testing.T) {
 	other := profile.Newest()
 	other.ManualTrigger = false
@@ -144,8 +148,8 @@ func TestFollowFindsAnotherRule(t *testing.T) {
 	}
 }
 
-// startRecorder is a chooser that records the start delays that the probe workers of a young kubelet draw, and the
-// times of their first runs.
+// startRecorder is a chooser that records the start delays that the probe workers of a young
+// kubelet draw, and the times of their first runs.
 type startRecorder struct {
 	choose.Seeded
 	now   func() virtual.Time
@@ -166,8 +170,8 @@ func (r *startRecorder) Fraction(c choose.Choice) float64 {
 
 func (r *startRecorder) Choose(choose.Choice, int) int { return 0 }
 
-// TestFollowKnowsFirstRuns checks that Follow uses the known first runs to find out which probe worker drew which start
-// delay, regardless of the order of the draws.
+// TestFollowKnowsFirstRuns checks that Follow uses the known first runs to find out which probe
+// worker drew which start delay, regardless of the order of the draws.
 func TestFollowKnowsFirstRuns(t *testing.T) {
 	y := &startRecorder{Seeded: 3, now: func() virtual.Time { return 0 }}
 	run := simulateSince(profile.Newest(), 0)

@@ -23,7 +23,8 @@ import (
 //   - pairs: with the end of a race, of one instant, then any
 func (f *follower) improve(best attempt) (attempt, bool) {
 	options := f.alternatives(best)
-	ways := []func(attempt, []option) (attempt, bool){f.likely, f.ofVolumes, f.dependent, f.unlikely, f.ofWorker, f.shake, f.pairs}
+	ways := []func(attempt, []option) (attempt, bool){f.likely, f.ofVolumes, f.dependent, f.unlikely, f.ofWorker,
+		f.shake, f.pairs}
 	if slices.ContainsFunc(f.differing(best), func(r trace.Record) bool { return r.Kind == trace.VolumeWaitEnded }) {
 		ways[0], ways[1] = f.ofVolumes, f.likely
 	}
@@ -46,8 +47,9 @@ func (f *follower) unlikely(best attempt, options []option) (attempt, bool) {
 	return f.one(best, options[min(mostLikely, len(options)):])
 }
 
-// one tries each choice alone. If a choice only moves the first difference by a little, for example past the next
-// housekeeping, it may block progress later, so one also looks for a choice that leads much further.
+// one tries each choice alone. If a choice only moves the first difference by a little, for example
+// past the next housekeeping, it may block progress later, so one also looks for a choice that
+// leads much further.
 func (f *follower) one(best attempt, options []option) (attempt, bool) {
 	for i, o := range options {
 		a, ok := f.further(best, o.made)
@@ -85,13 +87,14 @@ func (f *follower) lookAhead(best, a attempt) attempt {
 // mostOfWorker is the maximum number of choices of a worker that ofWorker combines.
 const mostOfWorker = 14
 
-// ofWorker tries pairs and triples of the latest choices of the worker whose probe record differs. What a worker does
-// depends on the ticks and triggers that it took before.
+// ofWorker tries pairs and triples of the latest choices of the worker whose probe record differs.
+// What a worker does depends on the ticks and triggers that it took before.
 func (f *follower) ofWorker(best attempt, options []option) (attempt, bool) {
 	var own []choose.Made
 	for _, o := range options {
 		if len(own) < mostOfWorker && slices.ContainsFunc(f.differing(best), func(r trace.Record) bool {
-			return r.Kind == trace.ProbeExecuted && strings.HasSuffix(o.made.Key, prober.WorkerName(r.Probe, r.Pod, r.Container))
+			return r.Kind == trace.ProbeExecuted &&
+				strings.HasSuffix(o.made.Key, prober.WorkerName(r.Probe, r.Pod, r.Container))
 		}) {
 			own = append(own, o.made)
 		}
@@ -105,14 +108,16 @@ const (
 	chainOfLoops  = 3 // choices that come up one after the other
 )
 
-// ofVolumes tries the latest choices about the volumes of the pod whose record differs, alone and with others, which may only come up
-// after them. The loops of the volume manager decide together when a mount begins, which can be long before it ends and the containers
-// start. A mount that takes no time needs three choices: the populator, then the reconciler, then the poll.
+// ofVolumes tries the latest choices about the volumes of the pod whose record differs, alone and
+// with others, which may only come up after them. The loops of the volume manager decide together
+// when a mount begins, which can be long before it ends and the containers start. A mount that
+// takes no time needs three choices: the populator, then the reconciler, then the poll.
 func (f *follower) ofVolumes(best attempt, _ []option) (attempt, bool) {
 	return f.chainOfVolumes(best, best, chainOfLoops)
 }
 
-// chainOfVolumes adds up to n choices about volumes to those of a run that does not get further than best.
+// chainOfVolumes adds up to n choices about volumes to those of a run that does not get further
+// than best.
 func (f *follower) chainOfVolumes(best, run attempt, n int) (attempt, bool) {
 	until := min(best.parts.Add(margin), f.end)
 	for _, choice := range f.aboutVolumes(run) {
@@ -132,8 +137,8 @@ func (f *follower) chainOfVolumes(best, run attempt, n int) (attempt, bool) {
 	return attempt{}, false
 }
 
-// aboutVolumes returns the latest other choices about the volumes of the pod whose record differs, or of any pod if only a hidden
-// fact differs.
+// aboutVolumes returns the latest other choices about the volumes of the pod whose record differs,
+// or of any pod if only a hidden fact differs.
 func (f *follower) aboutVolumes(best attempt) []choose.Made {
 	differing := f.differing(best)
 	var own []choose.Made
@@ -141,9 +146,10 @@ func (f *follower) aboutVolumes(best attempt) []choose.Made {
 		if d.t > best.parts || d.choice.Kind != choose.Race || len(own) >= mostOfVolumes {
 			continue
 		}
-		if len(differing) == 0 && kubelet.IsRaceOfVolumes(d.choice.Key, "") || slices.ContainsFunc(differing, func(r trace.Record) bool {
-			return kubelet.IsRaceOfVolumes(d.choice.Key, r.Pod)
-		}) {
+		if len(differing) == 0 && kubelet.IsRaceOfVolumes(d.choice.Key, "") ||
+			slices.ContainsFunc(differing, func(r trace.Record) bool {
+				return kubelet.IsRaceOfVolumes(d.choice.Key, r.Pod)
+			}) {
 			for _, o := range d.others() {
 				own = append(own, o.made)
 			}
@@ -169,14 +175,15 @@ func (f *follower) together(best attempt, own []choose.Made) (attempt, bool) {
 	return attempt{}, false
 }
 
-// shake draws at this many of the latest instants, and makes this many draws for each choice that comes up.
+// shake draws at this many of the latest instants, and makes this many draws for each choice that
+// comes up.
 const (
 	mostShaken = 16
 	shakes     = 6
 )
 
-// shake draws all choices of one instant together. One order may need several choices, and some choices come up only
-// after others.
+// shake draws all choices of one instant together. One order may need several choices, and some
+// choices come up only after others.
 func (f *follower) shake(best attempt, options []option) (attempt, bool) {
 	var shaken []virtual.Time
 	for _, o := range options {
@@ -239,7 +246,8 @@ func (f *follower) pairs(best attempt, options []option) (attempt, bool) {
 	return attempt{}, false
 }
 
-// margin is how long a trial runs beyond the first difference: long enough to show that it got past it.
+// margin is how long a trial runs beyond the first difference: long enough to show that it got past
+// it.
 const margin = 10 * time.Millisecond
 
 func (f *follower) further(best attempt, more ...choose.Made) (attempt, bool) {

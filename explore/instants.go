@@ -35,9 +35,10 @@ func hasDetails(records []trace.Record) bool {
 	return slices.ContainsFunc(records, func(r trace.Record) bool { return r.Status != nil && r.Status.Details != nil })
 }
 
-// instants groups the observable records before until by time. Unless only records count, it adds the manual triggers
-// that probe workers took and the requeues. Triggers sort after the rest of their instant: a run that has everything
-// right except for a trigger gets further than one that does not.
+// instants groups the observable records before until by time. Unless only records count, it adds
+// the manual triggers that probe workers took and the requeues. Triggers sort after the rest of
+// their instant: a run that has everything right except for a trigger gets further than one that
+// does not.
 func (f *follower) instants(records []trace.Record, requeues []virtual.Time, until virtual.Time) []instant {
 	var lines []line
 	for i := range records {
@@ -57,7 +58,8 @@ func (f *follower) instants(records []trace.Record, requeues []virtual.Time, unt
 			lines = append(lines, line{t, "requeue"})
 		}
 	}
-	slices.SortFunc(lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
+	slices.SortFunc(lines,
+		func(a, b line) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
 	var list []instant
 	for _, l := range lines {
 		if n := len(list); n > 0 && list[n-1].t == l.t {

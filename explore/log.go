@@ -10,8 +10,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Turn is an entry in the log of the real run: a process reached a point. Processes and points have the names of
-// choose.Guide. Entries of one instant are in the order in which they happened.
+// Turn is an entry in the log of the real run: a process reached a point. Processes and points have
+// the names of choose.Guide. Entries of one instant are in the order in which they happened.
 type Turn struct {
 	T              virtual.Time
 	Process, Point string
@@ -69,8 +69,8 @@ func (l *log) place(process, point string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
-// walk returns the points of a walk between the next entry of a process and the one after it. It returns false if the next entry is not
-// now, or comes after the next entry of the process by.
+// walk returns the points of a walk between the next entry of a process and the one after it. It
+// returns false if the next entry is not now, or comes after the next entry of the process by.
 func (l *log) walk(name, process, by string, now virtual.Time) (points []string, ok bool) {
 	turns := l.left(process, now)
 	if len(turns) == 0 || turns[0].t != now {
@@ -114,23 +114,26 @@ func (l *log) doOf(process, point string, now virtual.Time) {
 	}
 }
 
-// runtime is the process that ends the calls to the runtime and the requests of probes. It has a turn whenever a probe worker reaches
-// the point probed: the order of a request that times out and of a tick at the same instant is that of their timers.
+// runtime is the process that ends the calls to the runtime and the requests of probes. It has a
+// turn whenever a probe worker reaches the point probed: the order of a request that times out and
+// of a tick at the same instant is that of their timers.
 const (
 	runtime = "runtime"
 	probed  = "probed"
 )
 
-// sleeps is the point at which the sync loop begins to sleep because the container runtime is unhealthy, and syncLoopWakes is the timer
-// that ends the sleep.
+// sleeps is the point at which the sync loop begins to sleep because the container runtime is
+// unhealthy, and syncLoopWakes is the timer that ends the sleep.
 const (
 	sleeps        = "sleep"
 	syncLoopWakes = "sleep of sync loop"
 )
 
-// receivers has the process that waits for each ticker whose ticks the log shows. A tick goes directly to a process that
-// waits, so the order of two ticks decides which one the process handles first.
-var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping ticker": "sync loop", "status sync": "status manager"}
+// receivers has the process that waits for each ticker whose ticks the log shows. A tick goes
+// directly to a process that waits, so the order of two ticks decides which one the process handles
+// first.
+var receivers = map[string]string{"sync ticker": "sync loop", "housekeeping ticker": "sync loop",
+	"status sync": "status manager"}
 
 // rank returns the place of the next turn of a process, or of a ticker, if it is at this instant.
 func (l *log) rank(process string, now virtual.Time) (int, bool) {
@@ -144,8 +147,8 @@ func (l *log) rank(process string, now virtual.Time) (int, bool) {
 	return 0, false
 }
 
-// continues returns the process whose turn follows in the log when a timer or a process without turns ends: a hook ends before its container
-// is stopped.
+// continues returns the process whose turn follows in the log when a timer or a process without
+// turns ends: a hook ends before its container is stopped.
 func continues(process string) string {
 	sleeper, sleeps := strings.CutPrefix(process, "sleep of ")
 	container, hook := strings.CutPrefix(sleeper, "preStop hook of ")
@@ -160,7 +163,8 @@ func continues(process string) string {
 	return process
 }
 
-// creatorOf returns the process that the log has for one of several that create the pods of a ReplicaSet: the real ones have no numbers.
+// creatorOf returns the process that the log has for one of several that create the pods of a
+// ReplicaSet: the real ones have no numbers.
 func creatorOf(process string) string {
 	if strings.HasPrefix(process, "create ") {
 		return process[:strings.LastIndexByte(process, ' ')]
@@ -168,12 +172,14 @@ func creatorOf(process string) string {
 	return process
 }
 
-// ofControlPlane reports whether a process belongs to the control plane or the pods beside it. The log shows what such a process does when its sleep ends:
-// a call reaches the API server, a cache takes a change.
+// ofControlPlane reports whether a process belongs to the control plane or the pods beside it. The
+// log shows what such a process does when its sleep ends: a call reaches the API server, a cache
+// takes a change.
 func ofControlPlane(process string) bool {
 	kind, _, _ := strings.Cut(process, " ")
 	return slices.Contains([]string{
-		"create", "delete", "deployment", "replicaset", "endpointslice", "kube-controller-manager", "kube-proxy", "schedule", "scheduler", "start", "stop",
+		"create", "delete", "deployment", "replicaset", "endpointslice", "kube-controller-manager", "kube-proxy",
+		"schedule", "scheduler", "start", "stop",
 	}, kind)
 }
 
@@ -183,9 +189,10 @@ const tickerPeriod = time.Second
 // alwaysLogged is the ticker whose ticks the log always shows when they are handled.
 const alwaysLogged = "housekeeping ticker"
 
-// rankOfTicker returns the rank of a tick. A process that finds nothing to do at a tick logs nothing: it then handles the tick
-// either first or, if the log shows the tick before the next one, after the others. A housekeeping that the log does not show now
-// comes later. Before the sync loop sleeps because the runtime is unhealthy, it handles one value.
+// rankOfTicker returns the rank of a tick. A process that finds nothing to do at a tick logs
+// nothing: it then handles the tick either first or, if the log shows the tick before the next one,
+// after the others. A housekeeping that the log does not show now comes later. Before the sync loop
+// sleeps because the runtime is unhealthy, it handles one value.
 func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool) {
 	left := l.left(receiver, now)
 	for i, t := range left {
@@ -208,13 +215,13 @@ func (l *log) rankOfTicker(ticker, receiver string, now virtual.Time) (int, bool
 	return 0, false
 }
 
-// lastOfInstant has the processes and timers that the real run lets go last at an instant: the calls to the runtime and the API
-// server that end, and the steps of the scenario. They wait until nothing else of the real kubelet can run.
-// Calls to the runtime end before the others.
+// lastOfInstant has the processes and timers that the real run lets go last at an instant: the
+// calls to the runtime and the API server that end, and the steps of the scenario. They wait until
+// nothing else of the real kubelet can run. Calls to the runtime end before the others.
 var lastOfInstant = map[string]bool{runtime: true, "scenario": true, "sleep of status manager": true}
 
-// first returns the index of the candidate that goes first according to the log. A candidate without a turn in the log at
-// this instant keeps its canonical place.
+// first returns the index of the candidate that goes first according to the log. A candidate
+// without a turn in the log at this instant keeps its canonical place.
 func (l *log) first(candidates []choose.Choice, now virtual.Time) int {
 	first := 0
 	if len(l.turns) == 0 {

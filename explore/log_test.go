@@ -21,8 +21,9 @@ func firstOf(l *log, now virtual.Time, keys ...string) string {
 	return keys[l.first(candidates, now)]
 }
 
-// Of several processes the one whose next turn comes first in the log goes first. A turn that the run has done counts no
-// more, nor do turns of other instants. A process without a turn keeps its canonical place.
+// Of several processes the one whose next turn comes first in the log goes first. A turn that the
+// run has done counts no more, nor do turns of other instants. A process without a turn keeps its
+// canonical place.
 func TestLogOrdersProcesses(t *testing.T) {
 	l := newLog([]Turn{{at10, "b", "begin"}, {at10, "a", "begin"}, {at10, "b", "done"}, {at11, "c", "begin"}}).again()
 	check := func(now virtual.Time, want string, keys ...string) {
@@ -46,11 +47,13 @@ func TestLogOrdersProcesses(t *testing.T) {
 	}
 }
 
-// A hook that ends goes when its container is stopped, and the call of the status manager when the log shows its end.
+// A hook that ends goes when its container is stopped, and the call of the status manager when the
+// log shows its end.
 func TestLogOrdersHooksAndCalls(t *testing.T) {
 	const a, b = "preStop hook of default/a/app", "sleep of preStop hook of default/b/app"
 	l := newLog([]Turn{
-		{at10, "killer of default/b/app", "stop"}, {at10, "call to the API server", "end"}, {at10, "killer of default/a/app", "stop"},
+		{at10, "killer of default/b/app", "stop"}, {at10, "call to the API server", "end"},
+		{at10, "killer of default/a/app", "stop"},
 	}).again()
 	for _, test := range []struct{ process, first string }{
 		{"killer of default/b/app", b}, {"call to the API server", "sleep of status manager"}, {"", a},
@@ -64,7 +67,8 @@ func TestLogOrdersHooksAndCalls(t *testing.T) {
 	}
 }
 
-// The timeout of a request and a tick at the same instant have the order of the log, which shows when the probe ends.
+// The timeout of a request and a tick at the same instant have the order of the log, which shows
+// when the probe ends.
 func TestLogOrdersTimeouts(t *testing.T) {
 	l := newLog([]Turn{{at10, "v", "tick of v"}, {at10, "w", "probed"}, {at10, "x", "tick of x"}}).again()
 	l.do("v", "tick of v", at10)
@@ -77,9 +81,11 @@ func TestLogOrdersTimeouts(t *testing.T) {
 	}
 }
 
-// A worker that has ended and the worker that replaces it have the same name. The first run that comes first is that of the first one.
+// A worker that has ended and the worker that replaces it have the same name. The first run that
+// comes first is that of the first one.
 func TestStartOfTheFirstWorker(t *testing.T) {
-	s := Start{Fractions: []float64{0.5, 0.25}, Runs: []FirstRun{{"w", at11, 2 * time.Second}, {"w", at11.Add(-500 * time.Millisecond), 2 * time.Second}}}
+	s := Start{Fractions: []float64{0.5, 0.25},
+		Runs: []FirstRun{{"w", at11, 2 * time.Second}, {"w", at11.Add(-500 * time.Millisecond), 2 * time.Second}}}
 	if f, ok := s.known("w", at10); f != 0.25 || !ok {
 		t.Errorf("the start delay at 10s is %v, %t", f, ok)
 	}
@@ -88,7 +94,8 @@ func TestStartOfTheFirstWorker(t *testing.T) {
 	}
 }
 
-// A housekeeping that is not in the log came later: the sync loop slept when it had handled the sync tick.
+// A housekeeping that is not in the log came later: the sync loop slept when it had handled the
+// sync tick.
 func TestLogDelaysHousekeeping(t *testing.T) {
 	l := newLog([]Turn{{at10.Add(5 * time.Second), "sync loop", "housekeeping ticker"}}).again()
 	for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {
@@ -98,9 +105,10 @@ func TestLogDelaysHousekeeping(t *testing.T) {
 	}
 }
 
-// The sync loop handles one value between a check that finds the runtime unhealthy and its sleep. A sync tick that finds nothing to
-// do is not in the log. If the sync loop sleeps at the instant of the tick, the tick is that value, unless the log shows another one. If it
-// sleeps later, the tick came before the check.
+// The sync loop handles one value between a check that finds the runtime unhealthy and its sleep. A
+// sync tick that finds nothing to do is not in the log. If the sync loop sleeps at the instant of
+// the tick, the tick is that value, unless the log shows another one. If it sleeps later, the tick
+// came before the check.
 func TestLogOrdersSleeps(t *testing.T) {
 	check := Turn{at10, "runtime check", "checked"}
 	for _, c := range []struct {
@@ -108,10 +116,13 @@ func TestLogOrdersSleeps(t *testing.T) {
 		turns []Turn
 		order []string
 	}{
-		{"at the tick", []Turn{check, {at10, "sync loop", "sleep"}}, []string{"runtime check", "sync ticker", "housekeeping ticker"}},
-		{"after a housekeeping", []Turn{check, {at10, "sync loop", "housekeeping ticker"}, {at10.Add(5 * time.Millisecond), "sync loop", "sleep"}},
+		{"at the tick", []Turn{check, {at10, "sync loop", "sleep"}},
+			[]string{"runtime check", "sync ticker", "housekeeping ticker"}},
+		{"after a housekeeping", []Turn{check, {at10, "sync loop", "housekeeping ticker"},
+			{at10.Add(5 * time.Millisecond), "sync loop", "sleep"}},
 			[]string{"runtime check", "housekeeping ticker", "sync ticker"}},
-		{"later", []Turn{check, {at11, "sync loop", "sleep"}}, []string{"sync ticker", "runtime check", "housekeeping ticker"}},
+		{"later", []Turn{check, {at11, "sync loop", "sleep"}},
+			[]string{"sync ticker", "runtime check", "housekeeping ticker"}},
 	} {
 		log, left := newLog(c.turns), []string{"housekeeping ticker", "runtime check", "sync ticker"}
 		for i, want := range c.order {
@@ -141,8 +152,8 @@ func TestLogOrdersWalks(t *testing.T) {
 	}
 }
 
-// A sync tick that finds nothing to do is not in the log. It came before the housekeeping of its instant, unless the log has
-// one after it.
+// A sync tick that finds nothing to do is not in the log. It came before the housekeeping of its
+// instant, unless the log has one after it.
 func TestLogOrdersTicks(t *testing.T) {
 	for _, c := range []struct {
 		tick virtual.Time // the next one in the log
@@ -154,7 +165,8 @@ func TestLogOrdersTicks(t *testing.T) {
 		{at10.Add(5 * time.Second), "sync ticker"},
 	} {
 		l := newLog([]Turn{{at10, "sync loop", "housekeeping ticker"}, {c.tick, "sync loop", "sync ticker"}}).again()
-		for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"}, {"sync ticker", "housekeeping ticker"}} {
+		for _, keys := range [][]string{{"housekeeping ticker", "sync ticker"},
+			{"sync ticker", "housekeeping ticker"}} {
 			if got := firstOf(l, at10, keys...); got != c.want {
 				t.Errorf("with a sync tick at %v, of %v %s goes first, want %s", c.tick, keys, got, c.want)
 			}
@@ -162,7 +174,8 @@ func TestLogOrdersTicks(t *testing.T) {
 	}
 }
 
-// A walk follows a turn of its process. It counts if this turn is now and not after the next turn of the process that asks.
+// A walk follows a turn of its process. It counts if this turn is now and not after the next turn
+// of the process that asks.
 func TestLogHasTheItemsOfAWalk(t *testing.T) {
 	l := newLog([]Turn{
 		{at10, "a", "enter"}, {at10, "manager", "signal"}, {at10, "batch", "x"}, {at10, "batch", "y"},

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Start holds the random start delays that the probe workers of one kubelet drew. The kubelet started at T.
+// Start holds the random start delays that the probe workers of one kubelet drew. The kubelet
+// started at T.
 type Start struct {
 	T         virtual.Time
 	Fractions []float64 // from 0 to below 1
@@ -23,8 +24,9 @@ type FirstRun struct {
 	Period time.Duration // periodSeconds of the probe
 }
 
-// known returns the start delay of a worker if its first run shows it. Several workers can have the same name, one after the other: the
-// earliest run is that of the one that starts now, because each sync of a young kubelet replaces a worker that has ended.
+// known returns the start delay of a worker if its first run shows it. Several workers can have the
+// same name, one after the other: the earliest run is that of the one that starts now, because each
+// sync of a young kubelet replaces a worker that has ended.
 func (s *Start) known(worker string, now virtual.Time) (fraction float64, ok bool) {
 	var earliest virtual.Time
 	for _, r := range s.Runs {
@@ -46,9 +48,9 @@ func (c *chooser) kubelet() int {
 	return i
 }
 
-// startFraction picks one of the start delays of a kubelet for a worker: the known one; otherwise the one that the
-// replayed choice names, counted from 1, or the next in turn if no first run is known. A worker whose first run is not among the known ones
-// did not run, so it gets the longest.
+// startFraction picks one of the start delays of a kubelet for a worker: the known one; otherwise
+// the one that the replayed choice names, counted from 1, or the next in turn if no first run is
+// known. A worker whose first run is not among the known ones did not run, so it gets the longest.
 func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) float64 {
 	if f, ok := c.starts[kubelet].known(worker, c.now()); ok {
 		return f
@@ -56,7 +58,8 @@ func (c *chooser) startFraction(id choose.Choice, worker string, kubelet int) fl
 	fractions := c.starts[kubelet].Fractions
 	n := len(fractions)
 	picked := c.Replay.Choose(id, n+1)
-	c.decisions = append(c.decisions, decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
+	c.decisions = append(c.decisions,
+		decision{t: c.now(), choice: id, n: n + 1, picked: picked, start: true, kubelet: kubelet})
 	turn := c.started[kubelet]
 	c.started[kubelet]++
 	switch {

@@ -16,11 +16,12 @@ const (
 	linesAfter  = 12
 )
 
-// Text renders the difference as a unified diff does: "-" marks records that only the trace has, "+" marks records
-// that only the simulator has.
+// Text renders the difference as a unified diff does: "-" marks records that only the trace has,
+// "+" marks records that only the simulator has.
 func (d *Divergence) Text(want []trace.Record) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "first record that no choice explains: at %s (- real kubelet, + simulator)\n", trace.FormatTime(d.At))
+	fmt.Fprintf(&b, "first record that no choice explains: at %s (- real kubelet, + simulator)\n",
+		trace.FormatTime(d.At))
 	if d.Err != nil {
 		fmt.Fprintf(&b, "the simulation ended early: %v\n", d.Err)
 	}
@@ -60,7 +61,8 @@ func times(lists ...[]trace.Record) []virtual.Time {
 	return slices.Compact(all)
 }
 
-// render returns a line for each record. A status that looks like one of the other side is shown with its details.
+// render returns a line for each record. A status that looks like one of the other side is shown
+// with its details.
 func render(mark string, records, others []trace.Record) []string {
 	var lines []string
 	for i := range records {

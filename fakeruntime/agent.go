@@ -8,8 +8,9 @@ import (
 // badGateway is the answer of an agent that gets none.
 var badGateway = Answer{Word: Answers, Code: http.StatusInternalServerError}
 
-// forward returns the answer of an agent: its own if it is no success, or the one that it gets from the program behind it. A mesh agent passes on the
-// status code only (pilotAgent.handleAppProbe in pilot/cmd/pilot-agent/status/server.go of Istio 1.27).
+// forward returns the answer of an agent: its own if it is no success, or the one that it gets from
+// the program behind it. A mesh agent passes on the status code only (pilotAgent.handleAppProbe in
+// pilot/cmd/pilot-agent/status/server.go of Istio 1.27).
 func (r *Runtime) forward(op *Op) (*Answer, window) {
 	agent, c := op.request.agent, op.container
 	own, w, rule := agent.instance.answer(forwarded, r.now)

@@ -14,7 +14,8 @@ import (
 // The end of a body comes after its header, unless the program exits or the client gives up first.
 func TestHTTPBody(t *testing.T) {
 	after := fakeruntime.Exactly(2 * time.Second)
-	late, open := fakeruntime.Answer{Word: fakeruntime.Answers, BodyEnd: &after}, fakeruntime.Answer{Word: fakeruntime.Answers, BodyOpen: true}
+	late, open := fakeruntime.Answer{Word: fakeruntime.Answers, BodyEnd: &after},
+		fakeruntime.Answer{Word: fakeruntime.Answers, BodyOpen: true}
 	noContent := fakeruntime.Answer{Word: fakeruntime.Answers, Code: 204, BodyOpen: true}
 	for _, c := range []struct {
 		name          string
@@ -31,10 +32,12 @@ func TestHTTPBody(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rules := []fakeruntime.Rule{{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: c.answer}}}}}
 			if c.exit > 0 {
-				rules = append(rules, fakeruntime.Rule{From: fakeruntime.Exactly(c.exit), Exit: &fakeruntime.Exit{Code: 1}})
+				rules = append(rules, fakeruntime.Rule{From: fakeruntime.Exactly(c.exit),
+					Exit: &fakeruntime.Exit{Code: 1}})
 			}
 			rt := fakeruntime.New(fakeruntime.Options{})
-			rt.AddPod(fakeruntime.Pod{UID: "a", Name: "a", Containers: map[string]fakeruntime.ContainerConfig{"x": {Program: fakeruntime.Program{Rules: rules}}}})
+			rt.AddPod(fakeruntime.Pod{UID: "a", Name: "a",
+				Containers: map[string]fakeruntime.ContainerConfig{"x": {Program: fakeruntime.Program{Rules: rules}}}})
 			now := virtual.Time(0)
 			do := func(call fakeruntime.Call) *fakeruntime.Op {
 				op := rt.Submit(now, call)
@@ -59,9 +62,11 @@ func TestHTTPBody(t *testing.T) {
 				}
 				return
 			}
-			call := fakeruntime.Call{Method: fakeruntime.HTTPBody, Ref: header.Ref(), Answer: header.Answer, Probe: trace.Liveness, Timeout: c.timeout}
+			call := fakeruntime.Call{Method: fakeruntime.HTTPBody, Ref: header.Ref(), Answer: header.Answer,
+				Probe: trace.Liveness, Timeout: c.timeout}
 			op := do(call)
-			how := map[fakeruntime.Reply]string{fakeruntime.Answered: "answered", fakeruntime.HungUp: "hung up"}[op.Reply]
+			how := map[fakeruntime.Reply]string{fakeruntime.Answered: "answered",
+				fakeruntime.HungUp: "hung up"}[op.Reply]
 			if op.TimedOut {
 				how = "timed out"
 			}

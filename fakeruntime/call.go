@@ -7,7 +7,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Method is the name of a call of the container runtime interface, as in cri-api, or a network request.
+// Method is the name of a call of the container runtime interface, as in cri-api, or a network
+// request.
 type Method string
 
 const (
@@ -20,7 +21,8 @@ const (
 	StartContainer   Method = "StartContainer"
 	StopContainer    Method = "StopContainer"
 	RemoveContainer  Method = "RemoveContainer"
-	// UpdateContainerResources changes the resources of a container. The runtime stores none, and the call takes no time.
+	// UpdateContainerResources changes the resources of a container. The runtime stores none, and
+	// the call takes no time.
 	UpdateContainerResources Method = "UpdateContainerResources"
 	ContainerStatus          Method = "ContainerStatus"
 	ListContainers           Method = "ListContainers"
@@ -36,8 +38,8 @@ const (
 	HTTPGet   Method = "HTTPGet"
 	TCPSocket Method = "TCPSocket"
 	GRPC      Method = "GRPC" // a health check
-	// HTTPBody waits for the end of the body of an answer to HTTPGet whose Response has BodyPending. Ref and Answer
-	// say which: they are Op.Ref() and Op.Answer of that call.
+	// HTTPBody waits for the end of the body of an answer to HTTPGet whose Response has
+	// BodyPending. Ref and Answer say which: they are Op.Ref() and Op.Answer of that call.
 	HTTPBody Method = "HTTPBody"
 )
 
@@ -49,19 +51,21 @@ type Call struct {
 	Method Method
 	Cause  int64 // step of the trace record that caused the call; 0: unknown
 
-	PodUID      string // RunPodSandbox, network, lists (only this pod), image calls (whose delays apply)
-	Attempt     int    // RunPodSandbox, CreateContainer: 0 for the first
-	SandboxID   string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
-	ContainerID string // StartContainer, StopContainer, RemoveContainer, UpdateContainerResources, ContainerStatus, ExecSync
+	PodUID    string // RunPodSandbox, network, lists (only this pod), image calls (whose delays apply)
+	Attempt   int    // RunPodSandbox, CreateContainer: 0 for the first
+	SandboxID string // PodSandboxStatus, StopPodSandbox, RemovePodSandbox, CreateContainer
+	// StartContainer, StopContainer, RemoveContainer, UpdateContainerResources, ContainerStatus,
+	// ExecSync
+	ContainerID string
 	Name        string // CreateContainer, network (the container that listens), image calls (whose delays apply)
 	Image       string // CreateContainer, ImageStatus, PullImage
 
-	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation Since. A
-	// caller that remembers the other pods gets a short answer from a node with many pods.
+	// OnlyChanged limits a list call of all pods to the pods that changed after the Generation
+	// Since. A caller that remembers the other pods gets a short answer from a node with many pods.
 	OnlyChanged bool
 	Since       uint64
-	// AndOthers makes the answer to a call with OnlyChanged list the unchanged pods too. Op.Changed still names
-	// only the changed pods.
+	// AndOthers makes the answer to a call with OnlyChanged list the unchanged pods too. Op.Changed
+	// still names only the changed pods.
 	AndOthers bool
 
 	// KeepLogs makes RemoveContainer keep the logs, which count for NextAttempt.
@@ -79,14 +83,17 @@ type Call struct {
 	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only
 	Timeout time.Duration // ExecSync, network: 0: none
-	// Retry marks a repetition of the previous request of the same probe run, which broke or could not connect.
+	// Retry marks a repetition of the previous request of the same probe run, which broke or could
+	// not connect.
 	Retry bool
-	// Followed marks an HTTPGet that follows the previous answer: a redirect, or HTTP in place of HTTPS.
+	// Followed marks an HTTPGet that follows the previous answer: a redirect, or HTTP in place of
+	// HTTPS.
 	Followed bool
-	// Handshake is the handshake timeout: how long the caller waits for the first byte after the connection
-	// is accepted. Only a frozen program sends nothing. 0: no limit besides Timeout.
+	// Handshake is the handshake timeout: how long the caller waits for the first byte after the
+	// connection is accepted. Only a frozen program sends nothing. 0: no limit besides Timeout.
 	Handshake time.Duration
-	// Ref is optional in an ExecSync: the result of Op.Ref of an earlier call, which saves a lookup by ID. HTTPBody requires it.
+	// Ref is optional in an ExecSync: the result of Op.Ref of an earlier call, which saves a lookup
+	// by ID. HTTPBody requires it.
 	Ref    Ref
 	Answer *Answer // HTTPBody
 }
@@ -97,8 +104,8 @@ type Ref struct{ container *container }
 // Ref returns a reference to the container of the call. It is zero if the call has no container.
 func (op *Op) Ref() Ref { return Ref{op.container} }
 
-// Op is a call in progress or done. The fields after Done are valid when Done is true. Slices are shared:
-// callers must not modify them.
+// Op is a call in progress or done. The fields after Done are valid when Done is true. Slices are
+// shared: callers must not modify them.
 type Op struct {
 	Call  Call
 	Start virtual.Time // time of submission
@@ -110,9 +117,10 @@ type Op struct {
 	ExitCode int32  // ExecSync
 	Output   string // ExecSync: output of the command
 	TimedOut bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too
-	// The next three fields belong to network requests. Accepted is true once the connection is accepted, which
-	// Submit determines. FrozenUntil is the end of the time for which the program has been frozen since then;
-	// 0: it was not frozen. Unanswered is true if the program never accepted the connection or never sent a byte.
+	// The next three fields belong to network requests. Accepted is true once the connection is
+	// accepted, which Submit determines. FrozenUntil is the end of the time for which the program
+	// has been frozen since then; 0: it was not frozen. Unanswered is true if the program never
+	// accepted the connection or never sent a byte.
 	Accepted    bool
 	FrozenUntil virtual.Time
 	Unanswered  bool
@@ -131,8 +139,8 @@ type Op struct {
 	opState
 }
 
-// Reply is the result of a network request that did not time out. If the timeout and the handshake timeout expire
-// at the same instant, it is NoHandshake.
+// Reply is the result of a network request that did not time out. If the timeout and the handshake
+// timeout expire at the same instant, it is NoHandshake.
 type Reply int
 
 const (

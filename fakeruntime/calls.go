@@ -30,8 +30,8 @@ var kinds = map[Method]kind{
 	PullImage:        {DelayImagePull, reads},
 }
 
-// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds a lock, and
-// UpdateContainerResources.
+// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds
+// a lock, and UpdateContainerResources.
 func (r *Runtime) begin(op *Op) {
 	k, known := kinds[op.Call.Method]
 	switch {
@@ -72,7 +72,8 @@ func (r *Runtime) Takes(at virtual.Time, list Method) time.Duration {
 // resolve finds the objects of a call, and returns the scope whose delays apply.
 func (r *Runtime) resolve(op *Op) *scope {
 	c := &op.Call
-	op.container, op.sandbox, op.pod = find(r.containers, c.ContainerID), find(r.sandboxes, c.SandboxID), find(r.pods, c.PodUID)
+	op.container, op.sandbox, op.pod = find(r.containers, c.ContainerID), find(r.sandboxes, c.SandboxID),
+		find(r.pods, c.PodUID)
 	name := ""
 	switch {
 	case op.container != nil:
@@ -94,8 +95,8 @@ func find[T any](objects map[string]*T, id string) *T {
 	return objects[id]
 }
 
-// complete applies the effect of a call at its end. Objects that were removed during the call count as not
-// found.
+// complete applies the effect of a call at its end. Objects that were removed during the call count
+// as not found.
 func (r *Runtime) complete(op *Op) {
 	if op.container != nil && op.container.removed {
 		op.container = nil

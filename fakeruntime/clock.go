@@ -10,8 +10,8 @@ import (
 // virtual time plus all steps of the clock until now.
 func (r *Runtime) Wall(t virtual.Time) virtual.Wall { return virtual.Wall(t).Add(r.clockOffset) }
 
-// StepClock moves the wall clock of the node by an amount at time now. Timestamps that the runtime has
-// reported do not change.
+// StepClock moves the wall clock of the node by an amount at time now. Timestamps that the runtime
+// has reported do not change.
 func (r *Runtime) StepClock(now virtual.Time, by time.Duration) {
 	r.run(now)
 	r.clockOffset += by

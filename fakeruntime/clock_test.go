@@ -8,8 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Timestamps follow the wall clock at their time, and the order of containers follows the timestamps. Nothing
-// else depends on the wall clock.
+// Timestamps follow the wall clock at their time, and the order of containers follows the
+// timestamps. Nothing else depends on the wall clock.
 func TestStepClock(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -21,7 +21,8 @@ func TestStepClock(t *testing.T) {
 	rt.Kill(now, Kill{PodUID: "u", Container: "c"})
 	op := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1})
 	listed := do(t, rt, op.End, Call{Method: ListContainers}).Containers
-	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != virtual.Wall(now).Add(-time.Hour) || listed[0].StartedAt != virtual.Wall(now) {
+	if len(listed) != 2 || listed[0].ID != first || listed[0].FinishedAt != virtual.Wall(now).Add(-time.Hour) ||
+		listed[0].StartedAt != virtual.Wall(now) {
 		t.Errorf("killed at %v, after the step: %+v", now, listed)
 	}
 	if c := listed[1]; c.ID != op.ID || c.CreatedAt != virtual.Wall(op.End).Add(-time.Hour) {
@@ -29,8 +30,8 @@ func TestStepClock(t *testing.T) {
 	}
 }
 
-// A container that ends during a power-off has the finish time at which the runtime found its end, on the wall clock
-// at that time.
+// A container that ends during a power-off has the finish time at which the runtime found its end,
+// on the wall clock at that time.
 func TestStepClockWhileOff(t *testing.T) {
 	rt := New(Options{})
 	rt.AddPod(Pod{UID: "u", Name: "p"})
@@ -53,9 +54,11 @@ func TestReservedNames(t *testing.T) {
 		call Call
 		want string
 	}{
-		{Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"}, `failed to reserve container name "c_p_ns_u_0": name "c_p_ns_u_0" is reserved for "` + id + `"`},
+		{Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"},
+			`failed to reserve container name "c_p_ns_u_0": name "c_p_ns_u_0" is reserved for "` + id + `"`},
 		{Call{Method: CreateContainer, SandboxID: "u_0", Name: "c", Attempt: 1}, ""},
-		{Call{Method: RunPodSandbox, PodUID: "u"}, `failed to reserve sandbox name "p_ns_u_0": name "p_ns_u_0" is reserved for "u_0"`},
+		{Call{Method: RunPodSandbox, PodUID: "u"},
+			`failed to reserve sandbox name "p_ns_u_0": name "p_ns_u_0" is reserved for "u_0"`},
 		{Call{Method: RemovePodSandbox, SandboxID: "u_0"}, ""},
 		{Call{Method: RunPodSandbox, PodUID: "u"}, ""},
 	} {

@@ -69,7 +69,8 @@ func (r *Runtime) createContainer(op *Op) error {
 	c := &container{pod: p, sandbox: s, config: config, signal: cmp.Or(call.StopSignal, sigTERM), Container: Container{
 		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
-		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created, CreatedAt: r.Wall(r.now),
+		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created,
+		CreatedAt: r.Wall(r.now),
 	}}
 	c.event.process, c.requests = c, c.request[:0]
 	c.config.created, c.config.latest = true, instance
@@ -103,8 +104,8 @@ func (r *Runtime) startContainer(op *Op) error {
 	return nil
 }
 
-// stopContainer sends the stop signal at the end of the latency. The call ends when the process does, or the StopReturn
-// later. A second call can only shorten the grace period.
+// stopContainer sends the stop signal at the end of the latency. The call ends when the process
+// does, or the StopReturn later. A second call can only shorten the grace period.
 func (r *Runtime) stopContainer(op *Op) {
 	c := op.container
 	if c == nil || c.State != Running {
@@ -133,7 +134,8 @@ func (r *Runtime) stopContainer(op *Op) {
 	r.scheduleEnd(c)
 }
 
-// returnStop ends a StopContainer call whose process has ended, when the runtime has noticed the end.
+// returnStop ends a StopContainer call whose process has ended, when the runtime has noticed the
+// end.
 func (r *Runtime) returnStop(c *container, op *Op) {
 	if d := c.config.scope.delay(r.now, DelayStopReturn); d > 0 {
 		op.End = later(r.now, d)
@@ -234,9 +236,10 @@ func (r *Runtime) end(c *container) {
 	}
 }
 
-// exitsBeforeKill reports whether a program that exits at the instant at which its grace period ends does so before the
-// SIGKILL. That is a race in a real runtime: it waits for the exit and for the end of the grace period in one select, and
-// the process can exit before a SIGKILL that was sent reaches it (internal/cri/server/container_stop.go of containerd 2.0,
+// exitsBeforeKill reports whether a program that exits at the instant at which its grace period
+// ends does so before the SIGKILL. That is a race in a real runtime: it waits for the exit and for
+// the end of the grace period in one select, and the process can exit before a SIGKILL that was
+// sent reaches it (internal/cri/server/container_stop.go of containerd 2.0,
 // internal/oci/runtime_oci.go of CRI-O). Without a seed, the SIGKILL comes first.
 func (c *container) exitsBeforeKill() bool {
 	return c.config.own.with(int64(c.Instance)).named("exit at the end of the grace period").happens(0.5)

@@ -16,15 +16,15 @@ type ControlDelays struct {
 	Sync     Latency // until kube-proxy has written its rules
 }
 
-// Latency is a latency with a long tail: 19 of 20 are from Min to Usual, and one is from Usual to Max. Short ones are more frequent: half of
-// the latencies in each part are in its lowest quarter.
+// Latency is a latency with a long tail: 19 of 20 are from Min to Usual, and one is from Usual to
+// Max. Short ones are more frequent: half of the latencies in each part are in its lowest quarter.
 type Latency struct{ Min, Usual, Max time.Duration }
 
 // Median returns the latency that half of them do not exceed.
 func (l Latency) Median() time.Duration { return l.Min + (l.Usual-l.Min)*100/361 } // (10/19)^2 of the lower part
 
-// ControlDelaySet returns the latencies of a control plane beside a kind of node: fast, typical or slow. docs/nodes.md says what they are
-// taken from. It returns false for other names.
+// ControlDelaySet returns the latencies of a control plane beside a kind of node: fast, typical or
+// slow. docs/nodes.md says what they are taken from. It returns false for other names.
 func ControlDelaySet(name string) (ControlDelays, bool) {
 	set := slices.Index(delaySets, name)
 	if set < 0 {
@@ -43,8 +43,8 @@ func ControlDelaySet(name string) (ControlDelays, bool) {
 	}, true
 }
 
-// Latency returns a random latency of an operation that begins now and is not part of a node, such as a call of a controller. The key names
-// the operation. It returns false without a seed.
+// Latency returns a random latency of an operation that begins now and is not part of a node, such
+// as a call of a controller. The key names the operation. It returns false without a seed.
 func (r *Runtime) Latency(now virtual.Time, key string, l Latency) (time.Duration, bool) {
 	k := r.scope.key.named(key).with(int64(now))
 	if !k.seeded {

@@ -8,10 +8,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// Copy returns a runtime in the state of r, which adds its records with another function. Pods, sandboxes, containers and the calls in
-// progress refer to each other and change, so all of them are copied. Programs, answers and the results of lists do not change, and are
-// shared. The copy does not know who waits for a call: Advance returns it without a Waiter. All calls that have ended must have
-// been returned.
+// Copy returns a runtime in the state of r, which adds its records with another function. Pods,
+// sandboxes, containers and the calls in progress refer to each other and change, so all of them
+// are copied. Programs, answers and the results of lists do not change, and are shared. The copy
+// does not know who waits for a call: Advance returns it without a Waiter. All calls that have
+// ended must have been returned.
 func (r *Runtime) Copy(record func(trace.Record) int64) *Runtime {
 	c := &copier{
 		pods: map[*pod]*pod{}, configs: map[*podContainer]*podContainer{}, sandboxes: map[*sandbox]*sandbox{},
@@ -19,8 +20,10 @@ func (r *Runtime) Copy(record func(trace.Record) int64) *Runtime {
 	}
 	n := &Runtime{
 		record: record, recordCalls: r.recordCalls, recordRules: r.recordRules, scope: c.scope(r.scope),
-		pods: mapped(r.pods, c.pod), sandboxes: mapped(r.sandboxes, c.sandbox), containers: mapped(r.containers, c.container),
-		instances: maps.Clone(r.instances), all: c.views(&r.all), generation: r.generation, changes: each(r.changes, c.pod),
+		pods: mapped(r.pods, c.pod), sandboxes: mapped(r.sandboxes, c.sandbox),
+		containers: mapped(r.containers, c.container),
+		instances:  maps.Clone(r.instances), all: c.views(&r.all), generation: r.generation,
+		changes: each(r.changes, c.pod),
 		moments: clones(r.moments), health: r.health, now: r.now, clockOffset: r.clockOffset,
 	}
 	n.queue = queue{heap: make([]queued, len(r.queue.heap)), seq: r.queue.seq}
@@ -40,8 +43,8 @@ type copier struct {
 	override   *[delayKinds]*Draw // of all scopes
 }
 
-// copyOf returns the copy of an object. fill sets what the copy cannot share. It gets the copy when the copy is known, since
-// objects refer to each other.
+// copyOf returns the copy of an object. fill sets what the copy cannot share. It gets the copy when
+// the copy is known, since objects refer to each other.
 func copyOf[T any](known map[*T]*T, of *T, fill func(*T)) *T {
 	if of == nil || known[of] != nil {
 		return known[of]
@@ -89,7 +92,8 @@ func (c *copier) scope(s scope) scope {
 
 func (c *copier) pod(of *pod) *pod {
 	return copyOf(c.pods, of, func(p *pod) {
-		p.scope, p.containers, p.ids, p.views = c.scope(p.scope), mapped(p.containers, c.config), maps.Clone(p.ids), c.views(&of.views)
+		p.scope, p.containers, p.ids, p.views = c.scope(p.scope), mapped(p.containers, c.config), maps.Clone(p.ids),
+			c.views(&of.views)
 	})
 }
 

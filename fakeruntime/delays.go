@@ -9,8 +9,8 @@ import (
 // DelayKind names one of the Delays.
 type DelayKind int
 
-// The kinds of Delays, in the order of its fields. New ones go to the end: the number of a kind is part of the key of its
-// random values.
+// The kinds of Delays, in the order of its fields. New ones go to the end: the number of a kind is
+// part of the key of its random values.
 const (
 	DelayRunPodSandbox DelayKind = iota
 	DelayStopPodSandbox
@@ -37,22 +37,24 @@ const (
 	delayKinds
 )
 
-// delayHTTPBody is the kind of the time between the header and the end of a body. It has no default: answers set it. Its
-// number stays apart from the numbers of new kinds.
+// delayHTTPBody is the kind of the time between the header and the end of a body. It has no
+// default: answers set it. Its number stays apart from the numbers of new kinds.
 const delayHTTPBody DelayKind = 1 << 10
 
-// listImages is the latency of ListImages. Scenario files cannot set it, because nothing waits for the call.
+// listImages is the latency of ListImages. Scenario files cannot set it, because nothing waits for
+// the call.
 const listImages = 800 * time.Microsecond
 
-// DefaultDelays returns the delays of a scenario that sets none. They are distinct and realistic, because
-// equal or zero delays would cause ties that no real node has.
+// DefaultDelays returns the delays of a scenario that sets none. They are distinct and realistic,
+// because equal or zero delays would cause ties that no real node has.
 func DefaultDelays() Delays {
 	us := func(n int) *Draw { d := Exactly(time.Duration(n) * time.Microsecond); return &d }
 	ms := func(n int) *Draw { return us(1000 * n) }
 	return Delays{
 		RunPodSandbox: ms(211), StopPodSandbox: ms(41), RemovePodSandbox: ms(17),
-		CreateContainer: ms(31), StartContainer: ms(57), StopContainer: ms(7), StopReturn: us(0), RemoveContainer: ms(13),
-		ListPodSandbox: us(2300), ListContainers: us(3100), PodSandboxStatus: us(1300), ContainerStatus: us(1700),
+		CreateContainer: ms(31), StartContainer: ms(57), StopContainer: ms(7), StopReturn: us(0),
+		RemoveContainer: ms(13),
+		ListPodSandbox:  us(2300), ListContainers: us(3100), PodSandboxStatus: us(1300), ContainerStatus: us(1700),
 		ImageStatus: us(600), ImagePull: us(0), VolumeMount: us(0),
 		APIGet: us(5300), APIPatch: us(7900), APIDelete: us(6100),
 		Exec: ms(20), HTTPGet: ms(9), TCPSocket: ms(2), GRPC: ms(11),
@@ -72,8 +74,8 @@ func (d *Delays) fields() [delayKinds]*Draw {
 	}
 }
 
-// scope is a level at which delays can be set, the run, a pod or a container: all its delays, and the key of
-// its random values.
+// scope is a level at which delays can be set, the run, a pod or a container: all its delays, and
+// the key of its random values.
 type scope struct {
 	key    key
 	delays *[delayKinds]Draw // shared with the wider scope if this scope sets none; immutable
@@ -97,8 +99,8 @@ func (s *scope) narrower(k key, override Delays) scope {
 	return narrow
 }
 
-// delay returns the latency of a call that begins now. The time is part of the key of the random value. A
-// counter would not do, because one additional call would then change all later values.
+// delay returns the latency of a call that begins now. The time is part of the key of the random
+// value. A counter would not do, because one additional call would then change all later values.
 func (s *scope) delay(now virtual.Time, kind DelayKind) time.Duration {
 	return s.draw(now, kind, 0, s.current(kind))
 }
@@ -111,9 +113,9 @@ func (s *scope) current(kind DelayKind) Draw {
 	return s.delays[kind]
 }
 
-// SetDelays replaces delays of the run, the pods and the containers from now on. Of several delays of one
-// kind, the last applies. Delays that the list does not set return to their original values. Calls in
-// progress keep their latency.
+// SetDelays replaces delays of the run, the pods and the containers from now on. Of several delays
+// of one kind, the last applies. Delays that the list does not set return to their original values.
+// Calls in progress keep their latency.
 func (r *Runtime) SetDelays(list ...Delays) {
 	clear(r.scope.override[:])
 	for _, delays := range list {
@@ -125,7 +127,8 @@ func (r *Runtime) SetDelays(list ...Delays) {
 	}
 }
 
-// draw returns a random latency from d. The requester distinguishes requests that begin at one instant.
+// draw returns a random latency from d. The requester distinguishes requests that begin at one
+// instant.
 func (s *scope) draw(now virtual.Time, kind DelayKind, from requester, d Draw) time.Duration {
 	if d.Min != d.Max {
 		return max(0, s.key.with(int64(kind)).with(int64(from)).with(int64(now)).draw(d))
@@ -133,21 +136,22 @@ func (s *scope) draw(now virtual.Time, kind DelayKind, from requester, d Draw) t
 	return max(0, d.Min)
 }
 
-// Delay returns a latency that the runtime does not use itself, such as DelayAPIGet, for an operation that
-// begins now. The range is the range of the container; of the pod if container is empty; of the run if the
-// pod is unknown.
+// Delay returns a latency that the runtime does not use itself, such as DelayAPIGet, for an
+// operation that begins now. The range is the range of the container; of the pod if container is
+// empty; of the run if the pod is unknown.
 func (r *Runtime) Delay(now virtual.Time, kind DelayKind, podUID, container string) time.Duration {
 	return r.scopeOf(find(r.pods, podUID), container).delay(now, kind)
 }
 
-// Draw returns a latency from a range for an operation that begins now and is not part of a node, such as a call of a controller. The key
-// names the operation.
+// Draw returns a latency from a range for an operation that begins now and is not part of a node,
+// such as a call of a controller. The key names the operation.
 func (r *Runtime) Draw(now virtual.Time, key string, d Draw) time.Duration {
 	return max(0, r.scope.key.named(key).with(int64(now)).draw(d))
 }
 
-// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir. Each mount of a pod takes
-// the same time unless SetDelays changes the range, because the time at which a mount begins is up to the volume manager.
+// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an
+// emptyDir. Each mount of a pod takes the same time unless SetDelays changes the range, because the
+// time at which a mount begins is up to the volume manager.
 func (r *Runtime) MountDelay(podUID string) time.Duration {
 	return r.Delay(0, DelayVolumeMount, podUID, "")
 }

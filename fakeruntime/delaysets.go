@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// DelaySet returns the delays of a kind of node: fast, typical or slow. It sets all of them, as the ranges in which the
-// latencies of such nodes lie. docs/nodes.md describes how they were measured. It returns false for other names.
+// DelaySet returns the delays of a kind of node: fast, typical or slow. It sets all of them, as the
+// ranges in which the latencies of such nodes lie. docs/nodes.md describes how they were measured.
+// It returns false for other names.
 func DelaySet(name string) (Delays, bool) {
 	set := slices.Index(delaySets, name)
 	if set < 0 {
@@ -48,8 +49,9 @@ func DelaySet(name string) (Delays, bool) {
 // DelaySets returns the names of the sets, the fastest first.
 func DelaySets() []string { return slices.Clone(delaySets) }
 
-// A fast node is idle, with local disks and a simple network plugin. A typical one is in ordinary use. The disk, the CPU or the network plugin of a slow one is at
-// its limit: after a boot, or while many pods start.
+// A fast node is idle, with local disks and a simple network plugin. A typical one is in ordinary
+// use. The disk, the CPU or the network plugin of a slow one is at its limit: after a boot, or
+// while many pods start.
 var delaySets = []string{"fast", "typical", "slow"}
 
 // Over returns the delays of d, and those of base that d leaves nil.

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestDelaySets checks that each set has a valid range of each delay, which begins and ends no later than the range of the
-// next slower set, and that the defaults are those of a typical node, except for times that the default node does not need.
+// TestDelaySets checks that each set has a valid range of each delay, which begins and ends no
+// later than the range of the next slower set, and that the defaults are those of a typical node,
+// except for times that the default node does not need.
 func TestDelaySets(t *testing.T) {
 	names := DelaySets()
 	if want := []string{"fast", "typical", "slow"}; !slices.Equal(names, want) {
@@ -36,7 +37,8 @@ func TestDelaySets(t *testing.T) {
 				t.Errorf("%s: %s is %v; the next faster set has %v", name, field, *d, *f)
 			}
 			faster[kind] = d
-			if normal := defaults.fields()[kind]; name == "typical" && normal.Max > 0 && (normal.Min < d.Min || normal.Max > d.Max) {
+			if normal := defaults.fields()[kind]; name == "typical" && normal.Max > 0 && (normal.Min < d.Min ||
+				normal.Max > d.Max) {
 				t.Errorf("%s: %s does not contain the default %v", name, field, *normal)
 			}
 		}
@@ -50,7 +52,8 @@ func TestDelaySets(t *testing.T) {
 
 func TestDelaysOver(t *testing.T) {
 	base, own := Delays{Exec: exactly(1), GRPC: exactly(2)}, Delays{GRPC: exactly(3), APIGet: exactly(4)}
-	if got, want := own.Over(base), (Delays{Exec: exactly(1), GRPC: exactly(3), APIGet: exactly(4)}); !reflect.DeepEqual(got, want) {
+	if got, want := own.Over(base),
+		(Delays{Exec: exactly(1), GRPC: exactly(3), APIGet: exactly(4)}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

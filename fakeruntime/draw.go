@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// key identifies one random value: a hash of the seed and of the purpose of the value. Keys are immutable,
-// and the order in which they are used has no effect.
+// key identifies one random value: a hash of the seed and of the purpose of the value. Keys are
+// immutable, and the order in which they are used has no effect.
 type key struct {
 	hash   uint64
 	seeded bool // false: ranges yield their middle

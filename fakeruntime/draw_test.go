@@ -29,8 +29,8 @@ func TestDrawBounds(t *testing.T) {
 	})
 }
 
-// Over keys that differ in one small number only, like the keys of successive requests, all values of a range
-// are equally frequent.
+// Over keys that differ in one small number only, like the keys of successive requests, all values
+// of a range are equally frequent.
 func TestDrawsAreUniform(t *testing.T) {
 	seed := int64(42)
 	k := newKey(&seed).named("default").named("web")
@@ -79,7 +79,8 @@ func TestKeysDiffer(t *testing.T) {
 	k := newKey(&seed)
 	keys := []key{
 		k, newKey(&other), k.with(0), k.with(1), k.with(-1), k.with(0).with(0), k.with(0).with(1), k.with(1).with(0),
-		k.named(""), k.named("a"), k.named("b"), k.named("ab"), k.named("a").named("b"), k.named("").named("ab"), k.named("ba"),
+		k.named(""), k.named("a"), k.named("b"), k.named("ab"), k.named("a").named("b"), k.named("").named("ab"),
+		k.named("ba"),
 	}
 	seen := map[uint64]int{}
 	for i, key := range keys {
@@ -93,12 +94,13 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// The same name and ordinal yield the same value, and others a different one. Without a seed, the value is
-// the middle.
+// The same name and ordinal yield the same value, and others a different one. Without a seed, the
+// value is the middle.
 func TestDrawn(t *testing.T) {
 	seed, d := int64(5), Draw{time.Second, time.Hour}
 	first := d.Drawn(&seed, "pods.web.at", 0)
-	if d.Drawn(&seed, "pods.web.at", 0) != first || d.Drawn(&seed, "pods.web.at", 1) == first || d.Drawn(&seed, "pods.api.at", 0) == first {
+	if d.Drawn(&seed, "pods.web.at", 0) != first || d.Drawn(&seed, "pods.web.at", 1) == first ||
+		d.Drawn(&seed, "pods.api.at", 0) == first {
 		t.Error("random durations do not depend on the name and ordinal alone")
 	}
 	if got := d.Drawn(nil, "pods.web.at", 0); got != (time.Second+time.Hour)/2 {
@@ -106,17 +108,24 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// The delays by kind are in the order of the fields, each has a default, and the narrowest scope wins.
+// The delays by kind are in the order of the fields, each has a default, and the narrowest scope
+// wins.
 func TestDelays(t *testing.T) {
 	defaults := DefaultDelays()
 	fields := reflect.ValueOf(defaults)
 	named := map[string]DelayKind{
-		"RunPodSandbox": DelayRunPodSandbox, "StopPodSandbox": DelayStopPodSandbox, "RemovePodSandbox": DelayRemovePodSandbox,
-		"PodSandboxStatus": DelayPodSandboxStatus, "ListPodSandbox": DelayListPodSandbox, "CreateContainer": DelayCreateContainer,
-		"StartContainer": DelayStartContainer, "StopContainer": DelayStopContainer, "StopReturn": DelayStopReturn, "RemoveContainer": DelayRemoveContainer,
-		"ListContainers": DelayListContainers, "ContainerStatus": DelayContainerStatus, "ImageStatus": DelayImageStatus,
-		"ImagePull": DelayImagePull, "VolumeMount": DelayVolumeMount, "APIGet": DelayAPIGet, "APIPatch": DelayAPIPatch,
-		"APIDelete": DelayAPIDelete, "Exec": DelayExec, "HTTPGet": DelayHTTPGet, "TCPSocket": DelayTCPSocket, "GRPC": DelayGRPC,
+		"RunPodSandbox": DelayRunPodSandbox, "StopPodSandbox": DelayStopPodSandbox,
+		"RemovePodSandbox": DelayRemovePodSandbox,
+		"PodSandboxStatus": DelayPodSandboxStatus, "ListPodSandbox": DelayListPodSandbox,
+		"CreateContainer": DelayCreateContainer,
+		"StartContainer":  DelayStartContainer, "StopContainer": DelayStopContainer, "StopReturn": DelayStopReturn,
+		"RemoveContainer": DelayRemoveContainer,
+		"ListContainers":  DelayListContainers, "ContainerStatus": DelayContainerStatus,
+		"ImageStatus": DelayImageStatus,
+		"ImagePull":   DelayImagePull, "VolumeMount": DelayVolumeMount, "APIGet": DelayAPIGet,
+		"APIPatch":  DelayAPIPatch,
+		"APIDelete": DelayAPIDelete, "Exec": DelayExec, "HTTPGet": DelayHTTPGet, "TCPSocket": DelayTCPSocket,
+		"GRPC": DelayGRPC,
 	}
 	if fields.NumField() != len(named) || len(named) != int(delayKinds) {
 		t.Fatalf("%d fields, %d kinds, %d names", fields.NumField(), delayKinds, len(named))
@@ -127,16 +136,19 @@ func TestDelays(t *testing.T) {
 		}
 	}
 	rt := New(Options{Delays: Delays{APIGet: exactly(2), APIPatch: exactly(3), APIDelete: exactly(4)}})
-	rt.AddPod(Pod{UID: "u", Name: "p", Delays: Delays{APIPatch: exactly(5), APIDelete: exactly(6)}, Containers: map[string]ContainerConfig{
-		"c": {Delays: Delays{APIDelete: exactly(7)}},
-	}})
+	rt.AddPod(Pod{UID: "u", Name: "p", Delays: Delays{APIPatch: exactly(5), APIDelete: exactly(6)},
+		Containers: map[string]ContainerConfig{
+			"c": {Delays: Delays{APIDelete: exactly(7)}},
+		}})
 	for _, c := range []struct {
 		kind           DelayKind
 		pod, container string
 		want           time.Duration
 	}{
-		{DelayVolumeMount, "u", "c", 0}, {DelayExec, "u", "c", 20 * time.Millisecond}, {DelayAPIGet, "u", "c", 2}, {DelayAPIPatch, "u", "c", 5},
-		{DelayAPIDelete, "u", "c", 7}, {DelayAPIDelete, "u", "", 6}, {DelayAPIDelete, "", "", 4}, {DelayAPIDelete, "u", "other", 6},
+		{DelayVolumeMount, "u", "c", 0}, {DelayExec, "u", "c", 20 * time.Millisecond}, {DelayAPIGet, "u", "c", 2},
+		{DelayAPIPatch, "u", "c", 5},
+		{DelayAPIDelete, "u", "c", 7}, {DelayAPIDelete, "u", "", 6}, {DelayAPIDelete, "", "", 4},
+		{DelayAPIDelete, "u", "other", 6},
 	} {
 		if got := rt.Delay(0, c.kind, c.pod, c.container); got != c.want {
 			t.Errorf("delay %d of %q %q is %v, want %v", c.kind, c.pod, c.container, got, c.want)

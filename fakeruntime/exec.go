@@ -9,12 +9,12 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// clientDeadline is the time after the timeout of a command for which the kubelet waits for the report of the
-// runtime (k8s.io/cri-client v0.37.0 pkg/remote_runtime.go, ExecSync).
+// clientDeadline is the time after the timeout of a command for which the kubelet waits for the
+// report of the runtime (k8s.io/cri-client v0.37.0 pkg/remote_runtime.go, ExecSync).
 const clientDeadline = 2 * time.Minute
 
-// findExecTarget finds the running container of a command. If there is none, it fails the call and reports
-// false.
+// findExecTarget finds the running container of a command. If there is none, it fails the call and
+// reports false.
 func (r *Runtime) findExecTarget(op *Op) bool {
 	c := op.Call.Ref.container
 	if c == nil || c.removed {
@@ -48,8 +48,8 @@ func (op *Op) answerExec() error {
 // ErrCanceled is the error of a call that its caller has canceled.
 var ErrCanceled = rpcError("Canceled", "context canceled")
 
-// CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands, and the
-// calls end with ErrCanceled.
+// CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands,
+// and the calls end with ErrCanceled.
 func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 	r.run(now)
 	for _, c := range r.all.containers {

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Random runs: pods with random programs, and calls at random times on a coarse grid, which makes many events
-// share an instant.
+// Random runs: pods with random programs, and calls at random times on a coarse grid, which makes
+// many events share an instant.
 
 const grid = 250 * time.Millisecond
 
@@ -79,8 +79,10 @@ var genCall = rapid.Custom(func(t *rapid.T) Call {
 	attempt := rapid.IntRange(0, 1).Draw(t, "attempt")
 	c := Call{
 		Method: rapid.SampledFrom([]Method{
-			ExecSync, ExecSync, ExecSync, HTTPGet, HTTPGet, TCPSocket, GRPC, StopContainer, StopContainer, StartContainer, RemoveContainer, CreateContainer,
-			StopPodSandbox, RemovePodSandbox, ListContainers, ListPodSandbox, ContainerStatus, PodSandboxStatus, Status, ListImages,
+			ExecSync, ExecSync, ExecSync, HTTPGet, HTTPGet, TCPSocket, GRPC, StopContainer, StopContainer,
+			StartContainer, RemoveContainer, CreateContainer,
+			StopPodSandbox, RemovePodSandbox, ListContainers, ListPodSandbox, ContainerStatus, PodSandboxStatus, Status,
+			ListImages,
 		}).Draw(t, "method"),
 		PodUID: uid, SandboxID: uid + "_0", ContainerID: idOf(uid, name, attempt),
 		GraceSeconds: rapid.Int64Range(0, 4).Draw(t, "grace"),
@@ -120,8 +122,10 @@ var genRun = rapid.Custom(func(t *rapid.T) randomRun {
 			for attempt := range 2 {
 				at := virtual.Time(1+5*attempt) * virtual.Time(time.Second)
 				run.calls = append(run.calls,
-					timedCall{at, uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name, Attempt: attempt}},
-					timedCall{at.Add(time.Second), uid, Call{Method: StartContainer, ContainerID: idOf(uid, name, attempt)}})
+					timedCall{at, uid, Call{Method: CreateContainer, SandboxID: uid + "_0", Name: name,
+						Attempt: attempt}},
+					timedCall{at.Add(time.Second), uid,
+						Call{Method: StartContainer, ContainerID: idOf(uid, name, attempt)}})
 			}
 		}
 		run.pods = append(run.pods, p)

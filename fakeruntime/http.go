@@ -13,14 +13,16 @@ type Response struct {
 	Location  string
 	Body      string
 	BreaksOff bool // the connection closes before the end of the body
-	// BodyPending reports that the response has not ended with Body: a call of HTTPBody waits for its end.
+	// BodyPending reports that the response has not ended with Body: a call of HTTPBody waits for
+	// its end.
 	BodyPending bool
 	HangsUp     bool // the connection closes without a response
 }
 
-// Respond returns the response to a request, which must be a result of Received. It calls the Handler of the
-// answer if there is one. A panic of the handler other than http.ErrAbortHandler is a bug in the handler and
-// continues to the caller; package probetest guards handlers of tests against it.
+// Respond returns the response to a request, which must be a result of Received. It calls the
+// Handler of the answer if there is one. A panic of the handler other than http.ErrAbortHandler is
+// a bug in the handler and continues to the caller; package probetest guards handlers of tests
+// against it.
 func (a *Answer) Respond(req *http.Request) Response {
 	if a.Handler != nil && a.Word == Answers {
 		return serve(a.Handler, req)
@@ -44,10 +46,10 @@ type Client struct {
 	HTTP2 bool // a probe over HTTP/2 without TLS
 }
 
-// Received converts a request of a client to the request that the server receives, with the headers that the
-// client's transport adds. The transport of probes does not reuse connections; the transport of lifecycle
-// hooks does, and accepts compressed responses (transport.go of Go 1.26). The programs of this package close
-// the connection after each response.
+// Received converts a request of a client to the request that the server receives, with the headers
+// that the client's transport adds. The transport of probes does not reuse connections; the
+// transport of lifecycle hooks does, and accepts compressed responses (transport.go of Go 1.26).
+// The programs of this package close the connection after each response.
 func Received(req *http.Request, c Client) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	switch {
@@ -69,9 +71,9 @@ func Received(req *http.Request, c Client) (*http.Request, error) {
 	return received, err
 }
 
-// overHTTP2 converts a request that was read as HTTP/1.1 to HTTP/2, which has no headers about the connection
-// and transmits the values of other headers unchanged (EncodeHeaders in internal/httpcommon of net/http of Go
-// 1.26).
+// overHTTP2 converts a request that was read as HTTP/1.1 to HTTP/2, which has no headers about the
+// connection and transmits the values of other headers unchanged (EncodeHeaders in
+// internal/httpcommon of net/http of Go 1.26).
 func overHTTP2(req *http.Request, sent http.Header) {
 	req.Proto, req.ProtoMajor, req.ProtoMinor, req.Close = "HTTP/2.0", 2, 0, false
 	for _, name := range []string{"Connection", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive"} {
@@ -84,8 +86,8 @@ func overHTTP2(req *http.Request, sent http.Header) {
 	}
 }
 
-// serve returns the response of a handler. http.ErrAbortHandler closes the connection, as in a server of
-// net/http.
+// serve returns the response of a handler. http.ErrAbortHandler closes the connection, as in a
+// server of net/http.
 func serve(h http.Handler, req *http.Request) (r Response) {
 	w := responseWriter{header: http.Header{}}
 	defer func() {

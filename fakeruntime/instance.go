@@ -90,8 +90,9 @@ func (e exit) earlier(o exit) exit {
 	return e
 }
 
-// exit returns the end of the program from now on if nothing stops it. A rule of the scenario clock that opened before the
-// start of this instance has ended an earlier instance. An init container whose exit waits for a moment has no other.
+// exit returns the end of the program from now on if nothing stops it. A rule of the scenario clock
+// that opened before the start of this instance has ended an earlier instance. An init container
+// whose exit waits for a moment has no other.
 func (in *instance) exit(now virtual.Time, init bool) exit {
 	end := exit{at: never}
 	waits := false
@@ -110,8 +111,8 @@ func (in *instance) exit(now virtual.Time, init bool) exit {
 	return end
 }
 
-// signal delivers the stop signal. It returns the resulting exit, from the last rule that has one. A program
-// cannot handle SIGKILL.
+// signal delivers the stop signal. It returns the resulting exit, from the last rule that has one.
+// A program cannot handle SIGKILL.
 func (in *instance) signal(now virtual.Time, number int) exit {
 	in.signaled = true
 	end := exit{at: later(now, SigtermExit), code: codeSignal + int32(number)}
@@ -134,8 +135,8 @@ func (in *instance) signal(now virtual.Time, number int) exit {
 	return end
 }
 
-// listener reports whether the listener of the program is closed at t, the number of the rule with Listens that decides it, or 0, and until when
-// the rules leave it so.
+// listener reports whether the listener of the program is closed at t, the number of the rule with
+// Listens that decides it, or 0, and until when the rules leave it so.
 func (in *instance) listener(t virtual.Time) (closed bool, rule int, until virtual.Time) {
 	refuses, until := false, never
 	for i := range in.rules {
@@ -158,8 +159,8 @@ func (in *instance) listener(t virtual.Time) (closed bool, rule int, until virtu
 	return closed, rule, until
 }
 
-// answer returns the answer to a request that arrives at t, and the window and the number of the rule that gives it. The number
-// is 0 without a rule.
+// answer returns the answer to a request that arrives at t, and the window and the number of the
+// rule that gives it. The number is 0 without a rule.
 func (in *instance) answer(from requester, t virtual.Time) (*Answer, window, int) {
 	for i := len(in.rules) - 1; i >= 0; i-- {
 		r := &in.rules[i]

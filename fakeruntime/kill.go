@@ -16,9 +16,9 @@ type Kill struct {
 	Remove    bool   // also remove the container from the runtime, even if it has already ended
 }
 
-// Kill ends the newest container of a name with SIGKILL at time now, or sends it SIGTERM. With Remove, it also removes the
-// container. It reports false if the container does not exist, or has ended and Remove is not set. Events
-// that are due until now happen first, as in Submit.
+// Kill ends the newest container of a name with SIGKILL at time now, or sends it SIGTERM. With
+// Remove, it also removes the container. It reports false if the container does not exist, or has
+// ended and Remove is not set. Events that are due until now happen first, as in Submit.
 func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	r.run(now)
 	c := r.newest(k.PodUID, k.Container)
@@ -43,8 +43,9 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	return true
 }
 
-// terminate sends SIGTERM to a running container from outside. Its program reacts as to a stop signal, but the runtime does not know of
-// it: no grace period ends with SIGKILL, and nothing waits for the exit.
+// terminate sends SIGTERM to a running container from outside. Its program reacts as to a stop
+// signal, but the runtime does not know of it: no grace period ends with SIGKILL, and nothing waits
+// for the exit.
 func (r *Runtime) terminate(c *container) bool {
 	if c == nil || c.State != Running {
 		return false
@@ -79,8 +80,8 @@ func (r *Runtime) newest(podUID, name string) *container {
 	return found
 }
 
-// NextAttempt returns the attempt after the highest one whose logs are on disk, or 0. Logs outlive a
-// container that the runtime lost, but not one that the kubelet removed with its logs
+// NextAttempt returns the attempt after the highest one whose logs are on disk, or 0. Logs outlive
+// a container that the runtime lost, but not one that the kubelet removed with its logs
 // (calcRestartCountByLogDir in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (r *Runtime) NextAttempt(podUID, container string) int {
 	p := r.pods[podUID]

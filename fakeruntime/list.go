@@ -19,7 +19,8 @@ func (v *view[T]) get(build func() []T) []T {
 	return v.items
 }
 
-// views contains the sandboxes and containers of all pods or of one, with the cached results of list calls.
+// views contains the sandboxes and containers of all pods or of one, with the cached results of
+// list calls.
 type views struct {
 	sandboxes         []*sandbox // in order of creation
 	containers        []*container
@@ -84,7 +85,8 @@ func without[T comparable](list []T, item T) []T {
 	return list
 }
 
-// readChanged answers a list call with OnlyChanged. The pods are in the order of their first change after Since.
+// readChanged answers a list call with OnlyChanged. The pods are in the order of their first change
+// after Since.
 func (r *Runtime) readChanged(op *Op) {
 	c := &op.Call
 	if c.AndOthers && c.Method == ListPodSandbox {

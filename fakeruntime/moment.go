@@ -2,9 +2,9 @@ package fakeruntime
 
 import "probesim.dev/sim/virtual"
 
-// Occur tells the programs that a moment occurs now. The first call for a moment starts the clock of its AtMoment rules, in running
-// instances and in later ones. Each call closes the rules that last until the moment; see Rule. Events that are due until now happen
-// first, as in Submit.
+// Occur tells the programs that a moment occurs now. The first call for a moment starts the clock
+// of its AtMoment rules, in running instances and in later ones. Each call closes the rules that
+// last until the moment; see Rule. Events that are due until now happen first, as in Submit.
 func (r *Runtime) Occur(now virtual.Time, moment int) {
 	r.run(now)
 	first := len(r.moments[moment]) == 0
@@ -16,8 +16,8 @@ func (r *Runtime) Occur(now virtual.Time, moment int) {
 	}
 }
 
-// OccurIn tells the program in a container of a pod, if it runs, that a moment occurs now. It starts the clock of the AtMoment rules of this
-// instance only.
+// OccurIn tells the program in a container of a pod, if it runs, that a moment occurs now. It
+// starts the clock of the AtMoment rules of this instance only.
 func (r *Runtime) OccurIn(now virtual.Time, podUID, container string, moment int) {
 	r.run(now)
 	for _, c := range r.all.containers {
@@ -27,8 +27,9 @@ func (r *Runtime) OccurIn(now virtual.Time, podUID, container string, moment int
 	}
 }
 
-// occur starts the clock of the rules of a moment if it is the first one, and closes the rules that last until the moment. It reports
-// whether the end of the program or its listener may have changed.
+// occur starts the clock of the rules of a moment if it is the first one, and closes the rules that
+// last until the moment. It reports whether the end of the program or its listener may have
+// changed.
 func (c *container) occur(moment int, now virtual.Time, first bool) bool {
 	closed := false
 	for i := range c.instance.rules {

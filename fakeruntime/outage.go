@@ -12,7 +12,8 @@ import (
 type Health struct {
 	// Down makes the socket of the runtime refuse connections. Containers keep running.
 	Down bool
-	// RuntimeNotReady and NetworkNotReady make the status of the runtime report a false condition. The runtime works.
+	// RuntimeNotReady and NetworkNotReady make the status of the runtime report a false condition.
+	// The runtime works.
 	RuntimeNotReady, NetworkNotReady bool
 	// RegistryDown makes pulls of images fail at their end. Images that the node has stay there.
 	RegistryDown bool
@@ -20,7 +21,8 @@ type Health struct {
 
 // errPull is the error of a pull from a registry that does not answer, in the words of containerd.
 func errPull(image string) error {
-	return rpcError("Unknown", `failed to pull and unpack image %q: failed to resolve image: failed to do request: dial tcp: i/o timeout`, image)
+	return rpcError("Unknown", `failed to pull and unpack image %q: failed to resolve image: failed to do request: `+
+		`dial tcp: i/o timeout`, image)
 }
 
 // Condition is a condition in the status of the runtime.
@@ -50,20 +52,22 @@ func (h Health) conditions() []Condition {
 		list[0] = Condition{RuntimeReady, false, "ContainerdNotReady", "containerd is not ready"}
 	}
 	if h.NetworkNotReady {
-		list[1] = Condition{NetworkReady, false, "NetworkPluginNotReady", "Network plugin returns error: cni plugin not initialized"}
+		list[1] = Condition{NetworkReady, false, "NetworkPluginNotReady",
+			"Network plugin returns error: cni plugin not initialized"}
 	}
 	return list
 }
 
 var (
-	errDown = rpcError("Unavailable", `connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"`)
+	errDown = rpcError("Unavailable", `connection error: desc = "transport: Error while dialing: dial unix `+
+		`/run/containerd/containerd.sock: connect: connection refused"`)
 	errLost = rpcError("Unavailable", "error reading from server: EOF")
 )
 
-// SetHealth sets the health of the runtime from time now on. Events that are due until now happen first. When
-// the runtime goes down, calls in progress fail: calls that have not taken effect have none, commands have no
-// result, and no SIGKILL follows the grace period of a stop. Network requests continue. While the runtime is
-// down, calls fail immediately.
+// SetHealth sets the health of the runtime from time now on. Events that are due until now happen
+// first. When the runtime goes down, calls in progress fail: calls that have not taken effect have
+// none, commands have no result, and no SIGKILL follows the grace period of a stop. Network
+// requests continue. While the runtime is down, calls fail immediately.
 func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 	r.run(now)
 	if h.Down && !r.health.Down {
@@ -82,7 +86,8 @@ func (r *Runtime) Healthy() bool {
 
 // failCalls fails all calls in progress, oldest first.
 func (r *Runtime) failCalls() {
-	list := slices.DeleteFunc(slices.Clone(r.queue.heap), func(q queued) bool { return q.op == nil || q.op.Call.Method.isNetwork() })
+	list := slices.DeleteFunc(slices.Clone(r.queue.heap),
+		func(q queued) bool { return q.op == nil || q.op.Call.Method.isNetwork() })
 	slices.SortFunc(list, func(a, b queued) int { return cmp.Compare(a.rank, b.rank) })
 	var ops []*Op
 	for _, q := range list {
@@ -108,8 +113,8 @@ func (r *Runtime) failCalls() {
 	}
 }
 
-// abandonStops cancels the StopContainer calls of a container. No SIGKILL follows, because containerd sends
-// SIGKILL only while StopContainer waits.
+// abandonStops cancels the StopContainer calls of a container. No SIGKILL follows, because
+// containerd sends SIGKILL only while StopContainer waits.
 func (r *Runtime) abandonStops(c *container) {
 	if len(c.stops) > 0 {
 		c.stops, c.killAt = nil, never

@@ -13,7 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// The scripts write rules in the words of the scenario file: "app: after=10s for=5s liveness=[ok x3,fail]".
+// The scripts write rules in the words of the scenario file: "app: after=10s for=5s liveness=[ok
+// x3,fail]".
 
 func optionsOf(t *testing.T, d *datadriven.TestData) Options {
 	var o Options
@@ -30,7 +31,8 @@ func optionsOf(t *testing.T, d *datadriven.TestData) Options {
 }
 
 func (s *script) pod(d *datadriven.TestData) {
-	p := Pod{UID: d.CmdArgs[0].Key, Namespace: "default", Name: d.CmdArgs[0].Key, Containers: map[string]ContainerConfig{}}
+	p := Pod{UID: d.CmdArgs[0].Key, Namespace: "default", Name: d.CmdArgs[0].Key,
+		Containers: map[string]ContainerConfig{}}
 	d.MaybeScanArgs(s.t, "replica", &p.Replica)
 	d.MaybeScanArgs(s.t, "workload", &p.Workload)
 	for line := range strings.Lines(d.Input) {

@@ -64,8 +64,8 @@ func (p *pod) container(name string) *podContainer {
 	return c
 }
 
-// id returns a unique ID. It depends on the object and not on the order of calls: the simulator and the real
-// kubelet get the same IDs and the same order of lists.
+// id returns a unique ID. It depends on the object and not on the order of calls: the simulator and
+// the real kubelet get the same IDs and the same order of lists.
 func (p *pod) id(of string, attempt int) string {
 	id := p.UID + of + "_" + strconv.Itoa(attempt)
 	p.ids[id]++

@@ -13,10 +13,10 @@ const (
 	reasonUnknown = "Unknown"
 )
 
-// PowerOff ends all processes and sandboxes at time now, as when the node goes down. The cause is the step of
-// a record. Events that are due until now happen first; the driver must have called Disconnect. The runtime
-// starts again at time back, and only then finds that the processes have ended, with an unknown exit code.
-// Containers that were not started do not change.
+// PowerOff ends all processes and sandboxes at time now, as when the node goes down. The cause is
+// the step of a record. Events that are due until now happen first; the driver must have called
+// Disconnect. The runtime starts again at time back, and only then finds that the processes have
+// ended, with an unknown exit code. Containers that were not started do not change.
 func (r *Runtime) PowerOff(now, back virtual.Time, cause int64) {
 	r.run(now)
 	for _, s := range slices.Clone(r.all.sandboxes) {

@@ -14,8 +14,8 @@ type Range struct {
 // Contains reports whether n is in the range.
 func (r Range) Contains(n int) bool { return !r.Set || r.Min <= n && n <= r.Max }
 
-// Draw is a random duration, uniform over a range with both ends included. Without a seed it is the middle of
-// the range. A fixed duration has Min equal to Max.
+// Draw is a random duration, uniform over a range with both ends included. Without a seed it is the
+// middle of the range. A fixed duration has Min equal to Max.
 type Draw struct{ Min, Max time.Duration }
 
 // Exactly returns the Draw that always yields d.
@@ -31,37 +31,39 @@ const (
 	AtMoment                  // the first moment with the number Moment; see Runtime.Occur
 )
 
-// Program is the script of the program in a container: a list of rules. The last rule that applies wins.
-// The zero value runs forever and answers every probe with success.
+// Program is the script of the program in a container: a list of rules. The last rule that applies
+// wins. The zero value runs forever and answers every probe with success.
 type Program struct {
 	Rules []Rule
-	// Init marks a regular init container. Without a rule for its exit, it exits with code 0 one second after
-	// its start.
+	// Init marks a regular init container. Without a rule for its exit, it exits with code 0 one
+	// second after its start.
 	Init bool
-	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in addition to the delay of
-	// commands. They count for answers without a Latency.
+	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in
+	// addition to the delay of commands. They count for answers without a Latency.
 	PostStartSleep, PreStopSleep time.Duration
-	// AskNode lists the probes and hooks that ask the node, because of their host: liveness, readiness, startup, postStart or preStop. Without a
-	// rule that answers them, nothing listens there and the node refuses them.
+	// AskNode lists the probes and hooks that ask the node, because of their host: liveness,
+	// readiness, startup, postStart or preStop. Without a rule that answers them, nothing listens
+	// there and the node refuses them.
 	AskNode []string
-	// AnsweredBy has the probes and hooks over plain HTTP that another container of the pod answers, such as a mesh agent, by name: liveness, readiness,
-	// startup, postStart or preStop.
+	// AnsweredBy has the probes and hooks over plain HTTP that another container of the pod
+	// answers, such as a mesh agent, by name: liveness, readiness, startup, postStart or preStop.
 	AnsweredBy map[string]Agent
 }
 
-// Agent is a container that answers requests in place of another. While it does not run, nothing listens. While it runs, an answer of its
-// rules for Probes that is no success counts. Otherwise it asks the program, and passes on the answer: status 500 if nothing listens there
-// or the connection fails, and no body.
+// Agent is a container that answers requests in place of another. While it does not run, nothing
+// listens. While it runs, an answer of its rules for Probes that is no success counts. Otherwise it
+// asks the program, and passes on the answer: status 500 if nothing listens there or the connection
+// fails, and no body.
 type Agent struct {
 	Container string
 	Rule      int // number of the rule of the program that names the agent, from 1
 }
 
-// Rule is one statement about a program. Replica and Instance select the instances it applies to. Its window
-// opens From after Clock, stays open for For (nil: until the end), and opens again every Every (nil: once). Until
-// closes it for good: at the first moment of the run or, with the clocks AtScenario and AtMoment, at the first one since the clock.
-// Inside the window, the rule applies to a request with a Chance. It gives answers to probes and hooks, or
-// ends the program.
+// Rule is one statement about a program. Replica and Instance select the instances it applies to.
+// Its window opens From after Clock, stays open for For (nil: until the end), and opens again every
+// Every (nil: once). Until closes it for good: at the first moment of the run or, with the clocks
+// AtScenario and AtMoment, at the first one since the clock. Inside the window, the rule applies to
+// a request with a Chance. It gives answers to probes and hooks, or ends the program.
 type Rule struct {
 	Replica  Range
 	Instance Range
@@ -75,34 +77,40 @@ type Rule struct {
 	Chance *float64 // 0 to 1; nil: always. Without a seed, a rule with a chance never applies.
 
 	Liveness, Readiness, Startup *Series
-	Probes                       *Series // for each probe that has no series in this rule, and for requests that an Agent gets
-	PostStart, PreStop           *Series
+	// for each probe that has no series in this rule, and for requests that an Agent gets
+	Probes             *Series
+	PostStart, PreStop *Series
 
 	Exit *Exit
-	// Refuse closes the listener of the program when the window opens: new connections are refused, and requests in progress go on. It needs
-	// the Clock AfterSigterm. Only requests of package trace/traffic notice it; probes have answers of their own.
+	// Refuse closes the listener of the program when the window opens: new connections are refused,
+	// and requests in progress go on. It needs the Clock AfterSigterm. Only requests of package
+	// trace/traffic notice it; probes have answers of their own.
 	Refuse bool
-	// Listens opens or closes the listener inside the window; nil: the rule says nothing about it. Without a rule it is open. It does not
-	// depend on Chance, and cannot open a listener that a rule with Refuse has closed.
+	// Listens opens or closes the listener inside the window; nil: the rule says nothing about it.
+	// Without a rule it is open. It does not depend on Chance, and cannot open a listener that a
+	// rule with Refuse has closed.
 	Listens *bool
 }
 
-// Exit is the end of a program by itself. A rule without For and Until ends it when the window opens. With the clocks AtScenario and
-// AtMoment, such a rule ends only the instance that runs at that instant, while a rule with For or Until ends each instance that
-// runs inside the window: when the window opens, or at the start of the instance. With AfterStart, Until decides whether an instance
-// exits when its window opens.
+// Exit is the end of a program by itself. A rule without For and Until ends it when the window
+// opens. With the clocks AtScenario and AtMoment, such a rule ends only the instance that runs at
+// that instant, while a rule with For or Until ends each instance that runs inside the window: when
+// the window opens, or at the start of the instance. With AfterStart, Until decides whether an
+// instance exits when its window opens.
 type Exit struct {
 	Code  int32
 	Never bool // with AfterSigterm: the program ignores the stop signal until SIGKILL
 }
 
-// Series is a list of answers to successive probe runs. The last item applies forever, or the list repeats.
+// Series is a list of answers to successive probe runs. The last item applies forever, or the list
+// repeats.
 type Series struct {
 	Items  []Item
 	Repeat bool
 }
 
-// Item is an answer for Count successive runs. The last item of a series without Repeat has no limit.
+// Item is an answer for Count successive runs. The last item of a series without Repeat has no
+// limit.
 type Item struct {
 	Answer Answer
 	Count  int
@@ -131,23 +139,24 @@ type Answer struct {
 	Location       string  // HTTP: the header, for a redirect
 	Then           *Answer // HTTP: answer to the request that follows a redirect or a TransportError; nil: status 200
 	TransportError string  // HTTP, gRPC: the connection fails with this error in place of a response
-	// BodyEnd is the time from the header, with which Body comes, to the end of an HTTP response; nil: they come together.
-	// With BodyOpen the response never ends. Codes without a body (below 200, 204 and 304) ignore both.
+	// BodyEnd is the time from the header, with which Body comes, to the end of an HTTP response;
+	// nil: they come together. With BodyOpen the response never ends. Codes without a body (below
+	// 200, 204 and 304) ignore both.
 	BodyEnd  *Draw
 	BodyOpen bool
-	// Handler responds to an HTTP request, in place of Code, Body, Location and Then. The driver calls it at
-	// the time of the answer. It must return without waiting. Its response must depend only on the request
-	// and on earlier requests; otherwise runs are not repeatable.
+	// Handler responds to an HTTP request, in place of Code, Body, Location and Then. The driver
+	// calls it at the time of the answer. It must return without waiting. Its response must depend
+	// only on the request and on earlier requests; otherwise runs are not repeatable.
 	Handler http.Handler
 }
 
 // HTTPToHTTPS is part of the error of an HTTPS client that gets a response in plain HTTP
-// (net/http/transport.go of Go 1.26). The kubelet's lifecycle hooks then repeat the request in plain HTTP,
-// which gets the answer Then.
+// (net/http/transport.go of Go 1.26). The kubelet's lifecycle hooks then repeat the request in
+// plain HTTP, which gets the answer Then.
 const HTTPToHTTPS = "server gave HTTP response to HTTPS client"
 
-// Delays are the latencies of runtime and API calls, and the times that programs take to answer. A nil field
-// has the value of the next wider scope; of the run, the value of DefaultDelays.
+// Delays are the latencies of runtime and API calls, and the times that programs take to answer. A
+// nil field has the value of the next wider scope; of the run, the value of DefaultDelays.
 type Delays struct {
 	RunPodSandbox, StopPodSandbox, RemovePodSandbox, PodSandboxStatus, ListPodSandbox *Draw
 	CreateContainer, StartContainer, StopContainer, RemoveContainer                   *Draw
@@ -155,17 +164,20 @@ type Delays struct {
 	ImageStatus, ImagePull, VolumeMount                                               *Draw
 	APIGet, APIPatch, APIDelete                                                       *Draw
 	Exec, HTTPGet, TCPSocket, GRPC                                                    *Draw
-	StopReturn                                                                        *Draw // from the exit of a container to the return of StopContainer
+	// from the exit of a container to the return of StopContainer
+	StopReturn *Draw
 }
 
-// Pod describes a pod to the runtime before the first call about it: its identity and the programs of its
-// containers.
+// Pod describes a pod to the runtime before the first call about it: its identity and the programs
+// of its containers.
 type Pod struct {
 	UID       string
 	Namespace string
 	Name      string
-	Workload  string // the workload of the pod, whose replicas share the random values of AtScenario and AtMoment rules; empty: Name
-	Replica   int
+	// the workload of the pod, whose replicas share the random values of AtScenario and AtMoment
+	// rules; empty: Name
+	Workload string
+	Replica  int
 	// HostNetwork gives the pod the IP of the node. The runtime then reports no IP.
 	HostNetwork bool
 	Delays      Delays

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// The queue returns events by time, class and order of scheduling, after any moves and cancellations.
+// The queue returns events by time, class and order of scheduling, after any moves and
+// cancellations.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue

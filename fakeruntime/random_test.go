@@ -16,8 +16,8 @@ import (
 // Each run uses the same examples, unless -rapid.seed selects others.
 var _ = flag.Set("rapid.seed", "1")
 
-// outcomeOf drives a run to its end and returns everything observable. Before each call it advances the time
-// in steps: to each Next, or if step is 0 directly to the call.
+// outcomeOf drives a run to its end and returns everything observable. Before each call it advances
+// the time in steps: to each Next, or if step is 0 directly to the call.
 func outcomeOf(t *rapid.T, run randomRun, step time.Duration, release bool) (log []string) {
 	run.options.Record = func(r trace.Record) int64 {
 		log = append(log, fmt.Sprintf("%+v", r))
@@ -92,7 +92,8 @@ func (d *driver) done(op *Op) {
 	if op.Call.Method.isNetwork() {
 		d.checkReply(op)
 	}
-	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End.Sub(op.Start) > limit+clientDeadline {
+	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End.Sub(op.Start) > limit+
+		clientDeadline {
 		d.t.Fatalf("a command took %v with a timeout of %v", op.End.Sub(op.Start), limit)
 	}
 	if d.release {
@@ -124,8 +125,8 @@ func (d *driver) checkReply(op *Op) {
 	}
 }
 
-// The steps in which time advances, and the reuse of Ops, have no effect on the events, their times and their
-// order.
+// The steps in which time advances, and the reuse of Ops, have no effect on the events, their times
+// and their order.
 func TestStepsHaveNoEffect(t *testing.T) { rapid.Check(t, anySteps) }
 
 func FuzzAnySteps(f *testing.F) { f.Fuzz(rapid.MakeFuzz(anySteps)) }

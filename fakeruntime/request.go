@@ -75,7 +75,8 @@ func (op *Op) countRun() {
 // holder returns the container that has the connection or the command of a request.
 func (op *Op) holder() *container { return cmp.Or(op.request.agent, op.container) }
 
-// beginBody waits for the end of a body. A program that has ended since its header has closed the connection.
+// beginBody waits for the end of a body. A program that has ended since its header has closed the
+// connection.
 func (r *Runtime) beginBody(op *Op) {
 	c, answer := op.Call.Ref.container, op.Call.Answer
 	op.container, op.pod, op.event.op, op.Accepted = c, c.pod, op, true
@@ -95,9 +96,9 @@ func (r *Runtime) beginBody(op *Op) {
 	r.queue.schedule(&op.event, op.End, answers)
 }
 
-// findProgram finds the program that answers: for a command, in the container of the call; for a connection,
-// in the container that runs under the IP of the pod. If there is none, it ends the request and reports
-// false.
+// findProgram finds the program that answers: for a command, in the container of the call; for a
+// connection, in the container that runs under the IP of the pod. If there is none, it ends the
+// request and reports false.
 func (r *Runtime) findProgram(op *Op) bool {
 	if !op.Call.Method.isNetwork() {
 		return r.findExecTarget(op)
@@ -108,7 +109,8 @@ func (r *Runtime) findProgram(op *Op) bool {
 		asked := op.pod.container(op.Call.Name)
 		op.container = asked.running
 		listens = op.container != nil
-		if agent, forwards := asked.program.AnsweredBy[cmp.Or(string(op.Call.Probe), op.Call.Hook)]; forwards && op.Call.Method == HTTPGet {
+		if agent, forwards := asked.program.AnsweredBy[cmp.Or(string(op.Call.Probe), op.Call.Hook)]; forwards &&
+			op.Call.Method == HTTPGet {
 			op.request.agent = op.pod.container(agent.Container).running
 			listens = op.request.agent != nil
 			if !listens && op.container != nil && r.recordRules {
@@ -149,7 +151,8 @@ func (r *Runtime) ask(op *Op) {
 	r.queue.schedule(&op.event, op.End, answers)
 }
 
-// answerTo returns the answer to a request that arrives now, and the window of the rule that gives it.
+// answerTo returns the answer to a request that arrives now, and the window of the rule that gives
+// it.
 func (r *Runtime) answerTo(op *Op) (*Answer, window) {
 	if op.request.agent != nil {
 		return r.forward(op)
@@ -190,8 +193,8 @@ func (op *Op) deadline() virtual.Time {
 	return deadline
 }
 
-// frozen reports whether the program has been frozen since the beginning of the request. A program that hangs
-// or stalls again when the window of a stall closes does not resume in between.
+// frozen reports whether the program has been frozen since the beginning of the request. A program
+// that hangs or stalls again when the window of a stall closes does not resume in between.
 func (q *request) frozen() bool { return q.answer.Word == Hangs || q.answer.Word == Stalls }
 
 // handshake returns the time at which the handshake timeout expires against a frozen server.
@@ -230,8 +233,8 @@ func (r *Runtime) continueRequest(op *Op) {
 	r.finish(op, err)
 }
 
-// answerConnection sets the result of a network request from its answer. A connection that the kernel
-// accepted for a frozen program can no longer be refused; it closes.
+// answerConnection sets the result of a network request from its answer. A connection that the
+// kernel accepted for a frozen program can no longer be refused; it closes.
 func (op *Op) answerConnection() {
 	op.Answer, op.Reply, op.Unanswered = op.request.answer, Answered, false
 	refused := op.Answer.Word == Refuses
@@ -256,8 +259,8 @@ func (op *Op) onProcessExit() {
 	}
 }
 
-// GivenUp reports whether a network request ended because its caller gave up after a timeout. It is false for
-// commands, which the runtime ends.
+// GivenUp reports whether a network request ended because its caller gave up after a timeout. It is
+// false for commands, which the runtime ends.
 func (op *Op) GivenUp() bool {
 	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
 }
@@ -295,7 +298,8 @@ func (p *Program) sleep(op *Op, a *Answer) time.Duration {
 }
 
 func requesterOf(c *Call) requester {
-	if i := slices.Index([]string{"liveness", "readiness", "startup", "postStart", "preStop"}, cmp.Or(string(c.Probe), c.Hook)); i >= 0 {
+	if i := slices.Index([]string{"liveness", "readiness", "startup", "postStart", "preStop"},
+		cmp.Or(string(c.Probe), c.Hook)); i >= 0 {
 		return byLiveness + requester(i)
 	}
 	return byOther

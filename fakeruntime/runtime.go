@@ -14,16 +14,18 @@ type Options struct {
 	Seed *int64
 	// Delays of the run. Pods and containers can override them.
 	Delays Delays
-	// Record is called with each ContainerStarted, ContainerStopping and ContainerExited record. It returns
-	// the step of the record. Nil: no records.
+	// Record is called with each ContainerStarted, ContainerStopping and ContainerExited record. It
+	// returns the step of the record. Nil: no records.
 	Record func(trace.Record) int64
 	// RecordCalls adds a CRICall record for each call when it returns.
 	RecordCalls bool
-	// RecordRules adds a Behavior record for each request to a program, and for each exit and each change of its listener that a rule decides.
+	// RecordRules adds a Behavior record for each request to a program, and for each exit and each
+	// change of its listener that a rule decides.
 	RecordRules bool
 }
 
-// Runtime is a container runtime. Use New to create one. It must be used from one goroutine at a time.
+// Runtime is a container runtime. Use New to create one. It must be used from one goroutine at a
+// time.
 type Runtime struct {
 	record      func(trace.Record) int64
 	recordCalls bool
@@ -68,8 +70,8 @@ func New(o Options) *Runtime {
 	}
 }
 
-// AddPod adds a pod with the programs of its containers. The driver must call it before the first call about
-// the pod. Pods get their IPs in the order of their addition.
+// AddPod adds a pod with the programs of its containers. The driver must call it before the first
+// call about the pod. Pods get their IPs in the order of their addition.
 func (r *Runtime) AddPod(p Pod) {
 	if r.pods[p.UID] != nil {
 		return
@@ -77,7 +79,8 @@ func (r *Runtime) AddPod(p Pod) {
 	r.pods[p.UID] = newPod(p, &r.scope, len(r.pods)+1)
 }
 
-// AddContainer sets the program of a container that is added to a pod later, before the first call about the container.
+// AddContainer sets the program of a container that is added to a pod later, before the first call
+// about the container.
 func (r *Runtime) AddContainer(podUID, name string, c ContainerConfig) {
 	if p := r.pods[podUID]; p != nil {
 		p.Containers = maps.Clone(p.Containers)
@@ -91,14 +94,16 @@ func (r *Runtime) AddContainer(podUID, name string, c ContainerConfig) {
 	}
 }
 
-// Generation returns a number that grows whenever a sandbox or container is created, changes its state or is
-// removed.
+// Generation returns a number that grows whenever a sandbox or container is created, changes its
+// state or is removed.
 func (r *Runtime) Generation() uint64 { return r.generation }
 
-// Instance returns the instance number of a container, even after its removal. It is 0 for an unknown ID.
+// Instance returns the instance number of a container, even after its removal. It is 0 for an
+// unknown ID.
 func (r *Runtime) Instance(containerID string) int { return r.instances[containerID] }
 
-// Step returns the step of the latest record about a container, or 0 if the container does not exist.
+// Step returns the step of the latest record about a container, or 0 if the container does not
+// exist.
 func (r *Runtime) Step(containerID string) int64 {
 	if c := r.containers[containerID]; c != nil {
 		return c.Step
@@ -106,8 +111,8 @@ func (r *Runtime) Step(containerID string) int64 {
 	return 0
 }
 
-// LastStep returns the step of the latest record about the containers of a name: a start, an exit, or the
-// cause of a removal. It is 0 if there is none.
+// LastStep returns the step of the latest record about the containers of a name: a start, an exit,
+// or the cause of a removal. It is 0 if there is none.
 func (r *Runtime) LastStep(podUID, name string) int64 {
 	if p := r.pods[podUID]; p != nil && p.containers[name] != nil {
 		return p.containers[name].step
@@ -115,9 +120,9 @@ func (r *Runtime) LastStep(podUID, name string) int64 {
 	return 0
 }
 
-// EventInstance returns the instance that an event about a container belongs to: the newest instance, or 0 if
-// there is none. Events about the image precede the creation of a container, so they belong to the next
-// instance.
+// EventInstance returns the instance that an event about a container belongs to: the newest
+// instance, or 0 if there is none. Events about the image precede the creation of a container, so
+// they belong to the next instance.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {
 	p := r.pods[podUID]
 	if p == nil {

@@ -44,12 +44,14 @@ func TestGeneration(t *testing.T) {
 	first := do(t, rt, now, Call{Method: ListContainers})
 	probed := do(t, rt, first.End, Call{Method: ExecSync, ContainerID: id})
 	second := do(t, rt, probed.End, Call{Method: ListContainers})
-	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation || rt.Generation() != second.Generation {
+	if &first.Containers[0] != &second.Containers[0] || first.Generation != second.Generation ||
+		rt.Generation() != second.Generation {
 		t.Error("the list was rebuilt although nothing changed")
 	}
 	stopped := do(t, rt, second.End, Call{Method: StopContainer, ContainerID: id})
 	third := do(t, rt, stopped.End, Call{Method: ListContainers})
-	if third.Generation == second.Generation || first.Containers[0].State != Running || third.Containers[0].State != Exited {
+	if third.Generation == second.Generation || first.Containers[0].State != Running ||
+		third.Containers[0].State != Exited {
 		t.Error("the list was not rebuilt after a change, or the earlier list changed")
 	}
 }
@@ -92,17 +94,25 @@ func TestCauses(t *testing.T) {
 	do(t, rt, 0, Call{Method: RunPodSandbox, PodUID: "u"})
 	do(t, rt, virtual.At(time.Second), Call{Method: CreateContainer, SandboxID: "u_0", Name: "c"})
 	do(t, rt, virtual.At(2*time.Second), Call{Method: StartContainer, ContainerID: "u_c_0", Cause: 7})
-	do(t, rt, virtual.At(3*time.Second), Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30, StopReason: "Deleted"})
+	do(t, rt, virtual.At(3*time.Second), Call{Method: StopContainer, ContainerID: "u_c_0", Cause: 8, GraceSeconds: 30,
+		StopReason: "Deleted"})
 	list := do(t, rt, virtual.At(4*time.Second), Call{Method: ListContainers, Cause: 9})
 	want := []trace.Record{
-		{T: virtual.At(211 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox", Took: 211 * time.Millisecond},
-		{T: virtual.At(1031 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Container: "c", Reason: "CreateContainer", Took: 31 * time.Millisecond},
+		{T: virtual.At(211 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Reason: "RunPodSandbox",
+			Took: 211 * time.Millisecond},
+		{T: virtual.At(1031 * time.Millisecond), Kind: trace.CRICall, Pod: "ns/p", Container: "c",
+			Reason: "CreateContainer", Took: 31 * time.Millisecond},
 		{T: virtual.At(2057 * time.Millisecond), Kind: trace.ContainerStarted, Cause: 7, Pod: "ns/p", Container: "c"},
-		{T: virtual.At(2057 * time.Millisecond), Kind: trace.CRICall, Cause: 7, Pod: "ns/p", Container: "c", Reason: "StartContainer", Took: 57 * time.Millisecond},
-		{T: virtual.At(3007 * time.Millisecond), Kind: trace.ContainerStopping, Cause: 8, Pod: "ns/p", Container: "c", GraceSeconds: 30, Reason: "Deleted"},
-		{T: virtual.At(3107 * time.Millisecond), Kind: trace.ContainerExited, Cause: 105, Pod: "ns/p", Container: "c", ExitCode: 143},
-		{T: virtual.At(3107 * time.Millisecond), Kind: trace.CRICall, Cause: 8, Pod: "ns/p", Container: "c", Reason: "StopContainer", Took: 107 * time.Millisecond},
-		{T: virtual.At(4003100 * time.Microsecond), Kind: trace.CRICall, Cause: 9, Reason: "ListContainers", Took: 3100 * time.Microsecond},
+		{T: virtual.At(2057 * time.Millisecond), Kind: trace.CRICall, Cause: 7, Pod: "ns/p", Container: "c",
+			Reason: "StartContainer", Took: 57 * time.Millisecond},
+		{T: virtual.At(3007 * time.Millisecond), Kind: trace.ContainerStopping, Cause: 8, Pod: "ns/p", Container: "c",
+			GraceSeconds: 30, Reason: "Deleted"},
+		{T: virtual.At(3107 * time.Millisecond), Kind: trace.ContainerExited, Cause: 105, Pod: "ns/p", Container: "c",
+			ExitCode: 143},
+		{T: virtual.At(3107 * time.Millisecond), Kind: trace.CRICall, Cause: 8, Pod: "ns/p", Container: "c",
+			Reason: "StopContainer", Took: 107 * time.Millisecond},
+		{T: virtual.At(4003100 * time.Microsecond), Kind: trace.CRICall, Cause: 9, Reason: "ListContainers",
+			Took: 3100 * time.Microsecond},
 	}
 	for i := range max(len(want), len(records)) {
 		if i >= len(want) || i >= len(records) || records[i] != want[i] {
@@ -114,12 +124,14 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestBehaviorRecords checks that each request and each exit records the number of the rule that decides it.
+// TestBehaviorRecords checks that each request and each exit records the number of the rule that
+// decides it.
 func TestBehaviorRecords(t *testing.T) {
 	var got []string
 	rt := New(Options{RecordRules: true, Record: func(r trace.Record) int64 {
 		if r.Kind == trace.Behavior {
-			got = append(got, strings.TrimSpace(fmt.Sprint(r.T, " ", r.Container, " ", r.Instance, " ", r.Probe, r.Reason, " ", r.Message)))
+			got = append(got, strings.TrimSpace(fmt.Sprint(r.T, " ", r.Container, " ", r.Instance, " ", r.Probe,
+				r.Reason, " ", r.Message)))
 		}
 		return 1
 	}})
@@ -131,7 +143,8 @@ func TestBehaviorRecords(t *testing.T) {
 			{PreStop: fails},
 			{Clock: AfterSigterm, Exit: &Exit{Never: true}},
 		}}},
-		"d": {Program: Program{Rules: []Rule{{From: Exactly(time.Hour), Exit: &Exit{Code: 1}}, {Clock: AfterSigterm, From: Exactly(time.Second), Exit: &Exit{}}}}},
+		"d": {Program: Program{Rules: []Rule{{From: Exactly(time.Hour), Exit: &Exit{Code: 1}},
+			{Clock: AfterSigterm, From: Exactly(time.Second), Exit: &Exit{}}}}},
 	}})
 	c, now := startContainer(t, rt, "u", "c")
 	for _, at := range []time.Duration{0, 20 * time.Second} {
@@ -142,7 +155,8 @@ func TestBehaviorRecords(t *testing.T) {
 	d := do(t, rt, now, Call{Method: CreateContainer, SandboxID: "u_0", Name: "d"})
 	now = do(t, rt, d.End, Call{Method: StartContainer, ContainerID: d.ID}).End
 	do(t, rt, now, Call{Method: StopContainer, ContainerID: d.ID, GraceSeconds: 5})
-	want := []string{"299ms c 0 liveness 1", "20.299s c 0 liveness", "30.299s c 0 preStop 3", "35.326s c 0 exit 4", "36.421s d 0 exit 2"}
+	want := []string{"299ms c 0 liveness 1", "20.299s c 0 liveness", "30.299s c 0 preStop 3", "35.326s c 0 exit 4",
+		"36.421s d 0 exit 2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -160,7 +174,8 @@ func BenchmarkExecSync(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			rt := New(Options{Seed: c.seed})
-			rt.AddPod(Pod{UID: "u", Name: "p", Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: c.rules}}}})
+			rt.AddPod(Pod{UID: "u", Name: "p",
+				Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: c.rules}}}})
 			id, now := startContainer(b, rt, "u", "c")
 			call := Call{Method: ExecSync, ContainerID: id, Probe: trace.Liveness, Timeout: time.Second}
 			b.ReportAllocs()
@@ -180,9 +195,11 @@ func benchRules() []Rule {
 	answers := func(word Word) *Series { return &Series{Items: []Item{{Answer: Answer{Word: word}}}} }
 	chance := 0.1
 	return []Rule{
-		{Probes: &Series{Items: []Item{{Answer: Answer{Word: Answers, Latency: &Draw{time.Millisecond, 80 * time.Millisecond}}}}}},
+		{Probes: &Series{Items: []Item{
+			{Answer: Answer{Word: Answers, Latency: &Draw{time.Millisecond, 80 * time.Millisecond}}}}}},
 		{Chance: &chance, Probes: answers(Hangs)},
-		{From: Exactly(time.Minute), Every: &Draw{80 * time.Second, 100 * time.Second}, For: exactly(6 * time.Second), Probes: answers(Stalls)},
+		{From: Exactly(time.Minute), Every: &Draw{80 * time.Second, 100 * time.Second}, For: exactly(6 * time.Second),
+			Probes: answers(Stalls)},
 	}
 }
 
@@ -221,15 +238,16 @@ func TestInstanceNumbersAreUnique(t *testing.T) {
 	}
 }
 
-// A program that exits at the end of its grace period exits by itself or is killed, depending on the seed. Without a seed it
-// is killed. Without a grace period, there is no race.
+// A program that exits at the end of its grace period exits by itself or is killed, depending on
+// the seed. Without a seed it is killed. Without a grace period, there is no race.
 func TestExitAtTheEndOfTheGracePeriod(t *testing.T) {
 	end := Exactly(30 * time.Second)
 	exitCode := func(seed *int64, stop func(rt *Runtime, id string, now virtual.Time)) int32 {
 		var code int32
 		rt := New(Options{Seed: seed, Record: func(r trace.Record) int64 { code = r.ExitCode; return r.Step }})
 		rule := Rule{Clock: AfterSigterm, From: end, Exit: &Exit{}}
-		rt.AddPod(Pod{UID: "u", Name: "p", Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: []Rule{rule}}}}})
+		rt.AddPod(Pod{UID: "u", Name: "p",
+			Containers: map[string]ContainerConfig{"c": {Program: Program{Rules: []Rule{rule}}}}})
 		id, now := startContainer(t, rt, "u", "c")
 		stop(rt, id, now)
 		return code

@@ -37,8 +37,8 @@ func (r *Runtime) runPodSandbox(op *Op) error {
 	return nil
 }
 
-// stopPodSandbox kills the running containers of a sandbox. As in containerd, a sandbox that does not exist
-// is no error.
+// stopPodSandbox kills the running containers of a sandbox. As in containerd, a sandbox that does
+// not exist is no error.
 func (r *Runtime) stopPodSandbox(op *Op) error {
 	if s := op.sandbox; s != nil && s.Ready {
 		r.killAll(s, op.Call.Cause)
@@ -83,14 +83,15 @@ func (s *sandbox) containers() []*container {
 	return in
 }
 
-// name returns the name of a sandbox in the runtime, which is also the suffix of the names of its containers.
+// name returns the name of a sandbox in the runtime, which is also the suffix of the names of its
+// containers.
 func (p *pod) name(attempt int) string {
 	return p.Name + "_" + p.Namespace + "_" + p.UID + "_" + strconv.Itoa(attempt)
 }
 
-// errReserved is the error for a second sandbox or container with the same name and attempt. The kubelet
-// requests one after the wall clock is set back, because it then mistakes an older one for the newest
-// (RunPodSandbox and CreateContainer in internal/cri/server of containerd 2.0).
+// errReserved is the error for a second sandbox or container with the same name and attempt. The
+// kubelet requests one after the wall clock is set back, because it then mistakes an older one for
+// the newest (RunPodSandbox and CreateContainer in internal/cri/server of containerd 2.0).
 func errReserved(kind, name, by string) error {
 	return rpcError("Unknown", "failed to reserve %s name %q: name %q is reserved for %q", kind, name, name, by)
 }

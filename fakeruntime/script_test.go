@@ -89,7 +89,8 @@ func (s *script) run(d *datadriven.TestData) string {
 		s.rt.PowerOff(instantArg(d, "at"), instantArg(d, "back"), 0)
 	case "health":
 		s.rt.SetHealth(instantArg(d, "at"), Health{
-			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady), RegistryDown: d.HasArg("registry"),
+			Down: d.HasArg("down"), RuntimeNotReady: d.HasArg(RuntimeReady), NetworkNotReady: d.HasArg(NetworkReady),
+			RegistryDown: d.HasArg("registry"),
 		})
 	case "delays":
 		s.rt.SetDelays(optionsOf(s.t, d).Delays)
@@ -129,7 +130,8 @@ func (s *script) up(d *datadriven.TestData) {
 			continue
 		}
 		name := pod + "/" + arg.Key
-		op := s.wait(at, Call{Method: CreateContainer, SandboxID: s.sandbox[pod], Name: arg.Key, Attempt: s.attempt[name]})
+		op := s.wait(at, Call{Method: CreateContainer, SandboxID: s.sandbox[pod], Name: arg.Key,
+			Attempt: s.attempt[name]})
 		s.attempt[name]++
 		s.newest[name] = op.ID
 		at = s.wait(op.End, Call{Method: StartContainer, ContainerID: op.ID}).End
@@ -158,7 +160,8 @@ func (s *script) probe(d *datadriven.TestData) {
 
 func (s *script) kill(d *datadriven.TestData) {
 	pod, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
-	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove"), Sigterm: d.HasArg("sigterm")}
+	k := Kill{PodUID: pod, Container: name, Reason: "OOMKilled", Remove: d.HasArg("remove"),
+		Sigterm: d.HasArg("sigterm")}
 	d.MaybeScanArgs(s.t, "reason", &k.Reason)
 	if !s.rt.Kill(instantArg(d, "at"), k) {
 		s.out.WriteString("nothing to kill\n")
@@ -228,7 +231,8 @@ func outcome(op *Op) string {
 
 // reply describes the result of a network request.
 func reply(op *Op) string {
-	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up", NoHandshake: "no handshake"}[op.Reply]
+	text := map[Reply]string{0: "", Answered: "answered", Refused: "refused", HungUp: "hung up",
+		NoHandshake: "no handshake"}[op.Reply]
 	if op.TimedOut {
 		text = "timed out"
 	}

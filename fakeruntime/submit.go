@@ -18,9 +18,9 @@ type opState struct {
 	request   request
 }
 
-// Submit begins a call at time now. Events that are due until now happen first. If Done is true in the
-// result, Advance does not return the Op again. Time does not go back: a now before the latest time counts as
-// the latest time.
+// Submit begins a call at time now. Events that are due until now happen first. If Done is true in
+// the result, Advance does not return the Op again. Time does not go back: a now before the latest
+// time counts as the latest time.
 func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)
@@ -39,8 +39,8 @@ func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	return op
 }
 
-// Next returns the time at which the driver must call Advance next, or false if there is no such time. It is
-// not before the latest time. Every Submit and Advance can change it.
+// Next returns the time at which the driver must call Advance next, or false if there is no such
+// time. It is not before the latest time. Every Submit and Advance can change it.
 func (r *Runtime) Next() (at virtual.Time, ok bool) {
 	if len(r.done) > 0 {
 		return r.now, true
@@ -49,8 +49,9 @@ func (r *Runtime) Next() (at virtual.Time, ok bool) {
 	return at, at != never
 }
 
-// Advance moves the time to now, lets everything happen that is due until then, and returns the calls that
-// ended since the last Advance, in the order of their ends. The slice is valid until the next Advance.
+// Advance moves the time to now, lets everything happen that is due until then, and returns the
+// calls that ended since the last Advance, in the order of their ends. The slice is valid until the
+// next Advance.
 func (r *Runtime) Advance(now virtual.Time) []*Op {
 	r.run(now)
 	clear(r.handed)
@@ -59,8 +60,8 @@ func (r *Runtime) Advance(now virtual.Time) []*Op {
 	return r.handed
 }
 
-// sortRequests sorts the requests that end at one instant by container and probe, because the order in which
-// they began at one instant has no meaning.
+// sortRequests sorts the requests that end at one instant by container and probe, because the order
+// in which they began at one instant has no meaning.
 func sortRequests(ops []*Op) {
 	for len(ops) > 1 {
 		n := 0
@@ -69,7 +70,8 @@ func sortRequests(ops []*Op) {
 		}
 		if n > 1 {
 			slices.SortStableFunc(ops[:n], func(a, b *Op) int {
-				return cmp.Or(cmp.Compare(a.containerID(), b.containerID()), cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
+				return cmp.Or(cmp.Compare(a.containerID(), b.containerID()),
+					cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
 			})
 		}
 		ops = ops[max(n, 1):]
@@ -79,8 +81,8 @@ func sortRequests(ops []*Op) {
 // probeOrder is the order in which the kubelet creates the probe workers of a container.
 var probeOrder = map[trace.Probe]int{trace.Startup: 0, trace.Readiness: 1, trace.Liveness: 2}
 
-// Release returns an Op that is done for reuse by a later call. The caller must not use the Op again; its
-// slices stay valid. Calling Release is optional.
+// Release returns an Op that is done for reuse by a later call. The caller must not use the Op
+// again; its slices stay valid. Calling Release is optional.
 func (r *Runtime) Release(op *Op) {
 	if op.Done && len(r.free) < maxFree {
 		*op = Op{}
@@ -169,8 +171,8 @@ func rpcError(code, format string, args ...any) error {
 
 const rpcPrefix = "rpc error: code = "
 
-// Answer returns the result of a list or status call that ends now. It is for drivers that handle the latency
-// (Delay) of the call themselves.
+// Answer returns the result of a list or status call that ends now. It is for drivers that handle
+// the latency (Delay) of the call themselves.
 func (r *Runtime) Answer(now virtual.Time, c Call) *Op {
 	r.run(now)
 	op := r.newOp(c)

@@ -20,11 +20,13 @@ const (
 	drawChance
 )
 
-// minDrawnPeriod is the shortest period that can be random at each opening, because walking through shorter
-// periods one by one would take too long. A rule with a shorter period always uses the middle of its range.
+// minDrawnPeriod is the shortest period that can be random at each opening, because walking through
+// shorter periods one by one would take too long. A rule with a shorter period always uses the
+// middle of its range.
 const minDrawnPeriod = 10 * time.Millisecond
 
-// maxWalk is the number of openings to walk through for one request. A longer distance is skipped in one step.
+// maxWalk is the number of openings to walk through for one request. A longer distance is skipped
+// in one step.
 const maxWalk = 1 << 20
 
 // schedule determines when a rule is open for one instance.
@@ -42,8 +44,8 @@ type schedule struct {
 // ofRun reports whether the rule is one event for all instances.
 func (r *Rule) ofRun() bool { return r.Clock == AtScenario || r.Clock == AtMoment }
 
-// newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario or AtMoment rule it belongs
-// to the run, because all instances share the random values of the rule.
+// newSchedule returns the schedule of a rule. The key belongs to the instance. For an AtScenario or
+// AtMoment rule it belongs to the run, because all instances share the random values of the rule.
 func newSchedule(rule *Rule, k key) schedule {
 	s := schedule{rule: rule, key: k, clock: never, first: never, until: never}
 	switch every := rule.Every; {
@@ -77,8 +79,8 @@ func (s *schedule) occur(moment int, now virtual.Time) bool {
 	return true
 }
 
-// at returns the window that is open at t, and whether one is open. With random periods, t must not decrease
-// from call to call.
+// at returns the window that is open at t, and whether one is open. With random periods, t must not
+// decrease from call to call.
 func (s *schedule) at(t virtual.Time) (window, bool) {
 	if t < s.first || s.first == never {
 		return window{}, false
@@ -91,7 +93,8 @@ func (s *schedule) at(t virtual.Time) (window, bool) {
 	return w, t < w.close
 }
 
-// next returns when the rule opens or closes next after t, or never, as far as its clock and its moments say now. As for at, t must not decrease.
+// next returns when the rule opens or closes next after t, or never, as far as its clock and its
+// moments say now. As for at, t must not decrease.
 func (s *schedule) next(t virtual.Time) virtual.Time {
 	if t < s.first {
 		return s.first

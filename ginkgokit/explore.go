@@ -17,13 +17,15 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// ExploreOptions configure Explore. The zero value uses all policies, with the bounds of 'probesim explore'.
+// ExploreOptions configure Explore. The zero value uses all policies, with the bounds of 'probesim
+// explore'.
 type ExploreOptions struct {
 	outcomes.Options
 	Kubernetes string   // a version such as v1.36; empty: the newest of the scenario
 	Off        []string // invariants that are not checked
 	JudgeAll   bool     // judge the expectations in all runs
-	// Witnesses is the directory for the witnesses of failures, relative to the suite. Empty: witnesses.
+	// Witnesses is the directory for the witnesses of failures, relative to the suite. Empty:
+	// witnesses.
 	Witnesses string
 }
 
@@ -35,14 +37,14 @@ type Exploration struct {
 	witnesses string
 }
 
-// Explore finds the outcomes that a scenario of a file can have, as 'probesim explore' does, for assertions with [Always],
-// [Sometimes] and [Never]. Call it in a spec:
+// Explore finds the outcomes that a scenario of a file can have, as 'probesim explore' does, for
+// assertions with [Always], [Sometimes] and [Never]. Call it in a spec:
 //
 //	found := ginkgokit.Explore(ctx, "scenarios/web.yaml", "rollout", ginkgokit.ExploreOptions{})
 //	Expect(found).To(ginkgokit.Never(ginkgokit.Stop("app", "LivenessProbe")))
 //
-// The spec fails if the file is invalid, if the scenario does not exist, or if the options are invalid. If the context is done
-// early, the spec fails too.
+// The spec fails if the file is invalid, if the scenario does not exist, or if the options are
+// invalid. If the context is done early, the spec fails too.
 func Explore(ctx context.Context, path, name string, o ExploreOptions) *Exploration {
 	ginkgo.GinkgoHelper()
 	found, err := explore(ctx, path, name, o)
@@ -63,7 +65,8 @@ func explore(ctx context.Context, path, name string, o ExploreOptions) (*Explora
 	}
 	i := slices.Index(names, name)
 	if i < 0 {
-		return nil, fmt.Errorf("%s has no scenario %q%s; its scenarios are: %s", path, name, strict.DidYouMean(name, names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s has no scenario %q%s; its scenarios are: %s", path, name,
+			strict.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	version := o.Kubernetes
 	if version == "" {
@@ -74,7 +77,8 @@ func explore(ctx context.Context, path, name string, o ExploreOptions) (*Explora
 	if err != nil {
 		return nil, err
 	}
-	e := &Exploration{subject: outcomes.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll}, file: data, witnesses: o.Witnesses}
+	e := &Exploration{subject: outcomes.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll},
+		file: data, witnesses: o.Witnesses}
 	if e.witnesses == "" {
 		e.witnesses = "witnesses"
 	}

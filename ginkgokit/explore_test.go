@@ -38,7 +38,8 @@ func exploreRace(t *testing.T, o ExploreOptions) (*Exploration, error) {
 }
 
 func TestMatchersOverOutcomes(t *testing.T) {
-	found, err := exploreRace(t, ExploreOptions{Options: outcomes.Options{Policies: []string{"canonical", "moves", "phases"}}, JudgeAll: true})
+	found, err := exploreRace(t, ExploreOptions{Options: outcomes.Options{Policies: []string{"canonical", "moves",
+		"phases"}}, JudgeAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,9 @@ func TestMatchersOverOutcomes(t *testing.T) {
 	m := Never(Stop("app", "LivenessProbe"))
 	m.Match(found)
 	message := m.FailureMessage(found)
-	for _, want := range []string{"outcomes of race", "never to match", "spec.pods[0].containers[0].behavior[0].", `not to stop container "app" because of "LivenessProbe"`, "default/web/app: start 0, stop LivenessProbe", "probesim replay witnesses/race-"} {
+	for _, want := range []string{"outcomes of race", "never to match", "spec.pods[0].containers[0].behavior[0].",
+		`not to stop container "app" because of "LivenessProbe"`, "default/web/app: start 0, stop LivenessProbe",
+		"probesim replay witnesses/race-"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the message lacks %q:\n%s", want, message)
 		}
@@ -84,7 +87,8 @@ func TestMatchersOverOutcomes(t *testing.T) {
 }
 
 func TestExploreMisuse(t *testing.T) {
-	if _, err := Always(Restart("")).Match("text"); err == nil || !strings.Contains(err.Error(), "is about the result of ginkgokit.Explore, not string") {
+	if _, err := Always(Restart("")).Match("text"); err == nil ||
+		!strings.Contains(err.Error(), "is about the result of ginkgokit.Explore, not string") {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := Restart("").Match("text"); err == nil || !strings.Contains(err.Error(), "use it in Always") {
@@ -94,11 +98,14 @@ func TestExploreMisuse(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `no policy "luck"`) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := Never(nil).Match(&Exploration{Result: &outcomes.Result{}}); err == nil || !strings.Contains(err.Error(), "needs a matcher") {
+	if _, err := Never(nil).Match(&Exploration{Result: &outcomes.Result{}}); err == nil ||
+		!strings.Contains(err.Error(), "needs a matcher") {
 		t.Errorf("the error is %v for %v", err, found)
 	}
-	for name, want := range map[string]string{"rice": `race.yaml has no scenario "rice" (did you mean "race"?); its scenarios are: race`} {
-		if _, err := explore(context.Background(), "race.yaml", name, ExploreOptions{}); err == nil || err.Error() != want {
+	for name, want := range map[string]string{"rice": `race.yaml has no scenario "rice" (did you mean "race"?); its ` +
+		`scenarios are: race`} {
+		if _, err := explore(context.Background(), "race.yaml", name, ExploreOptions{}); err == nil ||
+			err.Error() != want {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}

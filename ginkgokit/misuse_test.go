@@ -45,7 +45,9 @@ var _ = ginkgo.Describe("misuse", func() {
 		within(20*time.Millisecond, func(http.ResponseWriter, *http.Request) { <-until }).Advance(time.Minute)
 	})
 	ginkgo.It("an assertion fails in a handler", func() {
-		with(func(http.ResponseWriter, *http.Request) { gomega.Expect("in the handler").To(gomega.BeEmpty()) }).Advance(time.Minute)
+		with(func(http.ResponseWriter, *http.Request) {
+			gomega.Expect("in the handler").To(gomega.BeEmpty())
+		}).Advance(time.Minute)
 	})
 	ginkgo.It("an assertion fails in a function of At", func() {
 		n := with(ok)
@@ -69,21 +71,26 @@ var _ = ginkgo.Describe("misuse", func() {
 	})
 })
 
-// TestMisuse checks how specs fail that misuse a node: each with its reason, and without an effect on other specs.
+// TestMisuse checks how specs fail that misuse a node: each with its reason, and without an effect
+// on other specs.
 func TestMisuse(t *testing.T) {
 	for focus, want := range map[string][]string{
-		"a handler panics":                       {"[FAILED] the handler of the container web/app panicked: out of order\n", "GET http://10.64.0.1:80/\n", "/ginkgokit/misuse_test.go:"},
-		"a handler hangs":                        {"[FAILED] the handler of the container web/app did not respond within 20ms of real time.\n", "/ginkgokit/misuse_test.go:"},
+		"a handler panics": {"[FAILED] the handler of the container web/app panicked: out of " +
+			"order\n", "GET http://10.64.0.1:80/\n", "/ginkgokit/misuse_test.go:"},
+		"a handler hangs": {"[FAILED] the handler of the container web/app did not respond " +
+			"within 20ms of real time.\n", "/ginkgokit/misuse_test.go:"},
 		"an assertion fails in a handler":        {"[FAILED] Expected\n", "<string>: in the handler\n"},
 		"an assertion fails in a function of At": {"[FAILED] Expected\n", "<string>: in the function\n"},
 		"a function of At panics":                {"[FAILED] the function of At at ", " panicked: out of order\n"},
-		"Advance in a function of At":            {"[FAILED] the function of Do at ", "Advance at ", "the node is in use by the function of Do at "},
-		"one node for two specs":                 {"[FAILED] Advance at ", ": the node is closed, by Close at "},
+		"Advance in a function of At": {"[FAILED] the function of Do at ", "Advance at ",
+			"the node is in use by the function of Do at "},
+		"one node for two specs": {"[FAILED] Advance at ", ": the node is closed, by Close at "},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestSuite$", "-ginkgo.no-color", "-ginkgo.focus=misuse "+focus)
 		cmd.Env = append(os.Environ(), inMisuse+"=yes", inSuite+"=testdata/suite/web.yaml")
 		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "| 1 Failed |") || strings.Contains(string(out), "Your Test Panicked") {
+		if err == nil || !strings.Contains(string(out), "| 1 Failed |") ||
+			strings.Contains(string(out), "Your Test Panicked") {
 			t.Errorf("%s: not one spec failed\n%s", focus, out)
 		}
 		for _, text := range want {

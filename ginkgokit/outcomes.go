@@ -11,19 +11,27 @@ import (
 	"probesim.dev/explore/outcomes"
 )
 
-// Always succeeds if each outcome of an [Exploration] matches. The matcher gets an *outcomes.Outcome.
+// Always succeeds if each outcome of an [Exploration] matches. The matcher gets an
+// *outcomes.Outcome.
 func Always(m types.GomegaMatcher) types.GomegaMatcher {
-	return &overOutcomes{matcher: m, word: "always", holds: func(matching, all int) bool { return matching == all }, shows: false}
+	return &overOutcomes{matcher: m, word: "always", holds: func(matching, all int) bool {
+		return matching == all
+	}, shows: false}
 }
 
-// Sometimes succeeds if an outcome of an [Exploration] matches. The matcher gets an *outcomes.Outcome.
+// Sometimes succeeds if an outcome of an [Exploration] matches. The matcher gets an
+// *outcomes.Outcome.
 func Sometimes(m types.GomegaMatcher) types.GomegaMatcher {
-	return &overOutcomes{matcher: m, word: "sometimes", holds: func(matching, _ int) bool { return matching > 0 }, shows: false}
+	return &overOutcomes{matcher: m, word: "sometimes", holds: func(matching, _ int) bool {
+		return matching > 0
+	}, shows: false}
 }
 
 // Never succeeds if no outcome of an [Exploration] matches. The matcher gets an *outcomes.Outcome.
 func Never(m types.GomegaMatcher) types.GomegaMatcher {
-	return &overOutcomes{matcher: m, word: "never", holds: func(matching, _ int) bool { return matching == 0 }, shows: true}
+	return &overOutcomes{matcher: m, word: "never", holds: func(matching, _ int) bool {
+		return matching == 0
+	}, shows: true}
 }
 
 // overOutcomes is a matcher of explorations.
@@ -74,7 +82,8 @@ const maxShown = 3
 func (m *overOutcomes) message(not string, matching bool) string {
 	var b strings.Builder
 	e := m.exploration
-	fmt.Fprintf(&b, "Expected the %d outcomes of %s (%d runs) %s%s to match.", len(e.Outcomes), e.Scenario, e.Runs, not, m.word)
+	fmt.Fprintf(&b, "Expected the %d outcomes of %s (%d runs) %s%s to match.", len(e.Outcomes), e.Scenario, e.Runs, not,
+		m.word)
 	shown := 0
 	for i, o := range e.Outcomes {
 		if m.matching[i] != matching {
@@ -83,7 +92,8 @@ func (m *overOutcomes) message(not string, matching bool) string {
 		if shown++; shown > maxShown {
 			continue
 		}
-		fmt.Fprintf(&b, "\n\nOutcome %s, in %d runs; the first: %s\n%s\n%s", o.ID, o.Count, strings.Join(o.Change.Lines(), ", "), m.reasons[i], e.replay(o))
+		fmt.Fprintf(&b, "\n\nOutcome %s, in %d runs; the first: %s\n%s\n%s", o.ID, o.Count,
+			strings.Join(o.Change.Lines(), ", "), m.reasons[i], e.replay(o))
 	}
 	if shown > maxShown {
 		fmt.Fprintf(&b, "\n\n... and %d other outcomes", shown-maxShown)
@@ -100,7 +110,8 @@ type outcomeMatcher struct {
 func (m *outcomeMatcher) Match(actual any) (bool, error) {
 	o, ok := actual.(*outcomes.Outcome)
 	if !ok || o == nil {
-		return false, fmt.Errorf("this matcher is about an outcome: use it in Always, Sometimes or Never, not with %T", actual)
+		return false, fmt.Errorf("this matcher is about an outcome: use it in Always, Sometimes or Never, not with %T",
+			actual)
 	}
 	return m.holds(&o.History), nil
 }
@@ -139,45 +150,51 @@ func anyEvent(h *outcomes.History, container string, is func(string) bool) bool 
 	})
 }
 
-// Stop matches an outcome in which the kubelet stops a container for a reason, such as LivenessProbe. An empty reason stands for all
-// reasons, and an empty name for all containers.
+// Stop matches an outcome in which the kubelet stops a container for a reason, such as
+// LivenessProbe. An empty reason stands for all reasons, and an empty name for all containers.
 func Stop(container, reason string) types.GomegaMatcher {
-	return &outcomeMatcher{fmt.Sprintf("stop container %q because of %q", container, reason), func(h *outcomes.History) bool {
-		return anyEvent(h, container, func(e string) bool {
-			got, stop := strings.CutPrefix(e, "stop ")
-			return stop && (reason == "" || got == reason)
-		})
-	}}
+	return &outcomeMatcher{fmt.Sprintf("stop container %q because of %q", container, reason),
+		func(h *outcomes.History) bool {
+			return anyEvent(h, container, func(e string) bool {
+				got, stop := strings.CutPrefix(e, "stop ")
+				return stop && (reason == "" || got == reason)
+			})
+		}}
 }
 
-// Restart matches an outcome in which a container starts again. An empty name stands for all containers.
+// Restart matches an outcome in which a container starts again. An empty name stands for all
+// containers.
 func Restart(container string) types.GomegaMatcher {
 	return &outcomeMatcher{fmt.Sprintf("restart container %q", container), func(h *outcomes.History) bool {
 		return anyEvent(h, container, func(e string) bool { return strings.HasPrefix(e, "start ") && e != "start 0" })
 	}}
 }
 
-// BecomeReady matches an outcome in which a pod is published as ready. The name is that of the pod; empty: any pod.
+// BecomeReady matches an outcome in which a pod is published as ready. The name is that of the pod;
+// empty: any pod.
 func BecomeReady(pod string) types.GomegaMatcher {
 	return &outcomeMatcher{fmt.Sprintf("publish pod %q as ready", pod), func(h *outcomes.History) bool {
 		return slices.ContainsFunc(h.Pods, func(p outcomes.PodHistory) bool {
 			named := pod == "" || p.Pod == pod || strings.HasSuffix(p.Pod, "/"+pod)
-			return named && slices.ContainsFunc(p.Status, func(s string) bool { return strings.HasPrefix(s, "Running, ready") })
+			return named && slices.ContainsFunc(p.Status,
+				func(s string) bool { return strings.HasPrefix(s, "Running, ready") })
 		})
 	}}
 }
 
-// FailExpectation matches an outcome in which an expectation of the scenario fails. The name is that of the expectation; empty: any.
+// FailExpectation matches an outcome in which an expectation of the scenario fails. The name is
+// that of the expectation; empty: any.
 func FailExpectation(name string) types.GomegaMatcher {
 	return &outcomeMatcher{fmt.Sprintf("fail the expectation %q", name), func(h *outcomes.History) bool {
 		return name == "" && len(h.Failed) > 0 || slices.Contains(h.Failed, name)
 	}}
 }
 
-// BreakInvariant matches an outcome in which an invariant does not hold. An empty name stands for all invariants, without the known bugs
-// of the kubelet.
+// BreakInvariant matches an outcome in which an invariant does not hold. An empty name stands for
+// all invariants, without the known bugs of the kubelet.
 func BreakInvariant(name string) types.GomegaMatcher {
 	return &outcomeMatcher{fmt.Sprintf("break the invariant %q", name), func(h *outcomes.History) bool {
-		return slices.ContainsFunc(h.Broken, func(b outcomes.Breach) bool { return b.Invariant == name || name == "" && b.Known == "" })
+		return slices.ContainsFunc(h.Broken,
+			func(b outcomes.Breach) bool { return b.Invariant == name || name == "" && b.Known == "" })
 	}}
 }

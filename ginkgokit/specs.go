@@ -18,23 +18,23 @@ import (
 	"probesim.dev/scenarios/verdict"
 )
 
-// DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a file, or in
-// all files below a directory, and for each version of Kubernetes of the scenario. The arguments after the path
-// are decorators of the container:
+// DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a
+// file, or in all files below a directory, and for each version of Kubernetes of the scenario. The
+// arguments after the path are decorators of the container:
 //
 //	var _ = ginkgokit.DescribeScenarios("scenarios", Label("probes"))
 //
-// The path is relative to the directory of the suite. A scenario with seeds is one spec that makes all its
-// runs. The location of a spec is the line of its scenario in the YAML file, which --focus-file can select. The labels
-// of a scenario become labels "key: value" of its specs, with a dot for each slash in the key, because
-// Ginkgo forbids slashes.
+// The path is relative to the directory of the suite. A scenario with seeds is one spec that makes
+// all its runs. The location of a spec is the line of its scenario in the YAML file, which
+// --focus-file can select. The labels of a scenario become labels "key: value" of its specs, with a
+// dot for each slash in the key, because Ginkgo forbids slashes.
 //
-// A spec fails if an expectation does not hold. Its message contains the position of the expectation, what it
-// expected, what happened, the records and the timeline around the failure, and the command that repeats the
-// run. With -v, specs that pass show their whole timeline.
+// A spec fails if an expectation does not hold. Its message contains the position of the
+// expectation, what it expected, what happened, the records and the timeline around the failure,
+// and the command that repeats the run. With -v, specs that pass show their whole timeline.
 //
-// If a file is invalid, or the path contains no scenario, the suite ends before any spec runs, with all
-// errors listed.
+// If a file is invalid, or the path contains no scenario, the suite ends before any spec runs, with
+// all errors listed.
 //
 // The result is always true, for the assignment to a package variable.
 func DescribeScenarios(path string, args ...any) bool {
@@ -51,13 +51,14 @@ func DescribeScenarios(path string, args ...any) bool {
 	})...)
 }
 
-// exit ends the process before the suite begins, as Ginkgo does for malformed specs. A spec that fails is not
-// enough: --focus and --label-filter could exclude it.
+// exit ends the process before the suite begins, as Ginkgo does for malformed specs. A spec that
+// fails is not enough: --focus and --label-filter could exclude it.
 func exit(err error, caller types.CodeLocation) {
 	if _, reporter := ginkgo.GinkgoConfiguration(); reporter.NoColor {
 		formatter.SingletonFormatter.ColorMode = formatter.ColorModeNone
 	}
-	fmt.Fprint(formatter.ColorableStdErr, types.GinkgoError{Heading: "Invalid scenario files; no spec ran", CodeLocation: caller}.Error())
+	fmt.Fprint(formatter.ColorableStdErr,
+		types.GinkgoError{Heading: "Invalid scenario files; no spec ran", CodeLocation: caller}.Error())
 	fmt.Fprintln(formatter.ColorableStdErr, "  "+strings.ReplaceAll(err.Error(), "\n", "\n  ")+"\n")
 	os.Exit(1)
 }
@@ -65,15 +66,17 @@ func exit(err error, caller types.CodeLocation) {
 // describe makes the specs of a scenario, one for each version of Kubernetes.
 func describe(s *scenarios.Scenario) {
 	for _, plans := range verdict.ByVersion(s.Plans()) {
-		ginkgo.It(s.Metadata.Name+" ["+plans[0].Version+"]", location(s.Pos), ginkgo.Label(labels(s.Metadata.Labels)...),
+		ginkgo.It(s.Metadata.Name+" ["+plans[0].Version+"]", location(s.Pos),
+			ginkgo.Label(labels(s.Metadata.Labels)...),
 			func(ctx ginkgo.SpecContext) {
 				v := verdict.Of(ctx, plans)
 				if v.Failure != "" {
-					// Ginkgo takes the place of a failure from the call stack, which has no line of the user. Only the
-					// message can point to the scenario.
+					// Ginkgo takes the place of a failure from the call stack, which has no line of
+					// the user. Only the message can point to the scenario.
 					ginkgo.Fail(fmt.Sprintf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Failure))
 				}
-				ginkgo.AddReportEntry("timeline", v.Timeline, ginkgo.ReportEntryVisibilityFailureOrVerbose, location(s.Pos))
+				ginkgo.AddReportEntry("timeline", v.Timeline, ginkgo.ReportEntryVisibilityFailureOrVerbose,
+					location(s.Pos))
 				if v.Skip != "" {
 					ginkgo.Skip(fmt.Sprintf("%s:%d: %s", printable.Text(s.Pos.File), s.Pos.Line, v.Skip))
 				}

@@ -17,8 +17,8 @@ import (
 	"probesim.dev/ginkgokit"
 )
 
-// inSuite is the environment variable with the path whose scenarios become specs, in the process that runs
-// the suite.
+// inSuite is the environment variable with the path whose scenarios become specs, in the process
+// that runs the suite.
 const inSuite = "GINKGOKIT_SUITE"
 
 var _ = ginkgokit.DescribeScenarios(os.Getenv(inSuite), ginkgo.Label("scenarios"))
@@ -48,11 +48,13 @@ func golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the output differs from %s; if the new output is right, run go test ./ginkgokit -update:\n%s", path, got)
+		t.Errorf("the output differs from %s; if the new output is right, run go test ./ginkgokit -update:\n%s", path,
+			got)
 	}
 }
 
-// suite runs the suite over a path with flags of Ginkgo. It returns the output and whether the suite passed.
+// suite runs the suite over a path with flags of Ginkgo. It returns the output and whether the
+// suite passed.
 func suite(t *testing.T, path string, flags ...string) (string, bool) {
 	t.Helper()
 	args := []string{"-test.run=^TestSuite$", "-ginkgo.no-color", "-ginkgo.seed=1"}
@@ -94,9 +96,12 @@ func TestSpecs(t *testing.T) {
 		{"skip", good, []string{"skip=slow-start"}, []string{"seeds [v1.37]"}, nil},
 		{"focus-file", bad, []string{"focus-file=web.yaml:11"}, []string{oldest, "slow-start [v1.36]", newest}, nil},
 		{"a label", bad, []string{"label-filter=smoke && scenarios", "focus=v1.37"}, []string{newest}, nil},
-		{"a label with a value", bad, []string{"label-filter=area: containsAny liveness"}, []string{"seeds [v1.37]"}, nil},
-		{"a label with a slash", bad, []string{"label-filter=app.kubernetes.io.name: containsAny web", "focus=v1.37"}, []string{newest}, nil},
-		{"failures", bad, []string{"label-filter=failing: containsAny yes"}, nil, []string{"no-seed [v1.37]", "some-seeds [v1.37]", "too-late [v1.37]"}},
+		{"a label with a value", bad, []string{"label-filter=area: containsAny liveness"}, []string{"seeds [v1.37]"},
+			nil},
+		{"a label with a slash", bad, []string{"label-filter=app.kubernetes.io.name: containsAny web", "focus=v1.37"},
+			[]string{newest}, nil},
+		{"failures", bad, []string{"label-filter=failing: containsAny yes"}, nil,
+			[]string{"no-seed [v1.37]", "some-seeds [v1.37]", "too-late [v1.37]"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "junit.xml")
@@ -162,7 +167,8 @@ func TestFailures(t *testing.T) {
 // TestVerbose checks that, with -v, a spec that passes shows its timeline and events.
 func TestVerbose(t *testing.T) {
 	out, ok := suite(t, "testdata/suite/web.yaml", "v", "focus=slow-start.*v1.37")
-	for _, want := range []string{"timeline - ", "web.yaml:11 @", "slow-start  v1.37  1m  no restarts", "    Started", "Warning  Unhealthy"} {
+	for _, want := range []string{"timeline - ", "web.yaml:11 @", "slow-start  v1.37  1m  no restarts", "    Started",
+		"Warning  Unhealthy"} {
 		if !ok || !strings.Contains(out, want) {
 			t.Errorf("the suite failed, or its output has no %q\n%s", want, out)
 		}
@@ -178,7 +184,8 @@ func TestBroken(t *testing.T) {
 		"suite_test.go":    "suite_test.go:",
 	} {
 		out, ok := suite(t, path, "focus=nothing")
-		if ok || !strings.Contains(out, want) || !strings.Contains(out, "no spec ran") || strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
+		if ok || !strings.Contains(out, want) || !strings.Contains(out, "no spec ran") ||
+			strings.Contains(out, "Ran ") || strings.Contains(out, "\x1b") {
 			t.Errorf("%s: passed: %t\n%s", path, ok, out)
 		}
 	}

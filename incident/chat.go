@@ -6,18 +6,25 @@ import (
 	"time"
 )
 
-// spoken are the beginnings of messages of the kubelet, with the reasons of their events. They are the anchors of lines that no command prints: a
-// person's own table, or a line of a chat. The strong ones need no reason beside them.
+// spoken are the beginnings of messages of the kubelet, with the reasons of their events. They are
+// the anchors of lines that no command prints: a person's own table, or a line of a chat. The
+// strong ones need no reason beside them.
 var spoken = []struct {
 	words, reason string
 	strong        bool
 }{
-	{"Liveness probe failed", "Unhealthy", true}, {"Readiness probe failed", "Unhealthy", true}, {"Startup probe failed", "Unhealthy", true},
-	{"Liveness probe errored", "Unhealthy", true}, {"Readiness probe errored", "Unhealthy", true}, {"Startup probe errored", "Unhealthy", true},
-	{"liveness probe failed:", "Unhealthy", true}, {"readiness probe failed:", "Unhealthy", true}, {"startup probe failed:", "Unhealthy", true},
-	{"Back-off restarting failed container", "BackOff", true}, {"Back-off pulling image", "BackOff", true}, {"Failed to pull image", "Failed", false},
-	{"Stopping container ", "Killing", false}, {"Created container", "Created", false}, {"Started container", "Started", false}, {"Successfully assigned ", "Scheduled", false},
-	{"FailedPostStartHook", "FailedPostStartHook", true}, {"Container image ", "Pulled", false}, {"Pulling image ", "Pulling", false}, {"Successfully pulled image ", "Pulled", false},
+	{"Liveness probe failed", "Unhealthy", true}, {"Readiness probe failed", "Unhealthy", true},
+	{"Startup probe failed", "Unhealthy", true},
+	{"Liveness probe errored", "Unhealthy", true}, {"Readiness probe errored", "Unhealthy", true},
+	{"Startup probe errored", "Unhealthy", true},
+	{"liveness probe failed:", "Unhealthy", true}, {"readiness probe failed:", "Unhealthy", true},
+	{"startup probe failed:", "Unhealthy", true},
+	{"Back-off restarting failed container", "BackOff", true}, {"Back-off pulling image", "BackOff", true},
+	{"Failed to pull image", "Failed", false},
+	{"Stopping container ", "Killing", false}, {"Created container", "Created", false},
+	{"Started container", "Started", false}, {"Successfully assigned ", "Scheduled", false},
+	{"FailedPostStartHook", "FailedPostStartHook", true}, {"Container image ", "Pulled", false},
+	{"Pulling image ", "Pulling", false}, {"Successfully pulled image ", "Pulled", false},
 }
 
 // missing matches the words about a part of the configuration that is not there.
@@ -25,7 +32,8 @@ var missing = regexp.MustCompile(`(?:secrets?|configmaps?) "[^"]+" not found|cou
 
 var killedBy = regexp.MustCompile(`[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe`)
 
-// spokenIn returns where the words of a message begin in a line, or -1, and the reason of its event.
+// spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
+// event.
 func spokenIn(line string) (start int, reason string, strong bool) {
 	for _, s := range spoken {
 		if start = strings.Index(line, s.words); start >= 0 {
@@ -93,7 +101,8 @@ var exited = regexp.MustCompile(`(?i)\b(?:exit|exited with(?: exit)?) code:? ?(\
 func (t *textReader) spokenEnd(line string, at Place) bool {
 	lower := strings.ToLower(line)
 	oom := strings.Index(line, "OOMKilled")
-	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") { // of kubectl exec
+	// of kubectl exec
+	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
 	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, instance: -1, Text: brief(line)}
@@ -114,11 +123,14 @@ func (t *textReader) addEnd(f *Fact) bool {
 }
 
 // denied matches words that deny the next ones, or ask for them.
-var denied = regexp.MustCompile("(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
+var denied = regexp.MustCompile(
+	"(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
 
-var printedState = regexp.MustCompile(`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)
+var printedState = regexp.MustCompile(
+	`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)
 
-// printedEnd reads the end of a container in the form in which Go prints a ContainerStatus: operators have it in their events. The line has its own meaning, too.
+// printedEnd reads the end of a container in the form in which Go prints a ContainerStatus:
+// operators have it in their events. The line has its own meaning, too.
 func (t *textReader) printedEnd(line string, at Place) {
 	start := strings.Index(line, "ContainerStateTerminated{")
 	if start < 0 {
@@ -134,7 +146,8 @@ func (t *textReader) printedEnd(line string, at Place) {
 		}
 		return Moment{}
 	}
-	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Reason: m[2], When: when(m[3]), Last: when(m[4]), Count: -1, instance: -1, Text: brief(line[start:])}
+	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Reason: m[2], When: when(m[3]), Last: when(m[4]),
+		Count: -1, instance: -1, Text: brief(line[start:])}
 	f.setExit(m[1])
 	f.Previous = strings.LastIndex(line[:start], "LastTerminationState:") > strings.LastIndex(line[:start], " State:")
 	_, name, _ := cutLast(line[:start], "{Name:")

@@ -9,8 +9,8 @@ import (
 // escape matches an escape sequence of a terminal (ECMA-48).
 var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`)
 
-// clean returns a text without what terminals and people put around its lines: colour codes, quote marks, hard spaces. The number of lines
-// stays.
+// clean returns a text without what terminals and people put around its lines: colour codes, quote
+// marks, hard spaces. The number of lines stays.
 func clean(data []byte) []byte {
 	for _, c := range [][2]string{{"\x00", ""}, {"\u00a0", " "}, {"\u200b", ""}} {
 		if bytes.Contains(data, []byte(c[0])) {
@@ -26,7 +26,8 @@ func clean(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) > 0 {
 		line, rest, more := bytes.Cut(data, []byte("\n"))
-		for len(line) > 0 && line[0] == '>' && (len(line) > 1 || bytes.HasPrefix(rest, []byte(">"))) { // the end of a value in a log is a mark alone
+		// the end of a value in a log is a mark alone
+		for len(line) > 0 && line[0] == '>' && (len(line) > 1 || bytes.HasPrefix(rest, []byte(">"))) {
 			line = bytes.TrimPrefix(line[1:], []byte(" "))
 		}
 		out = append(out, line...)
@@ -43,7 +44,8 @@ func unframed(line string) string {
 	switch {
 	case strings.Contains(trimmed, "│"):
 		return strings.ReplaceAll(line, "│", " ")
-	case len(trimmed) > 1 && trimmed[0] == '|' && strings.HasSuffix(trimmed, "|"), strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
+	case len(trimmed) > 1 && trimmed[0] == '|' && strings.HasSuffix(trimmed, "|"),
+		strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
 		return strings.TrimRight(strings.ReplaceAll(strings.Trim(trimmed, "|"), "|", " "), " ")
 	case len(trimmed) > 1 && trimmed[0] == '`' && !strings.HasPrefix(trimmed, "```"):
 		return strings.Trim(trimmed, "`")
@@ -60,7 +62,8 @@ func ruled(trimmed string) bool {
 }
 
 // titles are the words of the headers of tables.
-var titles = wordSet(`namespace name ready status restarts age ip node nominated readiness gates last first seen lastseen firstseen count kind type reason object
+var titles = wordSet(
+	`namespace name ready status restarts age ip node nominated readiness gates last first seen lastseen firstseen count kind type reason object
 	subobject subobjectpath source from message event time pod container component msg | timestamp date`)
 
 // headed reports whether the words of a line are the header of a table.
@@ -74,15 +77,20 @@ func headed(words []word) bool {
 }
 
 var (
-	// typed matches what a person typed into a shell: a prompt, a client of the cluster or another tool, and its arguments.
-	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
+	// typed matches what a person typed into a shell: a prompt, a client of the cluster or another
+	// tool, and its arguments.
+	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k` +
+		`|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
 	// podArgument matches the pod that the arguments of a client name.
-	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
+	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]` +
+		`|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
 )
 
-// prompted returns the pod that a line of a shell names, if it does, and whether the command prints the log of a program.
+// prompted returns the pod that a line of a shell names, if it does, and whether the command prints
+// the log of a program.
 func prompted(trimmed string) (pod string, logs, is bool) {
-	if !strings.ContainsAny(trimmed, "$#%>❯➜") && !strings.Contains(trimmed, "kube") && !strings.HasPrefix(trimmed, "oc ") {
+	if !strings.ContainsAny(trimmed, "$#%>❯➜") && !strings.Contains(trimmed, "kube") &&
+		!strings.HasPrefix(trimmed, "oc ") {
 		return "", false, false // a search costs less
 	}
 	m := typed.FindStringSubmatch(trimmed)

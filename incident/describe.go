@@ -13,8 +13,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// describeReader reads the fields of kubectl describe pod (describePod of k8s.io/kubectl/pkg/describe/describe.go), whole or in part, with or without
-// indentation: the names of the fields are the anchors.
+// describeReader reads the fields of kubectl describe pod (describePod of
+// k8s.io/kubectl/pkg/describe/describe.go), whole or in part, with or without indentation: the
+// names of the fields are the anchors.
 type describeReader struct {
 	pod        v1.Pod
 	at         Place
@@ -38,26 +39,34 @@ type describedContainer struct {
 var (
 	describeField = regexp.MustCompile(`^([A-Z][A-Za-z ()-]{1,30}):(?:\s+(.*))?$`)
 	conditionRow  = regexp.MustCompile(`^([A-Z][A-Za-z.-]*|[a-z0-9.-]+/[A-Za-z0-9._-]+)(?:\s+(True|False|Unknown))?$`)
-	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s (?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
-	probeOpen     = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
+	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket` +
+		`|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s (?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
+	probeOpen = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
 	// inLine matches the fields of a state that a person wrote on the line of the state.
 	inLine = regexp.MustCompile(`[,;]?\s+(Reason|Exit Code|Started|Finished|Last State|Ready|Restart Count):\s+`)
 )
 
 // The fields that are read, or end what is before. Others are ignored.
 var (
-	sections        = wordSet(`Containers|Init Containers|Ephemeral Containers|Conditions|Volumes|Events|QoS Class|Node-Selectors|Tolerations`)
-	podFields       = wordSet(`Namespace|Node|Start Time|Labels|Annotations|Status|Termination Grace Period|Reason|Message|IPs`)
-	containerFields = wordSet(`Container ID|Image|Command|Args|State|Last State|Ready|Restart Count|Limits|Requests|Environment|Mounts|Reason|Message|Exit Code|Signal|Started|Finished`)
+	sections = wordSet(`Containers|Init Containers|Ephemeral Containers|Conditions|Volumes|Events|QoS Class` +
+		`|Node-Selectors|Tolerations`)
+	podFields = wordSet(`Namespace|Node|Start Time|Labels|Annotations|Status|Termination Grace Period|Reason` +
+		`|Message|IPs`)
+	containerFields = wordSet(`Container ID|Image|Command|Args|State|Last State|Ready|Restart Count|Limits|Requests` +
+		`|Environment|Mounts|Reason|Message|Exit Code|Signal|Started|Finished`)
 	// longFields are the fields whose values go on in the next lines.
-	longFields = wordSet(`Labels|Annotations|Command|Args|Limits|Requests|Environment|Mounts|Volumes|Tolerations|Node-Selectors|IPs|Message`)
+	longFields = wordSet(`Labels|Annotations|Command|Args|Limits|Requests|Environment|Mounts|Volumes|Tolerations` +
+		`|Node-Selectors|IPs|Message`)
 	// otherFields are fields of workloads and nodes.
-	otherFields = wordSet(`Roles|Replicas|Selector|Pod Template|StrategyType|Capacity|Allocatable|Parallelism|Desired Number of Nodes Scheduled|Update Strategy`)
-	phases      = wordSet(`Pending|Running|Succeeded|Failed|Unknown`)
+	otherFields = wordSet(`Roles|Replicas|Selector|Pod Template|StrategyType|Capacity|Allocatable|Parallelism` +
+		`|Desired Number of Nodes Scheduled|Update Strategy`)
+	phases = wordSet(`Pending|Running|Succeeded|Failed|Unknown`)
 )
 
-// beginning matches the fields with which a part of a text can begin, with the values that kubectl writes there.
-var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
+// beginning matches the fields with which a part of a text can begin, with the values that kubectl
+// writes there.
+var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count` +
+	`|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
 	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
 
 // ofNamed matches the first fields of a container.
@@ -73,12 +82,14 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	if m := describeField.FindStringSubmatch(trimmed); m != nil {
 		key, value = m[1], m[2]
 	}
-	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next)) // without its colon
+	// without its colon
+	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
 	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()
 		t.asked, t.askedAt = value, at
-		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at, base: indent(line)}
+		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at,
+			base: indent(line)}
 		return true
 	case d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
 		return false
@@ -105,11 +116,13 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !(long && deep):
 		d.begin(name)
 	case condition != nil && d.section == "Conditions" && (condition[2] != "" || strings.Contains(condition[1], "/")):
-		d.pod.Status.Conditions = append(d.pod.Status.Conditions, v1.PodCondition{Type: v1.PodConditionType(condition[1]), Status: v1.ConditionStatus(condition[2])})
+		d.pod.Status.Conditions = append(d.pod.Status.Conditions,
+			v1.PodCondition{Type: v1.PodConditionType(condition[1]), Status: v1.ConditionStatus(condition[2])})
 	case containerFields[key] && !(podFields[key] && d.c == nil && d.section == ""):
 		d.field = key
 		d.containerField(key, value, at)
-	case (podFields[key] || sections[key]) && !(long && deep && d.c == nil): // otherwise a label or a volume with the name of a field
+	// otherwise a label or a volume with the name of a field
+	case (podFields[key] || sections[key]) && !(long && deep && d.c == nil):
 		if d.field = key; sections[key] {
 			d.section, d.c, d.state = key, nil, nil
 		}
@@ -164,14 +177,17 @@ func describeTime(value string) metav1.Time {
 
 // begin begins a container. An empty name is one that the text does not show.
 func (d *describeReader) begin(name string) {
-	d.c = &describedContainer{facts: containerFacts{}, init: d.section == "Init Containers", spec: v1.Container{Name: name}}
+	d.c = &describedContainer{facts: containerFacts{}, init: d.section == "Init Containers",
+		spec: v1.Container{Name: name}}
 	d.containers = append(d.containers, d.c)
 	d.state, d.field = nil, ""
 }
 
-// containerField reads a field of a container. A state, or an ID, that the container has already belongs to the next one, whose name is cut off.
+// containerField reads a field of a container. A state, or an ID, that the container has already
+// belongs to the next one, whose name is cut off.
 func (d *describeReader) containerField(key, value string, at Place) {
-	if c := d.c; c == nil || c.facts[key] != nil && key != "Ready" || key == "Container ID" && (c.facts["State"] != nil || c.spec.Image != "") {
+	if c := d.c; c == nil || c.facts[key] != nil && key != "Ready" ||
+		key == "Container ID" && (c.facts["State"] != nil || c.spec.Image != "") {
 		d.begin("")
 		d.field = key
 	}
@@ -247,7 +263,8 @@ func (f *Fact) setExit(code string) {
 	}
 }
 
-// endDescribe adds the facts of the text. The description of a workload gives the settings of its pods.
+// endDescribe adds the facts of the text. The description of a workload gives the settings of its
+// pods.
 func (t *textReader) endDescribe() {
 	d := t.describe
 	if d == nil {
@@ -290,7 +307,8 @@ func (t *textReader) probeLine(text string, at Place) {
 	}
 	number := func(i int) int32 { return int32(min(count0(m[i]), 1<<30)) }
 	p := &v1.Probe{ProbeHandler: describedHandler(m[2], strings.TrimSpace(m[3])),
-		InitialDelaySeconds: number(4), TimeoutSeconds: number(5), PeriodSeconds: number(6), SuccessThreshold: number(7), FailureThreshold: number(8)}
+		InitialDelaySeconds: number(4), TimeoutSeconds: number(5), PeriodSeconds: number(6),
+		SuccessThreshold: number(7), FailureThreshold: number(8)}
 	which := trace.Probe(strings.ToLower(m[1]))
 	if d := t.describe; d != nil && d.c != nil {
 		if prober.ProbeOf(&d.c.spec, which) != nil { // of the next container, whose name is cut off
@@ -302,8 +320,8 @@ func (t *textReader) probeLine(text string, at Place) {
 	t.lateProbes = append(t.lateProbes, lateProbe{at, which, p})
 }
 
-// describedHandler returns the handler of a probe in the form of kubectl describe. The arguments of a command lose their limits
-// there: all words count as arguments.
+// describedHandler returns the handler of a probe in the form of kubectl describe. The arguments of
+// a command lose their limits there: all words count as arguments.
 func describedHandler(kind, text string) v1.ProbeHandler {
 	scheme, url, _ := strings.Cut(text, "://")
 	address, path, hasPath := strings.Cut(url, "/")
@@ -313,12 +331,14 @@ func describedHandler(kind, text string) v1.ProbeHandler {
 	host, port, _ := cutLast(address, ":")
 	switch kind {
 	case "exec":
-		return v1.ProbeHandler{Exec: &v1.ExecAction{Command: strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))}}
+		return v1.ProbeHandler{Exec: &v1.ExecAction{
+			Command: strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))}}
 	case "http-get":
 		if hasPath {
 			path = "/" + path
 		}
-		return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Scheme: v1.URIScheme(strings.ToUpper(scheme)), Host: host, Path: path, Port: intstr.Parse(port)}}
+		return v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Scheme: v1.URIScheme(strings.ToUpper(scheme)), Host: host,
+			Path: path, Port: intstr.Parse(port)}}
 	case "tcp-socket":
 		return v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Host: host, Port: intstr.Parse(port)}}
 	}

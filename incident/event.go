@@ -9,22 +9,30 @@ import (
 	"time"
 )
 
-// roles are the keys of events, by what they mean, in lower case and without digits and punctuation. A key of an object in the event follows that of the object.
-// The keys of the API (v1 and events.k8s.io) come first, and then those of tools that condense events.
+// roles are the keys of events, by what they mean, in lower case and without digits and
+// punctuation. A key of an object in the event follows that of the object. The keys of the API (v1
+// and events.k8s.io) come first, and then those of tools that condense events.
 var roles = map[string][]string{
-	"name": {"metadataname"}, "id": {"metadatauid"}, "type": {"type", "eventtype"}, "reason": {"reason", "event", "eventreason"},
-	"message": {"message", "note", "msg", "eventmessage"}, "count": {"seriescount", "count", "deprecatedcount", "times"},
-	"pod":       {"involvedobjectname", "regardingname", "pod", "podname", "name", "object", "objectname", "involvedobject"},
+	"name": {"metadataname"}, "id": {"metadatauid"}, "type": {"type", "eventtype"},
+	"reason":  {"reason", "event", "eventreason"},
+	"message": {"message", "note", "msg", "eventmessage"},
+	"count":   {"seriescount", "count", "deprecatedcount", "times"},
+	"pod": {"involvedobjectname", "regardingname", "pod", "podname", "name", "object", "objectname",
+		"involvedobject"},
 	"kind":      {"involvedobjectkind", "regardingkind", "objectkind"},
 	"uid":       {"involvedobjectuid", "regardinguid"},
 	"namespace": {"involvedobjectnamespace", "regardingnamespace", "objectnamespace", "namespace", "ns"},
-	"path":      {"involvedobjectfieldpath", "regardingfieldpath", "objectfieldpath"}, "container": {"container", "containername"},
-	"kubelet": {"sourcecomponent", "deprecatedsourcecomponent"}, "node": {"sourcehost", "deprecatedsourcehost"},
-	"first": {"firsttimestamp", "deprecatedfirsttimestamp", "eventtime", "metadatacreationtimestamp", "first", "firstseen"},
-	"last":  {"serieslastobservedtime", "lasttimestamp", "deprecatedlasttimestamp", "last", "lastseen", "time", "timestamp", "date", "ts", "age"},
+	"path":      {"involvedobjectfieldpath", "regardingfieldpath", "objectfieldpath"},
+	"container": {"container", "containername"},
+	"kubelet":   {"sourcecomponent", "deprecatedsourcecomponent"}, "node": {"sourcehost", "deprecatedsourcehost"},
+	"first": {"firsttimestamp", "deprecatedfirsttimestamp", "eventtime", "metadatacreationtimestamp", "first",
+		"firstseen"},
+	"last": {"serieslastobservedtime", "lasttimestamp", "deprecatedlasttimestamp", "last", "lastseen", "time",
+		"timestamp", "date", "ts", "age"},
 }
 
-// scalars returns the strings and numbers of an object, and of the objects in it, by their keys in the form of roles.
+// scalars returns the strings and numbers of an object, and of the objects in it, by their keys in
+// the form of roles.
 func scalars(fields map[string]json.RawMessage, prefix string, values map[string]string) map[string]string {
 	for key, raw := range fields {
 		key = prefix + strings.Map(func(c rune) rune {
@@ -47,8 +55,9 @@ func scalars(fields map[string]json.RawMessage, prefix string, values map[string
 	return values
 }
 
-// event uses an event of the API, or what a tool has made of one: any object with a message and a reason. A pod may have lists of events, which are those of
-// the object around them if they name none. It returns false for others.
+// event uses an event of the API, or what a tool has made of one: any object with a message and a
+// reason. A pod may have lists of events, which are those of the object around them if they name
+// none. It returns false for others.
 func (r *reader) event(o *object, kind, namespace, pod, change string, depth int) (used bool) {
 	values := scalars(o.fields, "", map[string]string{})
 	role := func(name string) string {
@@ -59,19 +68,23 @@ func (r *reader) event(o *object, kind, namespace, pod, change string, depth int
 		}
 		return ""
 	}
-	left := fields{namespace: or(role("namespace"), namespace), name: or(role("pod"), pod), uid: role("uid"), kind: role("kind"), count: count0(strings.TrimPrefix(role("count"), "x"))}
+	left := fields{namespace: or(role("namespace"), namespace), name: or(role("pod"), pod), uid: role("uid"),
+		kind: role("kind"), count: count0(strings.TrimPrefix(role("count"), "x"))}
 	if kind, name, slash := strings.Cut(left.name, "/"); slash {
 		left.name = name
 		if !isPodKind(kind) {
 			left.namespace = or(left.namespace, kind)
 		}
 	}
-	f := &Fact{Place: o.at, Source: FromEvent, Type: role("type"), Reason: role("reason"), Message: role("message"), Container: or(role("container"), containerOf(role("path")))}
+	f := &Fact{Place: o.at, Source: FromEvent, Type: role("type"), Reason: role("reason"), Message: role("message"),
+		Container: or(role("container"), containerOf(role("path")))}
 	switch {
-	case kind == "Event", kind == "" && f.Reason != "" && (o.fields["involvedObject"] != nil || o.fields["regarding"] != nil):
+	case kind == "Event", kind == "" && f.Reason != "" && (o.fields["involvedObject"] != nil ||
+		o.fields["regarding"] != nil):
 	case kind != "" || o.fields["status"] != nil || depth > maxDepth:
 		return false
-	case isCamel(f.Reason) && f.Message != "" && o.fields["phase"] == nil && o.fields["state"] == nil && (left.name != "" || terms[f.Reason]):
+	case isCamel(f.Reason) && f.Message != "" && o.fields["phase"] == nil && o.fields["state"] == nil &&
+		(left.name != "" || terms[f.Reason]):
 		f.Source, f.AtLeast = FromDescribe, left.count == 0
 	default:
 		for _, key := range slices.Sorted(maps.Keys(o.fields)) {
@@ -84,7 +97,8 @@ func (r *reader) event(o *object, kind, namespace, pod, change string, depth int
 		return used
 	}
 	switch {
-	case change == "DELETED", f.Source == FromEvent && o.cut && (left.name == "" || f.Reason == ""): // an event expires after an hour
+	// an event expires after an hour
+	case change == "DELETED", f.Source == FromEvent && o.cut && (left.name == "" || f.Reason == ""):
 		return true
 	case left.kind != "" && left.kind != "Pod" && left.kind != "Node":
 		r.others["Event of "+left.kind]++
@@ -125,16 +139,19 @@ func (r *reader) addTimes(f *Fact, left *fields, role func(name string) string) 
 	}
 }
 
-// plausible reports whether Kubernetes can have written a time. Other times would need more than the 292 years of a time.Duration.
+// plausible reports whether Kubernetes can have written a time. Other times would need more than
+// the 292 years of a time.Duration.
 func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2200 }
 
-// preciseTime returns the time in the name of an event. The recorder of client-go names an event after its object and the time of its first occurrence, in
-// nanoseconds since 1970 as a hexadecimal number (makeEvent in tools/record/event.go). The time must agree with the timestamp of the event.
+// preciseTime returns the time in the name of an event. The recorder of client-go names an event
+// after its object and the time of its first occurrence, in nanoseconds since 1970 as a hexadecimal
+// number (makeEvent in tools/record/event.go). The time must agree with the timestamp of the event.
 func preciseTime(name string, first Moment) Moment {
 	_, hex, _ := cutLast(name, ".")
 	nanos, err := strconv.ParseInt(hex, 16, 64)
 	t := time.Unix(0, nanos).UTC()
-	if err != nil || len(hex) < 12 || t.Before(first.At.Add(-time.Millisecond)) || t.After(first.End().Add(time.Millisecond)) {
+	if err != nil || len(hex) < 12 || t.Before(first.At.Add(-time.Millisecond)) ||
+		t.After(first.End().Add(time.Millisecond)) {
 		return first
 	}
 	return Moment{At: t}

@@ -10,8 +10,9 @@ import (
 	"probesim.dev/report"
 )
 
-// FuzzRead reads files of any content. Reading and drawing end, no fact or problem has a place outside of the file, what a text does not show is unknown,
-// the same text tells the same, and redaction leaves no line of the input.
+// FuzzRead reads files of any content. Reading and drawing end, no fact or problem has a place
+// outside of the file, what a text does not show is unknown, the same text tells the same, and
+// redaction leaves no line of the input.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/read/*")
 	if err != nil || len(files) == 0 {
@@ -48,11 +49,14 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("an unread line is not in the file: %+v", u)
 			}
 		}
-		if len(r.Facts) > maxFacts || len(r.Pods) > maxPods || len(r.Unread) > maxUnread || r.UnreadLines < len(r.Unread) || r.UnreadLines > lines {
-			t.Errorf("%d facts, %d pods, %d of %d unread lines", len(r.Facts), len(r.Pods), len(r.Unread), r.UnreadLines)
+		if len(r.Facts) > maxFacts || len(r.Pods) > maxPods || len(r.Unread) > maxUnread ||
+			r.UnreadLines < len(r.Unread) || r.UnreadLines > lines {
+			t.Errorf("%d facts, %d pods, %d of %d unread lines", len(r.Facts), len(r.Pods), len(r.Unread),
+				r.UnreadLines)
 		}
 		for _, f := range r.Facts {
-			if !inside(f.Place) || len(f.Text) > 200 || f.Count < -1 || f.Kind == Event && f.Count < 1 || f.Kind == Terminated && !f.ExitKnown && f.ExitCode != 0 {
+			if !inside(f.Place) || len(f.Text) > 200 || f.Count < -1 || f.Kind == Event && f.Count < 1 ||
+				f.Kind == Terminated && !f.ExitKnown && f.ExitCode != 0 {
 				t.Errorf("the fact %+v cannot be", f)
 			}
 			for i, p := range f.Points {

@@ -18,7 +18,8 @@ func (r *Recording) Title() string {
 			pods++
 		}
 	}
-	text := fmt.Sprintf("%d %s about %d %s", len(r.Facts), printable.Plural(len(r.Facts), "fact"), pods, printable.Plural(pods, "pod"))
+	text := fmt.Sprintf("%d %s about %d %s", len(r.Facts), printable.Plural(len(r.Facts), "fact"), pods,
+		printable.Plural(pods, "pod"))
 	switch {
 	case r.Start.IsZero():
 		return text + ", without times"
@@ -118,7 +119,8 @@ func (r *Recording) WriteJSON(w io.Writer, verdicts any) error {
 		Problems    []Problem `json:"problems"`
 		UnreadLines int       `json:"unreadLines"`
 		Unread      []Unread  `json:"unread"`
-	}{verdicts, r.Zero(), r.Relative, []any{}, []any{}, append([]Problem{}, r.Problems...), r.UnreadLines, append([]Unread{}, r.Unread...)}
+	}{verdicts, r.Zero(), r.Relative, []any{}, []any{}, append([]Problem{}, r.Problems...), r.UnreadLines,
+		append([]Unread{}, r.Unread...)}
 	for _, p := range r.Pods {
 		out.Pods = append(out.Pods, p.json())
 	}

@@ -10,24 +10,33 @@ import (
 )
 
 var (
-	// klogLine matches the beginning of a line of klog, which may follow the prefix of a journal: severity, month and day, time, thread, file and line.
-	klogLine = regexp.MustCompile(`(?:^|[^A-Za-z0-9])([IWEF])(\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9})\s+(?:\d+ +)?[\w.-]+\.go:\d+\]\s+`)
+	// klogLine matches the beginning of a line of klog, which may follow the prefix of a journal:
+	// severity, month and day, time, thread, file and line.
+	klogLine = regexp.MustCompile(`(?:^|[^A-Za-z0-9])([IWEF])(\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9})\s+(?:\d+ ` +
+		`+)?[\w.-]+\.go:\d+\]\s+`)
 	// e2eLine matches a line of the log of an end-to-end test about a pod.
-	e2eLine = regexp.MustCompile(`^(\w{3} +\d{1,2} [\d:]{8}\.\d{3}): INFO: (?:Started pod (\S+) in namespace (\S+)|Initial restart count of pod (\S+) is (\d+)|Restart count of pod (\S+)/(\S+) is now (\d+))`)
+	e2eLine = regexp.MustCompile(`^(\w{3} +\d{1,2} [\d:]{8}\.\d{3}): INFO: (?:Started pod (\S+) in namespace (\S+)` +
+		`|Initial restart count of pod (\S+) is (\d+)|Restart count of pod (\S+)/(\S+) is now (\d+))`)
 
 	podName = regexp.MustCompile(`([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
-	podRef  = regexp.MustCompile(podName.String() + `|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`) // the old form, and today's
-	plegOf  = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
-	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a list, or a word.
+	// the old form, and today's
+	podRef = regexp.MustCompile(podName.String() + `|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
+	plegOf = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
+	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
+	// list, or a word.
 	keyValue = regexp.MustCompile(`(?s)([\w.]+)=("(?:[^"\\]|\\.)*"?|<\n(.*?)(?:\n ?>|$)|&?[\[{][^}\]]*[}\]]?|[^ \n]*)`)
-	// oldProbe and the others are the forms of lines up to 1.20, which have no keys. The names of their groups are the keys of today.
-	oldProbe = regexp.MustCompile(`(?s)^(?P<probeType>Liveness|Readiness|Startup) probe for "(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
+	// oldProbe and the others are the forms of lines up to 1.20, which have no keys. The names of
+	// their groups are the keys of today.
+	oldProbe = regexp.MustCompile(`(?s)^(?P<probeType>Liveness|Readiness|Startup) probe for ` +
+		`"(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
 	oldLines = []*regexp.Regexp{
 		oldProbe,
 		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)"`),
 		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
-		regexp.MustCompile(`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)"`),
-		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) pod=(?P<pods>[^_\s]+_\S+\))`),
+		regexp.MustCompile(
+			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)"`),
+		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) ` +
+			`pod=(?P<pods>[^_\s]+_\S+\))`),
 	}
 )
 
@@ -39,8 +48,8 @@ func isKlog(line string) []int {
 	return klogLine.FindStringSubmatchIndex(line)
 }
 
-// logLine reads a line of a log. It returns false for other lines. Lines of the kubelet that tell nothing about pods are read and
-// ignored.
+// logLine reads a line of a log. It returns false for other lines. Lines of the kubelet that tell
+// nothing about pods are read and ignored.
 func (t *textReader) logLine(line string, at Place) bool {
 	if strings.Contains(line, ".go:") {
 		line = strings.ReplaceAll(line, "**", "") // bold in Markdown
@@ -50,7 +59,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
 		return true
 	}
-	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) { // without its time
+	// without its time
+	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) {
 		t.klog(trimmed, Moment{}, at, brief(line))
 		return true
 	}
@@ -58,7 +68,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 		return strings.HasPrefix(line, "STEP: ") || strings.HasPrefix(line, "[It] ")
 	}
 	if m := e2eLine.FindStringSubmatch(line); m != nil {
-		f := &Fact{Place: at, When: logTime("Jan _2 15:04:05", m[1], time.Millisecond), Kind: Restarts, Count: count0(m[5] + m[8]), Text: brief(line)}
+		f := &Fact{Place: at, When: logTime("Jan _2 15:04:05", m[1], time.Millisecond), Kind: Restarts,
+			Count: count0(m[5] + m[8]), Text: brief(line)}
 		if f.Pod = t.reader.pod(m[3]+m[6], m[2]+m[4]+m[7], "", at); m[2] != "" {
 			f.Kind, f.Value = Phase, "Running"
 		}
@@ -67,8 +78,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 	return true
 }
 
-// complete reports whether a value of several lines, which begins with =< at the end of a line, has its end: a line with > (klog's
-// format of values with line breaks).
+// complete reports whether a value of several lines, which begins with =< at the end of a line, has
+// its end: a line with > (klog's format of values with line breaks).
 func complete(text string) bool {
 	_, value, open := strings.Cut(text+"\n", "=<\n")
 	return !open || strings.Contains("\n"+value, "\n >") || strings.Contains("\n"+value, "\n>")
@@ -121,7 +132,8 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	default:
 		return
 	}
-	if _, id, has := cutLast(strings.TrimSuffix(strings.Trim(values["containerID"], `{}"`), `"`), "/"); has && f.Container != "" {
+	if _, id, has := cutLast(strings.TrimSuffix(strings.Trim(values["containerID"], `{}"`), `"`), "/"); has &&
+		f.Container != "" {
 		t.ids[id] = f.Container
 	}
 	for _, m := range podRef.FindAllStringSubmatch(values["pods"]+" "+values["pod"], 100) {

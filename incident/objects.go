@@ -56,7 +56,8 @@ func (o *object) text(name string) string {
 	return s
 }
 
-const parts = `(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState|livenessProbe|readinessProbe|startupProbe)`
+const parts = `(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState` +
+	`|livenessProbe|readinessProbe|startupProbe)`
 
 var (
 	// jsonPart and yamlPart match the first line of a part of a pod.
@@ -64,11 +65,13 @@ var (
 	yamlPart = regexp.MustCompile(`^\s*(?:- )?` + parts + `:\s*(?:\{.*)?$`)
 
 	yamlStart = regexp.MustCompile(`^ *(- )?(apiVersion|kind|metadata|items):(\s|$)`)
-	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with a capital.
+	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with
+	// a capital.
 	yamlLine = regexp.MustCompile(`^(\s|#|$|---$|\.\.\.$|- |["']?[a-z][A-Za-z0-9_./-]*["']?:(\s|$))`)
 )
 
-// readObject reads an object, or a part of one, that begins with a line, and returns the length of its text, or 0 if there is none.
+// readObject reads an object, or a part of one, that begins with a line, and returns the length of
+// its text, or 0 if there is none.
 func (r *reader) readObject(at int, line string) int {
 	trimmed := strings.TrimLeft(line, " \t")
 	margin := len(line) - len(trimmed)
@@ -91,8 +94,8 @@ func (r *reader) readObject(at int, line string) int {
 	return 0
 }
 
-// readJSON reads a JSON value that begins in a line. It may be the value of a key. Of a value that is cut off, or broken, it uses the
-// complete parts before.
+// readJSON reads a JSON value that begins in a line. It may be the value of a key. Of a value that
+// is cut off, or broken, it uses the complete parts before.
 func (r *reader) readJSON(at, margin int, key string) int {
 	data := r.data[at+margin:]
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -121,7 +124,8 @@ func (r *reader) readJSON(at, margin int, key string) int {
 		r.text.flush()
 	}
 	if err != nil && key == "" {
-		r.problem(o.at, true, "the object that begins here ends too early, or is no valid JSON, at line %d: what is before was read. Was it cut off when it was copied?", r.at(at+n).Line)
+		r.problem(o.at, true, "the object that begins here ends too early, or is no valid JSON, at line %d: what is "+
+			"before was read. Was it cut off when it was copied?", r.at(at+n).Line)
 	}
 	if !r.object(o, "", "", 0) && key != "" {
 		return 0
@@ -137,7 +141,8 @@ func (r *reader) readJSON(at, margin int, key string) int {
 	return n
 }
 
-// closed returns the complete parts of JSON that is cut off, with the brackets that it lacks, or nil.
+// closed returns the complete parts of JSON that is cut off, with the brackets that it lacks, or
+// nil.
 func closed(data []byte) []byte {
 	var open, then []byte
 	end, text := 0, false
@@ -165,7 +170,8 @@ func closed(data []byte) []byte {
 	return append(bytes.Clone(data[:end]), then...)
 }
 
-// readYAML reads the YAML documents at an offset, or the part of one with a key, and returns the length of their text, or 0 if it is no YAML.
+// readYAML reads the YAML documents at an offset, or the part of one with a key, and returns the
+// length of their text, or 0 if it is no YAML.
 func (r *reader) readYAML(at int, key string) int {
 	part, probe := key != "", strings.HasSuffix(key, "Probe")
 	margin, end, lines := indent(r.line(at)), at, []string{}
@@ -173,7 +179,8 @@ func (r *reader) readYAML(at int, key string) int {
 		line := r.line(end)
 		text := strings.TrimRight(line, "\r")
 		depth, blank := indent(text), strings.TrimSpace(text) == ""
-		outside := !blank && (depth < margin || part && end > at && depth == margin && !strings.HasPrefix(text[margin:], "- "))
+		outside := !blank && (depth < margin || part && end > at && depth == margin && !strings.HasPrefix(text[margin:],
+			"- "))
 		text = text[min(margin, depth):]
 		if outside && !(probe && probeDepth(text) > 0) || probe && blank || !yamlLine.MatchString(text) {
 			break
@@ -185,7 +192,8 @@ func (r *reader) readYAML(at int, key string) int {
 	docs, errs := r.parseYAML(lines, end-at < 1<<20)
 	if probe && (len(docs) == 0 || len(errs) > 0 || bytes.Contains(docs[0].JSON(), []byte("null"))) {
 		for i, line := range lines { // its indentation is lost
-			lines[i] = strings.Repeat(" ", probeDepth(line)) + strings.TrimPrefix(strings.TrimSpace(line), strings.Repeat("- ", 1-min(i, 1)))
+			lines[i] = strings.Repeat(" ", probeDepth(line)) +
+				strings.TrimPrefix(strings.TrimSpace(line), strings.Repeat("- ", 1-min(i, 1)))
 		}
 		docs, errs = r.parseYAML(lines, true)
 	}
@@ -193,7 +201,8 @@ func (r *reader) readYAML(at int, key string) int {
 	var list []*object
 	for _, doc := range docs {
 		o := node(doc, func(n *strict.Node) Place { return Place{r.file, n.Pos.Line + before} })
-		if o.cut = part; part || len(o.items) > 0 || o.fields["kind"] != nil || o.fields["involvedObject"] != nil || o.fields["status"] != nil {
+		if o.cut = part; part || len(o.items) > 0 || o.fields["kind"] != nil || o.fields["involvedObject"] != nil ||
+			o.fields["status"] != nil {
 			list = append(list, o)
 		}
 	}
@@ -224,10 +233,13 @@ func (r *reader) parseYAML(lines []string, again bool) (docs []*strict.Node, lis
 }
 
 // probeKeys are the keys of a probe in a manifest, with their depths.
-var probeKeys = map[string]int{"httpGet": 2, "exec": 2, "tcpSocket": 2, "grpc": 2, "path": 4, "port": 4, "scheme": 4, "host": 4, "httpHeaders": 4, "command": 4, "service": 4, "name": 6, "value": 8,
-	"initialDelaySeconds": 2, "timeoutSeconds": 2, "periodSeconds": 2, "successThreshold": 2, "failureThreshold": 2, "terminationGracePeriodSeconds": 2}
+var probeKeys = map[string]int{"httpGet": 2, "exec": 2, "tcpSocket": 2, "grpc": 2, "path": 4, "port": 4, "scheme": 4,
+	"host": 4, "httpHeaders": 4, "command": 4, "service": 4, "name": 6, "value": 8,
+	"initialDelaySeconds": 2, "timeoutSeconds": 2, "periodSeconds": 2, "successThreshold": 2, "failureThreshold": 2,
+	"terminationGracePeriodSeconds": 2}
 
-// probeDepth returns the indentation that a line of a probe in a manifest must have, or 0 if it can be none.
+// probeDepth returns the indentation that a line of a probe in a manifest must have, or 0 if it can
+// be none.
 func probeDepth(line string) int {
 	item, isItem := strings.CutPrefix(strings.TrimSpace(line), "- ")
 	key, _, _ := strings.Cut(item, ":")
@@ -254,8 +266,8 @@ func node(doc *strict.Node, place func(*strict.Node) Place) *object {
 // maxDepth limits lists in lists and watch events in watch events.
 const maxDepth = 8
 
-// object uses an object: an event, a pod, a workload, a list, or an event of a watch. A list can have the kind of its items. It returns false for
-// others.
+// object uses an object: an event, a pod, a workload, a list, or an event of a watch. A list can
+// have the kind of its items. It returns false for others.
 func (r *reader) object(o *object, kind, change string, depth int) bool {
 	if depth > maxDepth {
 		r.problem(o.at, true, "lists are nested deeper than %d levels", maxDepth)

@@ -13,7 +13,8 @@ import (
 	"probesim.dev/prober"
 )
 
-// place completes the facts after all files: names that only messages tell, the containers of events, and the times that count from an unknown moment.
+// place completes the facts after all files: names that only messages tell, the containers of
+// events, and the times that count from an unknown moment.
 func (r *reader) place() {
 	r.nameUnnamed()
 	for _, l := range r.lateProbes {
@@ -64,7 +65,8 @@ func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 // assigned matches a message that names the pod and its node.
 var assigned = regexp.MustCompile(`^Successfully assigned (?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*) to (\S+)`)
 
-// nameUnnamed names the pods of rows that name none: a message names it, or it is the only other pod of its file, or of all files.
+// nameUnnamed names the pods of rows that name none: a message names it, or it is the only other
+// pod of its file, or of all files.
 func (r *reader) nameUnnamed() {
 	named := map[*Pod]Pod{}
 	for _, f := range r.rec.Facts {
@@ -80,7 +82,8 @@ func (r *reader) nameUnnamed() {
 		if old.Name != "" && name.Name != "" && old.Name != name.Name {
 			name = Pod{Name: "?"} // the rows are about several pods
 		}
-		named[f.Pod] = Pod{Namespace: or(name.Namespace, old.Namespace), Name: or(name.Name, old.Name), Node: or(name.Node, old.Node)}
+		named[f.Pod] = Pod{Namespace: or(name.Namespace, old.Namespace), Name: or(name.Name, old.Name),
+			Node: or(name.Node, old.Node)}
 	}
 	for _, p := range slices.Clone(r.rec.Pods) {
 		if !p.Unnamed {
@@ -99,7 +102,8 @@ func (r *reader) nameUnnamed() {
 				to.Node = or(to.Node, name.Node)
 			}
 		case to != nil:
-			r.problem(p.Place, false, "the text does not name its pod: it is taken as %s, the only pod that the input names", to.Name)
+			r.problem(p.Place, false, "the text does not name its pod: it is taken as %s, the only pod that the "+
+				"input names", to.Name)
 		}
 		if to != nil {
 			r.join(p, to)
@@ -134,7 +138,8 @@ func (r *reader) placeProbe(l lateProbe) {
 		p.Object, p.Partial = &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace}}, true
 	}
 	if p == nil || len(p.Object.Spec.Containers) > 1 {
-		r.problem(l.at, true, "this %s probe was not used: the text does not say which of its pods or containers has it", l.which)
+		r.problem(l.at, true, "this %s probe was not used: the text does not say which of its pods or containers "+
+			"has it", l.which)
 		return
 	}
 	if p.Object.Spec.Containers == nil {
@@ -154,10 +159,12 @@ func (r *reader) useTemplate(p *Pod, t *template) {
 }
 
 // naming matches the name of a container in messages of all versions of the kubelet.
-var naming = regexp.MustCompile(strings.ReplaceAll(`^(?:Created container|Created container:|Started container|Stopping container) (NAME)$|`+
+var naming = regexp.MustCompile(strings.ReplaceAll(`^(?:Created container|Created container:|Started container`+
+	`|Stopping container) (NAME)$|`+
 	`^Container (NAME) (?:failed|definition)|container (NAME) failed|://(NAME):(?:Container failed|Need to kill)|failed container=(NAME)(?:[ ,;\n]|$)|`+
 	`^Back-off restarting failed container (NAME) in pod |FailedPostStartHook for container (NAME)|`+
-	`(?:for Container|"StartContainer" for|failed to start container|container) "(NAME)"(?: is unhealthy| in pod)?`, "NAME", "[a-z0-9][-a-z0-9]*"))
+	`(?:for Container|"StartContainer" for|failed to start container|container) "(NAME)"(?: is unhealthy| in pod)?`,
+	"NAME", "[a-z0-9][-a-z0-9]*"))
 
 // containerIn returns the container that a message names, or nothing.
 func containerIn(message string) string {
@@ -172,14 +179,17 @@ func containerIn(message string) string {
 	return ""
 }
 
-// ofAContainer has the reasons of events about containers, among those whose messages may not name the container.
+// ofAContainer has the reasons of events about containers, among those whose messages may not name
+// the container.
 var ofAContainer = wordSet(`Unhealthy ProbeWarning Pulled Pulling Created Started Killing BackOff Failed`)
 
-// nameContainers gives the facts that name no container to the only one of the pod that can have them. A container whose name no text shows has the name "".
+// nameContainers gives the facts that name no container to the only one of the pod that can have
+// them. A container whose name no text shows has the name "".
 func (r *reader) nameContainers() {
 	unnamed := map[*Pod][]*Fact{}
 	for _, f := range r.rec.Facts {
-		is := f.Kind == Event && ofAContainer[f.Reason] || f.Source != FromLog && slices.Contains([]Kind{Running, Waiting, Terminated, Restarts, Ready}, f.Kind)
+		is := f.Kind == Event && ofAContainer[f.Reason] ||
+			f.Source != FromLog && slices.Contains([]Kind{Running, Waiting, Terminated, Restarts, Ready}, f.Kind)
 		if f.Pod != nil && f.Container == "" && is {
 			unnamed[f.Pod] = append(unnamed[f.Pod], f)
 		}
@@ -205,13 +215,14 @@ func (r *reader) nameContainers() {
 			}
 		}
 		if len(open) > 0 {
-			r.problem(open[0].Place, false, "pod %s has %d containers, and %d facts do not say to which of them they belong", p.Name, len(p.containers), len(open))
+			r.problem(open[0].Place, false, "pod %s has %d containers, and %d facts do not say to which of them they "+
+				"belong", p.Name, len(p.containers), len(open))
 		}
 	}
 }
 
-// onlyFor returns the only container that can have an event, or nothing: it is the only one, has the image, or has the probe, with the port of the request if
-// several have one.
+// onlyFor returns the only container that can have an event, or nothing: it is the only one, has
+// the image, or has the probe, with the port of the request if several have one.
 func (p *Pod) onlyFor(f *Fact) string {
 	if len(p.containers) == 1 {
 		return p.containers[0]
@@ -221,7 +232,8 @@ func (p *Pod) onlyFor(f *Fact) string {
 	}
 	u, containers := ParseUnhealthy(f.Message), slices.Collect(podutil.Containers(&p.Object.Spec))
 	c := theOnly(containers, func(c *v1.Container) bool {
-		return prober.ProbeOf(c, u.Probe) != nil || u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`)
+		return prober.ProbeOf(c, u.Probe) != nil ||
+			u.Probe == "" && c.Image != "" && strings.Contains(f.Message, `"`+c.Image+`"`)
 	})
 	if c == nil {
 		c = theOnly(containers, func(c *v1.Container) bool {

@@ -16,7 +16,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// part is an object with a pod, or with a part of one: a pod, a workload, the spec of a pod, a container, a probe.
+// part is an object with a pod, or with a part of one: a pod, a workload, the spec of a pod, a
+// container, a probe.
 type part struct {
 	Metadata metav1.ObjectMeta
 	v1.PodSpec
@@ -31,7 +32,8 @@ type podStatus struct {
 	ContainerStatuses     []containerStatus `json:"containerStatuses"`
 }
 
-// podSpec returns the part with the spec of the pod: that of the template of a workload, or of the pod.
+// podSpec returns the part with the spec of the pod: that of the template of a workload, or of the
+// pod.
 func (p *part) podSpec(depth int) *part {
 	for _, inner := range []*part{p.JobTemplate, p.Template, p.Spec} {
 		if inner != nil && depth < maxDepth {
@@ -50,12 +52,14 @@ func (r *reader) part(o *object, kind, change string) bool {
 	if !isWhole {
 		raw = o.whole
 	}
-	err := cmp.Or(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own)) // what does not fit is not there
+	// what does not fit is not there
+	err := cmp.Or(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own))
 	whole := kind == "Pod" || kind == "" && isWhole && o.fields["metadata"] != nil && o.fields["spec"] != nil
 	spec := part.podSpec(0)
 	pod := &v1.Pod{ObjectMeta: part.Metadata, Spec: spec.PodSpec, Status: status.PodStatus}
 	statuses := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
-	if o.fields["restartCount"] != nil || o.fields["lastState"] != nil || bytes.HasPrefix(o.fields["state"], []byte("{")) {
+	if o.fields["restartCount"] != nil || o.fields["lastState"] != nil ||
+		bytes.HasPrefix(o.fields["state"], []byte("{")) {
 		statuses = append(statuses, own)
 	}
 	var p *Pod
@@ -97,7 +101,8 @@ func (r *reader) part(o *object, kind, change string) bool {
 	return true
 }
 
-// template remembers the pod template of a workload, with its name. It returns false if it has none.
+// template remembers the pod template of a workload, with its name. It returns false if it has
+// none.
 func (r *reader) template(at Place, pod *v1.Pod) bool {
 	if pod.Name == "" || len(pod.Spec.Containers) == 0 {
 		return false
@@ -106,7 +111,8 @@ func (r *reader) template(at Place, pod *v1.Pod) bool {
 	return true
 }
 
-// probes remembers the probes of a container whose name the object does not have. It returns whether there are any.
+// probes remembers the probes of a container whose name the object does not have. It returns
+// whether there are any.
 func (r *reader) probes(part *part, at Place) (found bool) {
 	for i, p := range []*v1.Probe{part.LivenessProbe, part.ReadinessProbe, part.StartupProbe} {
 		if p == nil {
@@ -115,14 +121,17 @@ func (r *reader) probes(part *part, at Place) (found bool) {
 		if found = true; r.text.asked != "" {
 			r.text.ofText(at)
 		}
-		r.lateProbes = append(r.lateProbes, lateProbe{at, []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup}[i], p})
+		r.lateProbes = append(r.lateProbes,
+			lateProbe{at, []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup}[i], p})
 	}
 	return found
 }
 
-// setObject gives a pod its newest object, whose status and names it has. A text does not replace an object, nor a text without containers another.
+// setObject gives a pod its newest object, whose status and names it has. A text does not replace
+// an object, nor a text without containers another.
 func (r *reader) setObject(p *Pod, pod *v1.Pod, partial bool) {
-	if p.Object == nil || !partial || p.Partial && (len(pod.Spec.Containers) > 0 || len(p.Object.Spec.Containers) == 0) {
+	if p.Object == nil || !partial ||
+		p.Partial && (len(pod.Spec.Containers) > 0 || len(p.Object.Spec.Containers) == 0) {
 		p.Object, p.Partial = pod, partial
 	}
 	p.Node = or(pod.Spec.NodeName, p.Node)
@@ -147,12 +156,14 @@ func podFacts(pod *v1.Pod, change string) (facts []*Fact) {
 		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})
 	}
 	for _, c := range pod.Status.Conditions {
-		facts = append(facts, &Fact{Kind: Condition, Reason: string(c.Type), Value: string(c.Status), Message: c.Message, When: second(c.LastTransitionTime)})
+		facts = append(facts, &Fact{Kind: Condition, Reason: string(c.Type), Value: string(c.Status),
+			Message: c.Message, When: second(c.LastTransitionTime)})
 	}
 	return facts
 }
 
-// containerStatus is the status of a container, in which a part of a text may leave out the count and the readiness.
+// containerStatus is the status of a container, in which a part of a text may leave out the count
+// and the readiness.
 type containerStatus struct {
 	v1.ContainerStatus
 	RestartCount *int32 `json:"restartCount"`
@@ -165,7 +176,8 @@ func (s *containerStatus) facts() []*Fact {
 		switch {
 		case state.Terminated != nil:
 			t := state.Terminated
-			c[field] = &Fact{Kind: Terminated, Reason: t.Reason, Message: t.Message, ExitCode: t.ExitCode, ExitKnown: true, When: second(t.StartedAt), Last: second(t.FinishedAt)}
+			c[field] = &Fact{Kind: Terminated, Reason: t.Reason, Message: t.Message, ExitCode: t.ExitCode,
+				ExitKnown: true, When: second(t.StartedAt), Last: second(t.FinishedAt)}
 		case state.Running != nil:
 			c[field] = &Fact{Kind: Running, When: second(state.Running.StartedAt)}
 		case state.Waiting != nil:
@@ -184,10 +196,12 @@ func (s *containerStatus) facts() []*Fact {
 	return c.of(s.Name)
 }
 
-// containerFacts are the facts in the status of a container, by the names that kubectl describe gives them. Those that are unknown are not there.
+// containerFacts are the facts in the status of a container, by the names that kubectl describe
+// gives them. Those that are unknown are not there.
 type containerFacts map[string]*Fact
 
-// of returns the facts about a container. The life that ended last is that of the instance with the number of restarts if the container waits for its next one.
+// of returns the facts about a container. The life that ended last is that of the instance with the
+// number of restarts if the container waits for its next one.
 func (c containerFacts) of(name string) (facts []*Fact) {
 	for _, field := range []string{"Last State", "State", "Restart Count", "Ready", "Started"} {
 		f := c[field]
@@ -245,13 +259,15 @@ func second(t metav1.Time) Moment {
 	return Moment{At: t.UTC(), Within: time.Second}
 }
 
-// fromTemplate returns the template of a pod without an object: that of the workload with the longest name that begins the pod's name.
+// fromTemplate returns the template of a pod without an object: that of the workload with the
+// longest name that begins the pod's name.
 func (r *Recording) fromTemplate(p *Pod) *template {
 	var found *template
 	for i := range r.templates {
 		t := &r.templates[i]
 		same := t.pod.Namespace == "" || p.Namespace == "" || t.pod.Namespace == p.Namespace
-		if same && strings.HasPrefix(p.Name, t.pod.Name+"-") && (found == nil || len(t.pod.Name) > len(found.pod.Name)) {
+		if same && strings.HasPrefix(p.Name, t.pod.Name+"-") && (found == nil ||
+			len(t.pod.Name) > len(found.pod.Name)) {
 			found = t
 		}
 	}

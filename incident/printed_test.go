@@ -13,9 +13,10 @@ import (
 
 var _ = flag.Set("rapid.seed", "1")
 
-// TestAgesTellTimes writes texts as kubectl describe does, and checks that the times of the events contain the true ones, although the
-// text tells only ages: the start of the container, which the text tells too, places them. A time whose age has seconds is exact to the second if the
-// age of the start has them too.
+// TestAgesTellTimes writes texts as kubectl describe does, and checks that the times of the events
+// contain the true ones, although the text tells only ages: the start of the container, which the
+// text tells too, places them. A time whose age has seconds is exact to the second if the age of
+// the start has them too.
 func TestAgesTellTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		created := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
@@ -45,7 +46,8 @@ Events:
   ----     ------     ----  ----     -------
   Warning  Unhealthy  %s (x3 over %s)  kubelet  Liveness probe failed: no
   Normal   Started    %s (x2 over %s)  kubelet  %s
-`, created.Format(time.RFC1123Z), restarted.Truncate(time.Second).Format(time.RFC1123Z), age(last), age(first), age(restarted), age(started), message)
+`, created.Format(time.RFC1123Z), restarted.Truncate(time.Second).Format(time.RFC1123Z), age(last), age(first),
+			age(restarted), age(started), message)
 		rec := Read([]File{{Name: "describe.txt", Data: []byte(text)}})
 		events := 0
 		for _, f := range rec.Facts {
@@ -59,9 +61,11 @@ Events:
 			}
 			for i, m := range []Moment{f.When, f.Last} {
 				if m.At.After(truth[i]) || !m.End().After(truth[i]) {
-					t.Errorf("%s number %d was at %v, and the text tells %v to %v\n%s", f.Reason, i, truth[i], m.At, m.End(), text)
+					t.Errorf("%s number %d was at %v, and the text tells %v to %v\n%s", f.Reason, i, truth[i], m.At,
+						m.End(), text)
 				}
-				if strings.HasSuffix(age(restarted), "s") && strings.HasSuffix(age(truth[i]), "s") && m.Within > time.Second {
+				if strings.HasSuffix(age(restarted), "s") && strings.HasSuffix(age(truth[i]), "s") &&
+					m.Within > time.Second {
 					t.Errorf("%s number %d is only known within %v\n%s", f.Reason, i, m.Within, text)
 				}
 			}

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestPublishedIncidents runs examples/incidents: each has a source, shows what happened, and a setting that prevents it.
+// TestPublishedIncidents runs examples/incidents: each has a source, shows what happened, and a
+// setting that prevents it.
 func TestPublishedIncidents(t *testing.T) {
 	files, err := filepath.Glob("../examples/incidents/*.yaml")
 	if err != nil || len(files) < 10 {
@@ -32,7 +33,8 @@ func TestPublishedIncidents(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := source.FindSubmatch(text)
-			if m == nil || !strings.Contains(string(page), string(m[1])) || !strings.Contains(string(page), filepath.Base(file)) {
+			if m == nil || !strings.Contains(string(page), string(m[1])) ||
+				!strings.Contains(string(page), filepath.Base(file)) {
 				t.Errorf("examples/incidents/README.md does not have the file with its source %s", m)
 			}
 			loaded, err := scenarios.Load(file)

@@ -30,14 +30,17 @@ const (
 	maxPoints     = 20_000   // updates of one event
 )
 
-// Read reads files in any mixture of the formats. It always returns a recording, which may be empty; its problems say what
-// was not used.
+// Read reads files in any mixture of the formats. It always returns a recording, which may be
+// empty; its problems say what was not used.
 func Read(files []File) *Recording {
-	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, bare: map[string][]*Pod{}, ids: map[string]string{}}
+	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, bare: map[string][]*Pod{},
+		ids: map[string]string{}}
 	total := 0
 	for _, f := range files {
 		if total += len(f.Data); len(f.Data) > MaxFile || total > MaxInput {
-			r.problem(Place{f.Name, 0}, true, "the file was not read: a file has at most %d MiB, and all files together %d MiB", MaxFile>>20, MaxInput>>20)
+			r.problem(Place{f.Name, 0}, true,
+				"the file was not read: a file has at most %d MiB, and all files together %d MiB", MaxFile>>20,
+				MaxInput>>20)
 			continue
 		}
 		r.readFile(f)
@@ -104,12 +107,14 @@ func notText(data []byte) string {
 	}
 	begin := data[:min(len(data), 8000)]
 	if n := bytes.Count(begin, []byte{0}); n > min(8, len(begin)/100) { // a few come from broken pastes
-		return "the file was not read: it is not text. incident reads JSON, YAML, and the text of kubectl and of the kubelet's log"
+		return "the file was not read: it is not text. incident reads JSON, YAML, and the text of kubectl and of the " +
+			"kubelet's log"
 	}
 	return ""
 }
 
-// fromUTF16 returns the UTF-8 form of a text in UTF-16, which PowerShell writes. Other data stays as it is.
+// fromUTF16 returns the UTF-8 form of a text in UTF-16, which PowerShell writes. Other data stays
+// as it is.
 func fromUTF16(data []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -156,9 +161,12 @@ func (r *reader) readFile(f File) {
 	case r.used() > before || len(r.rec.Problems) > problems: // these say why
 	case len(r.others) > 0:
 		kinds := slices.Sorted(maps.Keys(r.others))
-		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s", strings.Join(kinds[:min(len(kinds), 10)], ", "))
+		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s",
+			strings.Join(kinds[:min(len(kinds), 10)], ", "))
 	default:
-		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON from a line on that begins with {, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no lines of a kubelet log about pods")
+		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON from a line on "+
+			"that begins with {, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no "+
+			"lines of a kubelet log about pods")
 	}
 }
 
@@ -207,7 +215,9 @@ func (r *reader) add(f *Fact) bool {
 	if len(r.rec.Facts) >= maxFacts {
 		if !r.full {
 			r.full = true
-			r.rec.Problems = append(r.rec.Problems, Problem{f.Place, fmt.Sprintf("the recording has more than %d facts: this one and those after it are not used", maxFacts), true})
+			r.rec.Problems = append(r.rec.Problems,
+				Problem{f.Place, fmt.Sprintf("the recording has more than %d facts: this one and those after it are "+
+					"not used", maxFacts), true})
 		}
 		return false
 	}
@@ -215,19 +225,22 @@ func (r *reader) add(f *Fact) bool {
 		f.Message = strings.ToValidUTF8(f.Message[:maxMessage], "")
 	}
 	if f.Pod != nil && !f.Pod.addContainer(f.Container) {
-		r.problem(f.Place, true, "pod %s has more than %d containers: %s is not used", f.Pod.Name, maxContainers, f.Container)
+		r.problem(f.Place, true, "pod %s has more than %d containers: %s is not used", f.Pod.Name, maxContainers,
+			f.Container)
 		f.Container = ""
 	}
 	r.rec.Facts = append(r.rec.Facts, f)
 	return true
 }
 
-// pod returns the pod with a name and UID, each of which may be empty, as may the namespace. Of several that fit, it is the one of the namespace, or else
-// the one that appeared last. It is nil if the recording has too many pods.
+// pod returns the pod with a name and UID, each of which may be empty, as may the namespace. Of
+// several that fit, it is the one of the namespace, or else the one that appeared last. It is nil
+// if the recording has too many pods.
 func (r *reader) pod(namespace, name, uid string, at Place) *Pod {
 	p := r.byUID[uid]
 	for _, other := range slices.Backward(r.bare[name]) {
-		fits := (uid == "" || other.UID == "" || other.UID == uid) && (namespace == "" || other.Namespace == "" || other.Namespace == namespace)
+		fits := (uid == "" || other.UID == "" || other.UID == uid) && (namespace == "" || other.Namespace == "" ||
+			other.Namespace == namespace)
 		if fits && (p == nil || uid == "" && other.Namespace == namespace && p.Namespace != namespace) {
 			p = other
 		}

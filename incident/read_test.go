@@ -15,7 +15,8 @@ import (
 	"probesim.dev/report"
 )
 
-// TestRead reads the texts in testdata/read and prints their facts and problems. Run it with -rewrite to change the outputs.
+// TestRead reads the texts in testdata/read and prints their facts and problems. Run it with
+// -rewrite to change the outputs.
 func TestRead(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
 		var files []File
@@ -48,7 +49,8 @@ func TestRead(t *testing.T) {
 				if d.Cmd == "timeline" {
 					var b strings.Builder
 					run := r.RunOf(r.Pods)
-					if err := cmp.Or(report.Timeline(&b, run, report.Options{}), report.Events(&b, run, report.Options{})); err != nil {
+					if err := cmp.Or(report.Timeline(&b, run, report.Options{}),
+						report.Events(&b, run, report.Options{})); err != nil {
 						t.Fatal(err)
 					}
 					return r.Title() + "\n" + b.String()
@@ -169,7 +171,8 @@ func TestNotText(t *testing.T) {
 		}
 	}
 	for data, want := range map[string]string{
-		"\x1f\x8b\x08": "gzip", "PK\x03\x04": "extract it", "\x28\xb5\x2f\xfd": "extract it", "\x7fELF\x02\x00": "not text", "": "empty",
+		"\x1f\x8b\x08": "gzip", "PK\x03\x04": "extract it", "\x28\xb5\x2f\xfd": "extract it",
+		"\x7fELF\x02\x00": "not text", "": "empty",
 	} {
 		r := Read([]File{{"data", []byte(data)}})
 		if len(r.Problems) != 1 || !r.Problems[0].Lost || !strings.Contains(r.Problems[0].String(), want) {
@@ -181,8 +184,11 @@ func TestNotText(t *testing.T) {
 // A manifest of a pod that another file names tells no facts, but its probes.
 func TestManifestBesideEvents(t *testing.T) {
 	rec := Read([]File{
-		{Name: "describe.txt", Data: []byte("Name:         web\nNamespace:    default\nEvents:\n  Type    Reason   Age  From     Message\n  ----    ------   ---  ----     -------\n  Normal  Started  9s   kubelet  Started container app\n")},
-		{Name: "pod.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: default}\nspec: {containers: [{name: app, image: web}]}\n")},
+		{Name: "describe.txt", Data: []byte("Name:         web\nNamespace:    default\nEvents:\n  Type    Reason   " +
+			"Age  From     Message\n  ----    ------   ---  ----     -------\n  Normal  Started  9s   kubelet  " +
+			"Started container app\n")},
+		{Name: "pod.yaml", Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: default}\nspec: " +
+			"{containers: [{name: app, image: web}]}\n")},
 	})
 	if len(rec.Pods) != 1 || rec.Pods[0].Object == nil || rec.Pods[0].Object.Spec.Containers[0].Image != "web" {
 		t.Errorf("the pods are %+v", rec.Pods)

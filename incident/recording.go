@@ -24,10 +24,12 @@ type Recording struct {
 	Pods     []*Pod
 	Facts    []*Fact // sorted by time; facts whose time is unknown come first
 	Problems []Problem
-	// Unread has the first 200 lines that fit no format; UnreadLines counts all of them. They are no problems.
+	// Unread has the first 200 lines that fit no format; UnreadLines counts all of them. They are
+	// no problems.
 	Unread      []Unread
 	UnreadLines int
-	// Start and End are the times of the first and the last fact. They are zero if no fact has a time.
+	// Start and End are the times of the first and the last fact. They are zero if no fact has a
+	// time.
 	Start, End time.Time
 
 	// Relative says that no fact tells the date: the times count from an invented one.
@@ -42,14 +44,16 @@ type Pod struct {
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"` // empty if no fact tells it
 	Node      string `json:"node,omitempty"`
-	// Object is the newest version of the pod in the recording, with its status. It is nil if the recording has only facts about the pod. A pod that comes from
-	// the text of kubectl describe is Partial: the text does not contain all fields.
+	// Object is the newest version of the pod in the recording, with its status. It is nil if the
+	// recording has only facts about the pod. A pod that comes from the text of kubectl describe is
+	// Partial: the text does not contain all fields.
 	Object  *v1.Pod `json:"-"`
 	Partial bool    `json:"-"`
 	// Template is the place of the workload that has the spec of the pod, if no object has it.
 	Template Place `json:"-"`
 	Place    Place `json:"-"` // where the pod appears first
-	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one pod.
+	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one
+	// pod.
 	Unnamed bool    `json:"-"`
 	Facts   []*Fact `json:"-"`
 
@@ -88,7 +92,8 @@ type Unread struct {
 	Text string `json:"text"` // trimmed, at most 200 bytes
 }
 
-// Moment is a time as exactly as a recording tells it: from At up to At plus Within. A zero At is an unknown time.
+// Moment is a time as exactly as a recording tells it: from At up to At plus Within. A zero At is
+// an unknown time.
 type Moment struct {
 	At     time.Time     `json:"time"`
 	Within time.Duration `json:"within"` // 0: At is exact
@@ -100,7 +105,8 @@ func (m Moment) Known() bool { return !m.At.IsZero() }
 // End returns the last possible time.
 func (m Moment) End() time.Time { return m.At.Add(m.Within) }
 
-// Best returns the time at which to show the moment: its beginning, or its middle if it is longer than the seconds to which the API truncates times.
+// Best returns the time at which to show the moment: its beginning, or its middle if it is longer
+// than the seconds to which the API truncates times.
 func (m Moment) Best() time.Time {
 	if m.Within > time.Second {
 		return m.At.Add(m.Within / 2)
@@ -131,22 +137,24 @@ type Kind string
 
 // The types of facts. The comments name the fields of each.
 const (
-	Event      Kind = "Event"      // Type, Reason, Message, Count, When and Last, Points
-	Running    Kind = "Running"    // a container runs since When; Count is its restartCount, or -1
-	Waiting    Kind = "Waiting"    // a container waits: Reason, Message; Count as above
-	Terminated Kind = "Terminated" // a container ran from When to Last: ExitCode if ExitKnown, Reason; Previous: it has started again; Count as above
-	Restarts   Kind = "Restarts"   // the restartCount of a container (or pod, in a watch) is Count at When
-	Ready      Kind = "Ready"      // Value of ready of a container at When
-	Started    Kind = "Started"    // Value of started of a container at When
-	Condition  Kind = "Condition"  // the condition Reason of the pod has the Value since When, and at Last
-	Phase      Kind = "Phase"      // the pod has the phase Value at When
-	Created    Kind = "Created"    // the pod was created at When
-	Deleted    Kind = "Deleted"    // the deletion of the pod was requested, or seen, at When
-	Row        Kind = "Row"        // a row of kubectl get pods: Value is READY, Reason STATUS, Count RESTARTS
-	ProbeRun   Kind = "ProbeRun"   // a probe run in a log: Probe, Result, Message
-	ProbeSync  Kind = "ProbeSync"  // the sync loop handled a probe result: Probe, Value
-	Lifecycle  Kind = "Lifecycle"  // an event of the PLEG: Reason, Message is the ID of the container
-	Log        Kind = "Log"        // another line of a log: Reason, Message
+	Event   Kind = "Event"   // Type, Reason, Message, Count, When and Last, Points
+	Running Kind = "Running" // a container runs since When; Count is its restartCount, or -1
+	Waiting Kind = "Waiting" // a container waits: Reason, Message; Count as above
+	// a container ran from When to Last: ExitCode if ExitKnown, Reason; Previous: it has started
+	// again; Count as above
+	Terminated Kind = "Terminated"
+	Restarts   Kind = "Restarts"  // the restartCount of a container (or pod, in a watch) is Count at When
+	Ready      Kind = "Ready"     // Value of ready of a container at When
+	Started    Kind = "Started"   // Value of started of a container at When
+	Condition  Kind = "Condition" // the condition Reason of the pod has the Value since When, and at Last
+	Phase      Kind = "Phase"     // the pod has the phase Value at When
+	Created    Kind = "Created"   // the pod was created at When
+	Deleted    Kind = "Deleted"   // the deletion of the pod was requested, or seen, at When
+	Row        Kind = "Row"       // a row of kubectl get pods: Value is READY, Reason STATUS, Count RESTARTS
+	ProbeRun   Kind = "ProbeRun"  // a probe run in a log: Probe, Result, Message
+	ProbeSync  Kind = "ProbeSync" // the sync loop handled a probe result: Probe, Value
+	Lifecycle  Kind = "Lifecycle" // an event of the PLEG: Reason, Message is the ID of the container
+	Log        Kind = "Log"       // another line of a log: Reason, Message
 )
 
 // Fact is something that a file tells about a pod. Its Kind says which fields are set.
@@ -170,14 +178,17 @@ type Fact struct {
 	ExitCode  int32        `json:"-"`
 	ExitKnown bool         `json:"-"` // the source has the exit code
 	Previous  bool         `json:"previous,omitempty"`
-	// AtLeast says that the source tells only the last occurrence of an event: it may have occurred before.
+	// AtLeast says that the source tells only the last occurrence of an event: it may have occurred
+	// before.
 	AtLeast bool `json:"atLeast,omitempty"`
-	// CountShown says that the source prints the count of an event. Otherwise Count is the number of rows.
+	// CountShown says that the source prints the count of an event. Otherwise Count is the number
+	// of rows.
 	CountShown bool `json:"-"`
-	// Age is how long before the text was printed the pod was created (of a row), or the event last occurred. The true age is less than AgeWithin more, which
-	// is zero if the age is unknown.
+	// Age is how long before the text was printed the pod was created (of a row), or the event last
+	// occurred. The true age is less than AgeWithin more, which is zero if the age is unknown.
 	Age, AgeWithin time.Duration `json:"-"`
-	// Aged says that When and Last count back from the moment at which a text was printed, and that nothing dates this moment: do not compare them with dates.
+	// Aged says that When and Last count back from the moment at which a text was printed, and that
+	// nothing dates this moment: do not compare them with dates.
 	Aged bool   `json:"-"`
 	Text string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects
 
@@ -227,7 +238,8 @@ func startTime(pod *v1.Pod) Moment {
 	return second(*pod.Status.StartTime)
 }
 
-// Containers returns the names of the containers of the pod that facts or its spec name, init containers first.
+// Containers returns the names of the containers of the pod that facts or its spec name, init
+// containers first.
 func (p *Pod) Containers() []string { return p.containers }
 
 func (p *Pod) addContainers(spec *v1.PodSpec) {

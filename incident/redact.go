@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Redact replaces the names, UIDs, images, addresses, commands and messages of the recording, each by the same text everywhere: the first pod becomes pod-1. Of
-// the messages only the words of Kubernetes stay. The lines themselves go. The names of files stay.
+// Redact replaces the names, UIDs, images, addresses, commands and messages of the recording, each
+// by the same text everywhere: the first pod becomes pod-1. Of the messages only the words of
+// Kubernetes stay. The lines themselves go. The names of files stay.
 func (r *Recording) Redact() {
 	x := &redactor{names: map[string]string{}, counts: map[string]int{}}
 	for _, p := range r.Pods {
-		p.Namespace, p.Name, p.UID, p.Node = x.replace(p.Namespace, "ns"), x.replace(p.Name, "pod"), x.replace(p.UID, "uid"), x.replace(p.Node, "node")
+		p.Namespace, p.Name, p.UID, p.Node = x.replace(p.Namespace, "ns"), x.replace(p.Name, "pod"),
+			x.replace(p.UID, "uid"), x.replace(p.Node, "node")
 		for i, c := range p.containers {
 			p.containers[i] = x.replace(c, "app")
 		}
@@ -62,7 +64,8 @@ func (x *redactor) replace(name, kind string) string {
 // ratio is the column READY of kubectl get pods, and a part of the column STATUS.
 var ratio = regexp.MustCompile(`^\d{1,6}(?:/\d{1,6})?$`)
 
-// term returns a term of Kubernetes, such as Init:CrashLoopBackOff, and the replacement of another one.
+// term returns a term of Kubernetes, such as Init:CrashLoopBackOff, and the replacement of another
+// one.
 func (x *redactor) term(s string) string {
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ':' || r == ' ' }) {
 		if !terms[part] && !ratio.MatchString(part) {
@@ -72,17 +75,21 @@ func (x *redactor) term(s string) string {
 	return s
 }
 
-// settings are the fields of the spec of a pod on which its probes depend, and values the strings in them that are no names.
+// settings are the fields of the spec of a pod on which its probes depend, and values the strings
+// in them that are no names.
 var (
-	settings = wordSet(`restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds hostNetwork readinessGates conditionType initContainers containers name image
+	settings = wordSet(
+		`restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds hostNetwork readinessGates conditionType initContainers containers name image
 	imagePullPolicy restartPolicyRules action exitCodes operator values ports containerPort protocol livenessProbe readinessProbe startupProbe lifecycle postStart preStop
 	exec command httpGet path port scheme tcpSocket grpc service sleep seconds initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold`)
-	values = wordSet(`Always Never OnFailure IfNotPresent Restart RestartAllContainers In NotIn TCP UDP SCTP HTTP HTTPS`)
+	values = wordSet(
+		`Always Never OnFailure IfNotPresent Restart RestartAllContainers In NotIn TCP UDP SCTP HTTP HTTPS`)
 )
 
 // object returns the settings of a pod on which its probes depend, with other names.
 func (x *redactor) object(p *Pod) *v1.Pod {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: types.UID(p.UID), CreationTimestamp: p.Object.CreationTimestamp}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: types.UID(p.UID),
+		CreationTimestamp: p.Object.CreationTimestamp}}
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&p.Object.Spec)
 	if err == nil {
 		x.setting(spec)
@@ -119,7 +126,8 @@ func (x *redactor) setting(v any) any {
 
 // token is a part of a message: an address, or a word. figure is a number or a duration.
 var (
-	token  = regexp.MustCompile(`\b[a-z]{2,6}://[^\s"'<>]+|\[[0-9a-fA-F:.]+\]|[\p{L}\p{N}_$%@/~\\][-\p{L}\p{N}_.$%@/~+\\]*`)
+	token = regexp.MustCompile(
+		`\b[a-z]{2,6}://[^\s"'<>]+|\[[0-9a-fA-F:.]+\]|[\p{L}\p{N}_$%@/~\\][-\p{L}\p{N}_.$%@/~+\\]*`)
 	figure = regexp.MustCompile(`^\d{1,7}(?:\.\d{1,9})?(?:ns|µs|ms|s|m|h|[KMG]i?)?(?:\d{1,3}(?:\.\d{1,9})?(?:s|m))?$`)
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
@@ -139,15 +147,18 @@ func (x *redactor) word(w string) string {
 
 // problem returns a problem without the names of the recording and without quoted text.
 func (x *redactor) problem(s string) string {
-	s = quoted.ReplaceAllStringFunc(s, func(q string) string { return `"` + x.replace(strings.Trim(q, `"`), "text") + `"` })
+	s = quoted.ReplaceAllStringFunc(s,
+		func(q string) string { return `"` + x.replace(strings.Trim(q, `"`), "text") + `"` })
 	return token.ReplaceAllStringFunc(s, func(w string) string {
 		word := strings.TrimRight(w, ".:")
 		return or(x.names[word], word) + w[len(word):]
 	})
 }
 
-// terms are the types, reasons, phases, conditions and states of Kubernetes. Controllers, webhooks and runtimes have others, which may tell names.
-var terms = wordSet(`Normal Warning True False Unknown true false started unhealthy ready Pending Running Succeeded Failed Completed Error Terminating Evicted NodeLost OutOfcpu
+// terms are the types, reasons, phases, conditions and states of Kubernetes. Controllers, webhooks
+// and runtimes have others, which may tell names.
+var terms = wordSet(
+	`Normal Warning True False Unknown true false started unhealthy ready Pending Running Succeeded Failed Completed Error Terminating Evicted NodeLost OutOfcpu
 	OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError Ready ContainersReady Initialized PodScheduled PodReadyToStartContainers DisruptionTarget
 	PodResizePending PodResizeInProgress CrashLoopBackOff ContainerCreating PodInitializing ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName
 	ImageInspectError RegistryUnavailable CreateContainerConfigError CreateContainerError RunContainerError PreCreateHookError PreStartHookError PostStartHookError
@@ -158,7 +169,8 @@ var terms = wordSet(`Normal Warning True False Unknown true false started unheal
 	DNSConfigForming MissingClusterDNS FailedToUpdateEndpoint SuccessfulCreate SuccessfulDelete FailedCreate ScalingReplicaSet ContainerStarted ContainerDied
 	ContainerRemoved ContainerChanged PodSync SyncLoop ADD UPDATE DELETE REMOVE RECONCILE PLEG probe (PLEG) (probe)`)
 
-// dictionary are the words of the messages of Kubernetes and its runtimes, and of the errors of the network, the shell and the system.
+// dictionary are the words of the messages of Kubernetes and its runtimes, and of the errors of the
+// network, the shell and the system.
 var dictionary = wordSet(`a about above access accessed address after again all already an and any are as at awaiting back-off be because been before being bind body broken but by bytes can
 	cannot canceled certificate check checks code command commands component condition config configmap configured connect connection container containers could couldn't
 	t create created creating cri-o ctr deadline declined definition delete deleted deletion desc description dial did directory disk docker does don down during dns

@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others than pods are not used.
-var kinds = wordSet(`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints Ingress HorizontalPodAutoscaler
+// kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others
+// than pods are not used.
+var kinds = wordSet(
+	`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints Ingress HorizontalPodAutoscaler
 	PersistentVolumeClaim PersistentVolume ConfigMap Secret Namespace Certificate PodDisruptionBudget`)
 
-// eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning Unhealthy, or in 2015 a reason in lower case after the sender
-// or the container. What is left of it, and the word right of it, say which version of kubectl printed it.
+// eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning
+// Unhealthy, or in 2015 a reason in lower case after the sender or the container. What is left of
+// it, and the word right of it, say which version of kubectl printed it.
 func (t *textReader) eventRow(line string, words []word, at Place) bool {
 	for i := 0; i+1 < len(words) && i < 26; i++ {
 		is, reason, left, right := words[i].text, words[i+1].text, words[:i], words[i+2:]
@@ -56,7 +59,8 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 	return true
 }
 
-// columns completes the columns left of the type and the reason with those right of them, and returns the message.
+// columns completes the columns left of the type and the reason with those right of them, and
+// returns the message.
 func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (message string, is bool) {
 	times, next, own := len(left.ages)+len(left.dates), "", left.name != ""
 	if len(right) > 0 {
@@ -67,7 +71,8 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	f.AtLeast = left.count == 0
 	switch {
-	case times > 1 && (own || left.braces || left.count > 0 && !isObject): // up to 1.11, describe up to 1.7, and own columns
+	// up to 1.11, describe up to 1.7, and own columns
+	case times > 1 && (own || left.braces || left.count > 0 && !isObject):
 		left.name, f.AtLeast = withoutHash(left.name), false
 		if !own || len(left.names) < 2 {
 			left.namespace = ""
@@ -117,10 +122,13 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 var (
 	// repeated matches how often an event of kubectl describe occurred, and since when.
 	repeated = regexp.MustCompile(`^(?:\(x(\d+) over ([^\s)]+)\)?\s*)?`)
-	// wide matches the columns that get events -o wide adds: SUBOBJECT and SOURCE before the message, FIRST SEEN, COUNT and NAME after it.
+	// wide matches the columns that get events -o wide adds: SUBOBJECT and SOURCE before the
+	// message, FIRST SEEN, COUNT and NAME after it.
 	wide = regexp.MustCompile(`^(?:spec\.\w+\{(.*?)\}\s+)?(.*?)\s+(\w+)\s+(\d{1,9})\s+\S+\.[0-9a-f]{8,}$`)
-	// source matches the component that sent an event, such as {kubelet n1}, "kubelet, n1", kubelet or example.com/controller. Messages begin with a capital.
-	source = regexp.MustCompile(`^(?:\{[^}]*\}|[a-z0-9][-a-z0-9.]*,\s+\S+|<unknown>|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
+	// source matches the component that sent an event, such as {kubelet n1}, "kubelet, n1", kubelet
+	// or example.com/controller. Messages begin with a capital.
+	source = regexp.MustCompile(`^(?:\{[^}]*\}|[a-z0-9][-a-z0-9.]*,\s+\S+|<unknown>` +
+		`|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
 )
 
 // afterSource returns the text after the component that sent an event.
@@ -138,7 +146,8 @@ func brief(line string) string {
 // place gives an event of a text its pod and its times, and adds it.
 func (t *textReader) place(f *Fact, left fields) {
 	f.Source = or(f.Source, FromDescribe)
-	if path, rest, ok := strings.Cut(f.Message, ": "); ok && f.Container == "" && strings.HasPrefix(path, "spec.") && strings.HasSuffix(path, "}") {
+	if path, rest, ok := strings.Cut(f.Message, ": "); ok && f.Container == "" && strings.HasPrefix(path, "spec.") &&
+		strings.HasSuffix(path, "}") {
 		f.Container, f.Message = containerOf(path), rest // kubectl of 2026
 	}
 	if left.kind == "Node" {
@@ -177,7 +186,8 @@ func (f *Fact) date(left fields) {
 	f.setPoints()
 }
 
-// podRow reads a row of kubectl get pods, or of a script that polls pods: READY, STATUS and RESTARTS are its anchor.
+// podRow reads a row of kubectl get pods, or of a script that polls pods: READY, STATUS and
+// RESTARTS are its anchor.
 func (t *textReader) podRow(line string, words []word, at Place) bool {
 	for i := 0; i+1 < len(words) && i < 8; i++ {
 		if !strings.Contains(words[i].text, "/") || !digit(words[i].text[0]) {
@@ -192,7 +202,8 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 
 // statusRow reads the words before READY, and the columns from it on.
 func (t *textReader) statusRow(line string, before []word, m []string, at Place) bool {
-	f := &Fact{Place: at, Source: FromWatch, Kind: Row, Value: m[1], Reason: m[2], Count: -1, Aged: true, Text: brief(line)}
+	f := &Fact{Place: at, Source: FromWatch, Kind: Row, Value: m[1], Reason: m[2], Count: -1, Aged: true,
+		Text: brief(line)}
 	if m[3] != "" {
 		f.Count = count0(m[3])
 	}
@@ -229,8 +240,10 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 }
 
 var (
-	// status matches the columns of kubectl get pods from READY on. A STATUS is Running, Init:0/2 or Signal:9.
-	status     = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
+	// status matches the columns of kubectl get pods from READY on. A STATUS is Running, Init:0/2
+	// or Signal:9.
+	status = regexp.MustCompile(
+		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES
 	objectKind = regexp.MustCompile(`^[A-Za-z.]{2,}$`)
 )

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// textReader reads the lines of texts: kubectl describe, kubectl get, and logs. Each line has an anchor, which says what it is.
+// textReader reads the lines of texts: kubectl describe, kubectl get, and logs. Each line has an
+// anchor, which says what it is.
 type textReader struct {
 	*reader
 	section  *section
@@ -25,7 +26,8 @@ type textReader struct {
 const wrapWidth = 79
 
 // nextField matches lines of kubectl describe after the value of another field.
-var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)`)
+var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from` +
+	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)`)
 
 // maxJoined is the maximum number of lines that belong to one line.
 const maxJoined = 200
@@ -62,7 +64,8 @@ func (t *textReader) line(line string, at Place) {
 		t.continues(event, line)
 	case !event.hasOutput(trimmed) && t.describeLine(line, at):
 	case t.spokenEvent(line, t.words, at):
-	case event != nil && len(event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)): // otherwise a row that is cut off
+	// otherwise a row that is cut off
+	case event != nil && len(event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)):
 		t.continues(event, line)
 	case t.spokenEnd(line, at):
 	default:
@@ -70,9 +73,11 @@ func (t *textReader) line(line string, at Place) {
 	}
 }
 
-// hasOutput reports whether a line can be the output of a command in the message of an event, such as "status: down".
+// hasOutput reports whether a line can be the output of a command in the message of an event, such
+// as "status: down".
 func (f *Fact) hasOutput(trimmed string) bool {
-	return f != nil && (f.Reason == "Failed" || f.Reason == "Unhealthy") && !beginning.MatchString(trimmed) && !probeOpen.MatchString(trimmed) && !strings.HasPrefix(trimmed, "Name:")
+	return f != nil && (f.Reason == "Failed" || f.Reason == "Unhealthy") && !beginning.MatchString(trimmed) &&
+		!probeOpen.MatchString(trimmed) && !strings.HasPrefix(trimmed, "Name:")
 }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
@@ -82,11 +87,13 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 	last := t.raw
 	for n := 0; !done(text); n++ {
 		line := strings.TrimRight(t.reader.line(t.next), "\r \t")
-		if n == maxJoined || t.next >= len(t.data) || len(text) > maxLine || isKlog(line) != nil || nextField.MatchString(line) {
+		if n == maxJoined || t.next >= len(t.data) || len(text) > maxLine || isKlog(line) != nil ||
+			nextField.MatchString(line) {
 			t.problem(at, true, "the value that begins here has no end")
 			break
 		}
-		if last < wrapWidth || line == "" || line[0] == ' ' || strings.HasSuffix(text, "=<") { // otherwise a terminal broke the line
+		// otherwise a terminal broke the line
+		if last < wrapWidth || line == "" || line[0] == ' ' || strings.HasSuffix(text, "=<") {
 			text += "\n"
 		}
 		text, last = text+line, len(line)
@@ -95,12 +102,14 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 	return text
 }
 
-// continues adds a line to the message of the event before it: a message of several lines, or a line that a terminal wrapped.
+// continues adds a line to the message of the event before it: a message of several lines, or a
+// line that a terminal wrapped.
 func (t *textReader) continues(f *Fact, line string) {
 	switch {
 	case f.Message == "" && f.Source == FromDescribe: // the terminal wrapped the row before its message
 		line = afterSource(strings.TrimSpace(line))
-	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'): // or in the middle of a word
+	// or in the middle of a word
+	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'):
 	default:
 		f.Message += "\n"
 	}
@@ -123,8 +132,8 @@ func (t *textReader) ages(at Place) *section {
 	return t.section
 }
 
-// ofText returns the pod of rows that do not name it: the pod of the text around them, or of its command, or else the one without a name, of
-// which a file has one.
+// ofText returns the pod of rows that do not name it: the pod of the text around them, or of its
+// command, or else the one without a name, of which a file has one.
 func (t *textReader) ofText(at Place) *Pod {
 	if t.pod == nil && t.asked != "" {
 		namespace := ""

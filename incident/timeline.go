@@ -15,15 +15,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// burst is the number of events of one type about an object that the recorder of a kubelet sends before its spam filter drops some (defaultSpamBurst and
-// getSpamKey in tools/record/events_cache.go of client-go).
+// burst is the number of events of one type about an object that the recorder of a kubelet sends
+// before its spam filter drops some (defaultSpamBurst and getSpamKey in
+// tools/record/events_cache.go of client-go).
 const burst = 25
 
-// RunOf returns what the recording tells about some of its pods, and about the node, in the form of a run, for reports. Its t=0 is Zero. The history says what
-// the recording does not tell.
+// RunOf returns what the recording tells about some of its pods, and about the node, in the form of
+// a run, for reports. Its t=0 is Zero. The history says what the recording does not tell.
 func (r *Recording) RunOf(pods []*Pod) *report.Run {
 	d := &drawn{zero: r.Zero(), names: map[*Pod]string{}, events: []*report.EventSeries{}}
-	d.End = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50)) // the last facts are visible, and what follows is hatched
+	// the last facts are visible, and what follows is hatched
+	d.End = d.at(r.End).Add(max(time.Second, r.End.Sub(r.Start)/50))
 	namespaces := map[string]bool{"": true}
 	for _, p := range r.Pods {
 		namespaces[p.Namespace] = true
@@ -45,7 +47,8 @@ func (r *Recording) RunOf(pods []*Pod) *report.Run {
 	slices.Sort(d.Changes)
 	slices.SortStableFunc(d.records, func(a, b *trace.Record) int { return cmp.Compare(a.T, b.T) })
 	slices.SortStableFunc(d.events, func(a, b *report.EventSeries) int { return cmp.Compare(a.Latest.T, b.Latest.T) })
-	run := &report.Run{Scenario: "recording", Until: d.End, History: &d.History, EventList: d.events, Steps: len(d.records)}
+	run := &report.Run{Scenario: "recording", Until: d.End, History: &d.History, EventList: d.events,
+		Steps: len(d.records)}
 	for i, rec := range d.records {
 		rec.Step = int64(i + 1)
 		run.Records = append(run.Records, *rec)
@@ -69,7 +72,8 @@ func (d *drawn) at(t time.Time) virtual.Time { return virtual.At(max(t.Sub(d.zer
 
 // record returns a record of a fact, at its first time.
 func (d *drawn) record(f *Fact, kind trace.Kind) *trace.Record {
-	r := &trace.Record{T: d.at(f.When.Best()), Kind: kind, Pod: d.names[f.Pod], Container: f.Container, Type: f.Type, Reason: f.Reason, Message: f.Message}
+	r := &trace.Record{T: d.at(f.When.Best()), Kind: kind, Pod: d.names[f.Pod], Container: f.Container, Type: f.Type,
+		Reason: f.Reason, Message: f.Message}
 	d.records = append(d.records, r)
 	return r
 }
@@ -81,7 +85,8 @@ func (d *drawn) changed(f *Fact, kind trace.Kind) *trace.Record {
 	return r
 }
 
-// twin returns the beginning of the UID of a pod in parentheses if another pod has its name, and nothing otherwise.
+// twin returns the beginning of the UID of a pod in parentheses if another pod has its name, and
+// nothing otherwise.
 func (r *Recording) twin(p *Pod) string {
 	for _, o := range r.Pods {
 		if o != p && o.Name == p.Name && o.Namespace == p.Namespace && p.UID != "" {
@@ -91,11 +96,13 @@ func (r *Recording) twin(p *Pod) string {
 	return ""
 }
 
-// Label returns the namespace and the name of a pod, and the beginning of its UID if another pod has the same.
+// Label returns the namespace and the name of a pod, and the beginning of its UID if another pod
+// has the same.
 func (r *Recording) Label(p *Pod) string { return strings.TrimPrefix(p.Key(), "/") + r.twin(p) }
 
 // marked has the reasons of events about pods that are actions from outside, and of lines of a log.
-var marked = wordSet(`Scheduled Evicted Preempted NodeNotReady TaintManagerEviction SandboxChanged NodeControllerEviction FailedScheduling ExceededGracePeriod
+var marked = wordSet(
+	`Scheduled Evicted Preempted NodeNotReady TaintManagerEviction SandboxChanged NodeControllerEviction FailedScheduling ExceededGracePeriod
 	DeadlineExceeded ADD DELETE REMOVE`)
 
 func (d *drawn) pod(p *Pod) *history.Pod {
@@ -176,9 +183,11 @@ func (d *drawn) since(m Moment) string {
 	return trace.FormatTimeOf(d.End, d.at(m.At))
 }
 
-// lane draws a condition: value says whether a fact tells it. It is unknown before the first fact, before a change of a condition, and after the last fact. Rows
-// of a watch and lines of a log tell every change.
-func (d *drawn) lane(facts []*Fact, from virtual.Time, value func(*Fact) (is, on bool)) (flips []history.Flip, unknown []history.Span) {
+// lane draws a condition: value says whether a fact tells it. It is unknown before the first fact,
+// before a change of a condition, and after the last fact. Rows of a watch and lines of a log tell
+// every change.
+func (d *drawn) lane(facts []*Fact, from virtual.Time, value func(*Fact) (is, on bool)) (flips []history.Flip,
+	unknown []history.Span) {
 	to := from
 	for _, f := range facts {
 		is, on := value(f)
@@ -207,7 +216,8 @@ func hatch(unknown []history.Span, from, to virtual.Time) []history.Span {
 }
 
 func (d *drawn) container(h *history.Pod, p *Pod, name string) *history.Container {
-	c := &history.Container{Name: or(name, "container"), Probes: map[trace.Probe][]*trace.Record{}, Unknown: map[string][]history.Span{}}
+	c := &history.Container{Name: or(name, "container"), Probes: map[trace.Probe][]*trace.Record{},
+		Unknown: map[string][]history.Span{}}
 	alive, kills := d.probes(c, p, name)
 	d.life(h, c, p, name, alive, kills)
 	value := func(kind Kind) func(*Fact) (is, on bool) {
@@ -255,7 +265,8 @@ func (p *Pod) starts(name string) (list []start) {
 			add(f.When, -1, nil, f.Message)
 		case f.Kind == Lifecycle && f.Reason == "ContainerDied" && len(list) > 0 && list[len(list)-1].id == f.Message:
 			list[len(list)-1].exit = f
-		case f.Kind == Event && f.Reason == "Started": // an event that is younger than the pod counts from the first start that it has seen
+		// an event that is younger than the pod counts from the first start that it has seen
+		case f.Kind == Event && f.Reason == "Started":
 			for _, pt := range f.Points {
 				add(pt.At, pt.Count-1+max(restarts+1-counted, 0), nil, "")
 			}
@@ -269,7 +280,8 @@ func (p *Pod) starts(name string) (list []start) {
 	return list
 }
 
-// instances makes one start of those that can be the same, with its most exact time, and numbers them. first says that nothing ran before them.
+// instances makes one start of those that can be the same, with its most exact time, and numbers
+// them. first says that nothing ran before them.
 func instances(list []start) (starts []start, first bool) {
 	for _, s := range list {
 		n := len(starts)
@@ -291,8 +303,9 @@ func instances(list []start) (starts []start, first bool) {
 	return starts, first
 }
 
-// life draws the instances of a container, with the times at which probes and kills show that it runs, and those of the kills. An instance is known until its
-// exit, or as long as probes and kills show that it runs. What follows is unknown.
+// life draws the instances of a container, with the times at which probes and kills show that it
+// runs, and those of the kills. An instance is known until its exit, or as long as probes and kills
+// show that it runs. What follows is unknown.
 func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, alive, kills []virtual.Time) {
 	var seen virtual.Time // the last fact of the pod
 	for _, f := range p.Facts {
@@ -312,7 +325,8 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 		unknown = hatch(unknown, h.Added, d.at(starts[0].when.Best()))
 	}
 	for i, s := range starts {
-		run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever, Exited: history.Forever}
+		run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever,
+			Exited: history.Forever}
 		record := func(at Moment, kind trace.Kind) {
 			r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
 			r.Instance, r.ExitCode = run.Number, run.Code
@@ -333,7 +347,8 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 		}
 		switch {
 		case s.exit != nil && s.exit.Last.Known():
-			run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), run.Started), s.exit.ExitCode, !s.exit.ExitKnown
+			run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), run.Started), s.exit.ExitCode,
+				!s.exit.ExitKnown
 			if s.exit.ExitKnown {
 				record(s.exit.Last, trace.ContainerExited)
 			}
@@ -355,8 +370,9 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 	slices.SortStableFunc(c.States, func(a, b history.State) int { return cmp.Compare(a.At, b.At) })
 }
 
-// probes draws the failures of the probes, and returns the times at which probes and kills show that the container runs. Between two known counts of an event
-// the failures are unknown, unless each run of the probe in between must have failed.
+// probes draws the failures of the probes, and returns the times at which probes and kills show
+// that the container runs. Between two known counts of an event the failures are unknown, unless
+// each run of the probe in between must have failed.
 func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills []virtual.Time) {
 	sent := 0
 	for _, f := range p.Facts {

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// age is the age of something as kubectl writes it: the true age is at least at, and less than at plus unit, because kubectl leaves out small units. known is
-// false for <unknown> and <invalid>.
+// age is the age of something as kubectl writes it: the true age is at least at, and less than at
+// plus unit, because kubectl leaves out small units. known is false for <unknown> and <invalid>.
 type age struct {
 	at, unit time.Duration
 	known    bool
 }
 
-var units = map[string]time.Duration{"y": 365 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+var units = map[string]time.Duration{"y": 365 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute,
+	"s": time.Second}
 
 // oldest is the greatest age that counts as one: Kubernetes is younger.
 const oldest = 50 * 365 * 24 * time.Hour
@@ -22,7 +23,8 @@ const oldest = 50 * 365 * 24 * time.Hour
 // isAge reports whether a word is an age of kubectl.
 func isAge(s string) bool { return s == "<unknown>" || s == "<invalid>" || parseAge(s).known }
 
-// parseAge reads numbers with units (HumanDuration of k8s.io/apimachinery/pkg/util/duration). Any other text is unknown.
+// parseAge reads numbers with units (HumanDuration of k8s.io/apimachinery/pkg/util/duration). Any
+// other text is unknown.
 func parseAge(text string) (a age) {
 	for parts := 0; text != ""; parts++ {
 		i := strings.IndexAny(text, "ydhms")
@@ -44,7 +46,8 @@ func parseAge(text string) (a age) {
 // invented is the time of the newest facts of a recording without dates.
 var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// placeTimes gives the facts their times that count from an unknown moment: lines of logs without a year, and ages.
+// placeTimes gives the facts their times that count from an unknown moment: lines of logs without a
+// year, and ages.
 func (r *reader) placeTimes() {
 	var newest time.Time
 	started := map[anchor]Moment{}
@@ -69,7 +72,8 @@ func (r *reader) placeTimes() {
 	}
 	if r.rec.Relative = year.IsZero() && len(r.logTimes) > 0; r.rec.Relative {
 		year = invented
-		r.problem(r.logTimes[0].Place, false, "the lines of the log have no year, and no other fact has one: their times are shown without a year")
+		r.problem(r.logTimes[0].Place, false, "the lines of the log have no year, and no other fact has one: their "+
+			"times are shown without a year")
 	}
 	for _, f := range r.logTimes {
 		f.When.At = f.When.At.AddDate(year.Year()-f.When.At.Year(), 0, 0)
@@ -87,14 +91,17 @@ func (r *reader) placeTimes() {
 
 func latest(list ...time.Time) time.Time { return slices.MaxFunc(list, time.Time.Compare) }
 
-// anchor identifies an event that a status dates: the start of a pod on its node, and the last start of a container.
+// anchor identifies an event that a status dates: the start of a pod on its node, and the last
+// start of a container.
 type anchor struct {
 	pod               *Pod
 	reason, container string
 }
 
-// printedAt returns the second in which a text was printed, or the seconds if it is longer: the date of an event and its age in the text. Of several events it
-// takes the one that says it most exactly. The times of both are truncated to seconds, so an age that is exact to the second tells the second of an event.
+// printedAt returns the second in which a text was printed, or the seconds if it is longer: the
+// date of an event and its age in the text. Of several events it takes the one that says it most
+// exactly. The times of both are truncated to seconds, so an age that is exact to the second tells
+// the second of an event.
 func (s *section) printedAt(dates map[anchor]Moment) (best Moment) {
 	for _, f := range s.facts {
 		at, a := dates[anchor{f.Pod, f.Reason, f.Container}], f.ages[1]
@@ -114,7 +121,8 @@ func (a age) before(now Moment) Moment {
 	return Moment{now.At.Add(time.Second - a.at - a.unit), now.Within + a.unit}
 }
 
-// placeSection gives a text with ages its time. If no date tells when it was printed, it was printed with the newest other fact.
+// placeSection gives a text with ages its time. If no date tells when it was printed, it was
+// printed with the newest other fact.
 func (r *reader) placeSection(s *section, dates map[anchor]Moment, newest time.Time) {
 	s.unwatch()
 	now := s.printedAt(dates)
@@ -151,8 +159,8 @@ func (r *reader) placeSection(s *section, dates map[anchor]Moment, newest time.T
 	}
 }
 
-// unwatch makes the ages of a watch count back from its last row. Each row was printed when it happened; an event that is printed again, with a greater count,
-// shows how much later that was.
+// unwatch makes the ages of a watch count back from its last row. Each row was printed when it
+// happened; an event that is printed again, with a greater count, shows how much later that was.
 func (s *section) unwatch() {
 	var clock time.Duration
 	seen, at := map[eventKey]*Fact{}, map[*Fact]time.Duration{}
@@ -180,8 +188,9 @@ func (f *Fact) setPoints() {
 	}
 }
 
-// placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If nothing tells the creation, the last row of each pod, or of
-// a script, was printed together with the other texts.
+// placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If
+// nothing tells the creation, the last row of each pod, or of a script, was printed together with
+// the other texts.
 func (r *reader) placeRows(created map[*Pod]time.Time, newest time.Time) {
 	last := map[*Pod]time.Duration{} // the age of the last row; nil: of a script
 	for i := range r.rows {
@@ -205,7 +214,8 @@ func (r *reader) placeRows(created map[*Pod]time.Time, newest time.Time) {
 		}
 		if !known && !told {
 			told = true
-			r.problem(row.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", row.Pod.Name)
+			r.problem(row.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row "+
+				"counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", row.Pod.Name)
 		}
 	}
 }
@@ -235,8 +245,8 @@ func (r *reader) mergeRows() {
 	})
 }
 
-// merge adds another row about the same event. A count that grows is an update. Other rows of a table are further occurrences. A later table tells the same
-// events again.
+// merge adds another row about the same event. A count that grows is an update. Other rows of a
+// table are further occurrences. A later table tells the same events again.
 func (f *Fact) merge(o *Fact) {
 	grows := o.CountShown && f.CountShown && o.Count > f.Count
 	points := o.Points

@@ -14,11 +14,13 @@ type Unhealthy struct {
 	Output string
 }
 
-var unhealthy = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe (failed|errored|warning|error)(?: and resulted in \S+ state)?:? ?`)
+var unhealthy = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe (failed|errored|warning|error)(?: and ` +
+	`resulted in \S+ state)?:? ?`)
 
 // results are the results of probes in events and logs.
-var results = map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "error": trace.Error, "succeeded": trace.Success,
-	"warning": trace.Warning, "terminated redirects": trace.Warning}
+var results = map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "error": trace.Error,
+	"succeeded": trace.Success,
+	"warning":   trace.Warning, "terminated redirects": trace.Warning}
 
 // ParseUnhealthy reads the message of an event about a probe (pkg/kubelet/prober/prober.go, probe).
 func ParseUnhealthy(message string) Unhealthy {
@@ -48,14 +50,16 @@ const (
 	ByHook     Cause = "hook"     // its postStart hook failed
 )
 
-// ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container with docker id" in old versions, "Killing container with id"
-// until v1.13 and "Container app failed liveness probe" from v1.14 on (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared
-// in v1.13.0 and v1.14.0).
+// ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container
+// with docker id" in old versions, "Killing container with id" until v1.13 and "Container app
+// failed liveness probe" from v1.14 on (killContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0).
 func ParseKilling(message string) Cause {
 	for _, words := range []struct {
 		text  string
 		cause Cause
-	}{{"failed startup probe", ByStartup}, {"failed liveness probe", ByLiveness}, {"is unhealthy, it will be killed", ByLiveness}, {"FailedPostStartHook", ByHook},
+	}{{"failed startup probe", ByStartup}, {"failed liveness probe", ByLiveness},
+		{"is unhealthy, it will be killed", ByLiveness}, {"FailedPostStartHook", ByHook},
 		{"Stopping container", ByDeletion}, {"Need to kill", ByDeletion}} {
 		if strings.Contains(message, words.text) {
 			return words.cause

@@ -172,7 +172,8 @@ func withoutHash(name string) string {
 	return name
 }
 
-// firstAge returns the age of the first, and of the last occurrence, in whichever order the columns are.
+// firstAge returns the age of the first, and of the last occurrence, in whichever order the columns
+// are.
 func firstAge(list []age) (first, last age) {
 	list = slices.DeleteFunc(list, func(a age) bool { return !a.known })
 	slices.SortFunc(list, func(a, b age) int { return cmp.Compare(a.at, b.at) })

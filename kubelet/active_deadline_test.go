@@ -8,8 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The deadline of a pod counts from the start in the stored status, otherwise from the start in the API. A pod
-// without a deadline is never past it (pastActiveDeadline in pkg/kubelet/active_deadline.go at v1.37.0).
+// The deadline of a pod counts from the start in the stored status, otherwise from the start in the
+// API. A pod without a deadline is never past it (pastActiveDeadline in
+// pkg/kubelet/active_deadline.go at v1.37.0).
 func TestPastActiveDeadline(t *testing.T) {
 	w := newBackOffWorld(t)
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"probesim.dev/status"
 )
 
-// The time to the next check for resizes that are not allocated, which is shorter while the kubelet does not know all pods
-// (pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+// The time to the next check for resizes that are not allocated, which is shorter while the kubelet
+// does not know all pods (pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
 const (
 	initialRetryDelay = 30 * time.Second
 	retryDelay        = 3 * time.Minute
@@ -45,14 +45,16 @@ func hasResources(c v1.Container) bool { return len(c.Resources.Requests)+len(c.
 
 // anyHasResources reports whether a container of the pod has a request or a limit.
 func anyHasResources(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Containers, hasResources) || slices.ContainsFunc(pod.Spec.InitContainers, hasResources)
+	return slices.ContainsFunc(pod.Spec.Containers, hasResources) ||
+		slices.ContainsFunc(pod.Spec.InitContainers, hasResources)
 }
 
 // eachResizable calls f for the containers that a resize can change (IsResizableContainer in
 // pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
 func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 	for i := range pod.Spec.InitContainers {
-		if k.profile.InPlacePodVerticalScalingInitContainers || podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
+		if k.profile.InPlacePodVerticalScalingInitContainers ||
+			podutil.IsRestartableInitContainer(&pod.Spec.InitContainers[i]) {
 			f(&pod.Spec.InitContainers[i])
 		}
 	}
@@ -61,8 +63,9 @@ func (k *Kubelet) eachResizable(pod *v1.Pod, f func(*v1.Container)) {
 	}
 }
 
-// allocations decides about resizes: the kubelet runs a pod with the resources that it has allocated, which are not those of its spec
-// until the resize is accepted: as soon as all pods are known and the node has room (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
+// allocations decides about resizes: the kubelet runs a pod with the resources that it has
+// allocated, which are not those of its spec until the resize is accepted: as soon as all pods are
+// known and the node has room (manager in pkg/kubelet/allocation/allocation_manager.go at v1.37.0)
 type allocations struct {
 	k       *Kubelet
 	pending []types.UID // pods with a resize that is not allocated, in the order in which the kubelet tries them
@@ -75,8 +78,8 @@ func newAllocations(k *Kubelet) *allocations {
 	return a
 }
 
-// updatePod returns the pod with its allocated resources, and whether they differ from its own. A pod without an allocation stays
-// as it is (UpdatePodFromAllocation).
+// updatePod returns the pod with its allocated resources, and whether they differ from its own. A
+// pod without an allocation stays as it is (UpdatePodFromAllocation).
 func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 	k := a.k
 	allocated := k.disk.allocated[pod.UID]
@@ -98,8 +101,9 @@ func (a *allocations) updatePod(pod *v1.Pod) (*v1.Pod, bool) {
 	return pod, true
 }
 
-// add allocates the resources of a new pod, or rejects the pod. A kubelet that starts again finds its earlier allocation on the disk. add
-// reports whether the pod has a resize that is not allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
+// add allocates the resources of a new pod, or rejects the pod. A kubelet that starts again finds
+// its earlier allocation on the disk. add reports whether the pod has a resize that is not
+// allocated (AddPod, and HandlePodAdditions in pkg/kubelet/kubelet.go).
 func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	asAllocated, _ := a.updatePod(pod)
 	if r := a.canAdmitPod(asAllocated); r.reason != "" {
@@ -114,14 +118,15 @@ func (a *allocations) add(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	return true, waits
 }
 
-// store writes an allocation to the disk. Others can run while the file is written, for example the workers of the pods that the same
-// change has added before this one: the caller has a preemption point (storeState in
-// pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
+// store writes an allocation to the disk. Others can run while the file is written, for example the
+// workers of the pods that the same change has added before this one: the caller has a preemption
+// point (storeState in pkg/kubelet/allocation/state/state_checkpoint.go at v1.37.0).
 func (a *allocations) store(pod *v1.Pod) {
 	a.k.disk.allocated[pod.UID] = a.k.resourcesOf(pod)
 }
 
-// resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in pkg/kubelet/kubelet.go).
+// resize allocates the resources of a pod whose spec has changed (HandlePodUpdates in
+// pkg/kubelet/kubelet.go).
 func (a *allocations) resize(p *sim.Proc, before, pod *v1.Pod) {
 	k := a.k
 	if before == nil || !k.profile.ResizesAreQueued {
@@ -152,8 +157,9 @@ func (a *allocations) push(uid types.UID) {
 	}
 }
 
-// sortPendingResizes sorts the pods that wait, without those that are gone (function of that name). The result depends on the order from
-// before and on the algorithm, because the comparison is not symmetric: of two resizes that increase nothing, each comes first.
+// sortPendingResizes sorts the pods that wait, without those that are gone (function of that name).
+// The result depends on the order from before and on the algorithm, because the comparison is not
+// symmetric: of two resizes that increase nothing, each comes first.
 func (a *allocations) sortPendingResizes() {
 	var pods []*v1.Pod
 	for _, uid := range a.pending {
@@ -168,8 +174,9 @@ func (a *allocations) sortPendingResizes() {
 	}
 }
 
-// compareResizes returns -1 if the resize of one pod comes before that of another one: if it increases no request, then if its priority is
-// higher, then if only the first pod is guaranteed, and then if it has waited longer.
+// compareResizes returns -1 if the resize of one pod comes before that of another one: if it
+// increases no request, then if its priority is higher, then if only the first pod is guaranteed,
+// and then if it has waited longer.
 func (a *allocations) compareResizes(x, y *v1.Pod) int {
 	if !a.isResizeIncreasingRequests(x) {
 		return -1
@@ -193,7 +200,8 @@ func (a *allocations) compareResizes(x, y *v1.Pod) int {
 	return 1
 }
 
-// isResizeIncreasingRequests reports whether a pod requests more cpu or memory than the kubelet has allocated (function of that name).
+// isResizeIncreasingRequests reports whether a pod requests more cpu or memory than the kubelet has
+// allocated (function of that name).
 func (a *allocations) isResizeIncreasingRequests(pod *v1.Pod) bool {
 	allocated, differs := a.updatePod(pod)
 	if !differs {
@@ -205,7 +213,8 @@ func (a *allocations) isResizeIncreasingRequests(pod *v1.Pod) bool {
 
 func isGuaranteed(pod *v1.Pod) bool { return podutil.QOSClass(&pod.Spec) == v1.PodQOSGuaranteed }
 
-// waitsSince returns the time since which the pod has the condition PodResizePending; nil if it does not have the condition.
+// waitsSince returns the time since which the pod has the condition PodResizePending; nil if it
+// does not have the condition.
 func (a *allocations) waitsSince(pod *v1.Pod) *metav1.Time {
 	for _, c := range a.k.status.PodResizeConditions(pod.UID) {
 		if c.Type == v1.PodResizePending {
@@ -215,19 +224,22 @@ func (a *allocations) waitsSince(pod *v1.Pod) *metav1.Time {
 	return nil
 }
 
-// hasReleased reports whether a change of a pod's status makes the kubelet try the resizes that wait: if the pod has ended, or if the
-// requests have become smaller (HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
+// hasReleased reports whether a change of a pod's status makes the kubelet try the resizes that
+// wait: if the pod has ended, or if the requests have become smaller (HandlePodReconcile in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (a *allocations) hasReleased(before, pod *v1.Pod) bool {
-	if a.k.profile.ResizesRetriedWhenPodsEnd && status.IsTerminal(pod.Status.Phase) && !status.IsTerminal(before.Status.Phase) {
+	if a.k.profile.ResizesRetriedWhenPodsEnd && status.IsTerminal(pod.Status.Phase) &&
+		!status.IsTerminal(before.Status.Phase) {
 		return true
 	}
 	was, is := a.requestsInUse(before), a.requestsInUse(pod)
 	return is.Cpu().Cmp(*was.Cpu()) < 0 || is.Memory().Cmp(*was.Memory()) < 0
 }
 
-// requestsInUse returns the requests of a pod: the most of those that the kubelet has allocated and those that the status shows as
-// allocated and as in use. The status of the pod counts if it has both, otherwise those of its containers (PodRequests in
-// k8s.io/component-helpers/resource v0.37.0).
+// requestsInUse returns the requests of a pod: the most of those that the kubelet has allocated and
+// those that the status shows as allocated and as in use. The status of the pod counts if it has
+// both, otherwise those of its containers (PodRequests in k8s.io/component-helpers/resource
+// v0.37.0).
 func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
 	pod, _ = a.updatePod(pod)
 	if !a.k.profile.RequestsInUseOfPod {
@@ -244,8 +256,9 @@ func (a *allocations) requestsInUse(pod *v1.Pod) v1.ResourceList {
 	return requests
 }
 
-// requestsInUseOf returns the requests of a container: the most of those of its spec and those that the status shows. Only the spec of an
-// init container that is not a sidecar counts (AggregateContainerRequests in k8s.io/component-helpers/resource v0.36.3).
+// requestsInUseOf returns the requests of a container: the most of those of its spec and those that
+// the status shows. Only the spec of an init container that is not a sidecar counts
+// (AggregateContainerRequests in k8s.io/component-helpers/resource v0.36.3).
 func requestsInUseOf(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 	s := status.FindContainerStatus(pod.Status.ContainerStatuses, c.Name)
 	if podutil.IsRestartableInitContainer(c) {
@@ -269,7 +282,8 @@ func statusOf(pod *v1.Pod, name string) *v1.ContainerStatus {
 	return status.FindContainerStatus(pod.Status.InitContainerStatuses, name)
 }
 
-// allocatedRequests returns the requests that the status of a container shows as allocated, otherwise those of its spec.
+// allocatedRequests returns the requests that the status of a container shows as allocated,
+// otherwise those of its spec.
 func allocatedRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 	if s := statusOf(pod, c.Name); s != nil && s.AllocatedResources != nil {
 		return s.AllocatedResources
@@ -277,7 +291,8 @@ func allocatedRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 	return c.Resources.Requests
 }
 
-// actualRequests returns the requests that the status of a container shows as in use, otherwise those that are allocated.
+// actualRequests returns the requests that the status of a container shows as in use, otherwise
+// those that are allocated.
 func actualRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 	if s := statusOf(pod, c.Name); s != nil && s.Resources != nil && s.Resources.Requests != nil {
 		return s.Resources.Requests
@@ -285,7 +300,8 @@ func actualRequests(pod *v1.Pod, c *v1.Container) v1.ResourceList {
 	return allocatedRequests(pod, c)
 }
 
-// retry allocates the resizes that are pending, and tries those that have to wait again later (RetryPendingResizes).
+// retry allocates the resizes that are pending, and tries those that have to wait again later
+// (RetryPendingResizes).
 func (a *allocations) retry(p *sim.Proc) {
 	if !a.k.sourcesReady() {
 		a.retryAfter(initialRetryDelay)
@@ -311,9 +327,10 @@ func (a *allocations) retryAfter(delay time.Duration) {
 	}
 }
 
-// handlePodResourcesResize gives a pod the resources of its spec if the node admits the resize, and syncs the pod now. Each attempt changes
-// the time in the condition PodResizePending, so each attempt makes a sync. It reports whether the resize waits; one that is infeasible
-// does not (function of that name, and retryPendingResizes).
+// handlePodResourcesResize gives a pod the resources of its spec if the node admits the resize, and
+// syncs the pod now. Each attempt changes the time in the condition PodResizePending, so each
+// attempt makes a sync. It reports whether the resize waits; one that is infeasible does not
+// (function of that name, and retryPendingResizes).
 func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits bool) {
 	k := a.k
 	if _, differs := a.updatePod(pod); !differs {
@@ -333,10 +350,12 @@ func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits 
 	return waits
 }
 
-// refuse notes why the node does not admit a resize (handlePodResourcesResize in pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
+// refuse notes why the node does not admit a resize (handlePodResourcesResize in
+// pkg/kubelet/allocation/allocation_manager.go at v1.37.0).
 func (a *allocations) refuse(pod *v1.Pod, r rejection) {
 	k := a.k
-	if changed := k.status.SetPodResizePending(pod.UID, r.reason, r.message, pod.Generation); !changed || !k.profile.ResizeEvents {
+	if changed := k.status.SetPodResizePending(pod.UID, r.reason, r.message, pod.Generation); !changed ||
+		!k.profile.ResizeEvents {
 		return
 	}
 	event := "ResizeDeferred"
@@ -354,12 +373,13 @@ func (a *allocations) allocate(p *sim.Proc, pod *v1.Pod) {
 	k.status.ClearPodResizeInProgress(pod.UID)
 	k.status.SetPodResizeInProgress(pod.UID, "", "", pod.Generation)
 	if k.profile.ResizeEvents {
-		k.podEvent(pod, v1.EventTypeNormal, "ResizeStarted", k.resizeMessage("Pod resize started", pod, pod.Generation, ""))
+		k.podEvent(pod, v1.EventTypeNormal, "ResizeStarted",
+			k.resizeMessage("Pod resize started", pod, pod.Generation, ""))
 	}
 }
 
-// resizeMessage returns the message of an event about a resize, which has the resources of all containers (podResizeMessage in
-// pkg/kubelet/events/resize.go at v1.37.0).
+// resizeMessage returns the message of an event about a resize, which has the resources of all
+// containers (podResizeMessage in pkg/kubelet/events/resize.go at v1.37.0).
 func (k *Kubelet) resizeMessage(what string, pod *v1.Pod, generation int64, failure string) string {
 	type container struct {
 		Name      string                  `json:"name"`

@@ -13,8 +13,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// The crash-loop back-off is 0 s after the first crash, then 10 s, and doubles up to 300 s. It starts over after
-// more than 600 s without a restart (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// The crash-loop back-off is 0 s after the first crash, then 10 s, and doubles up to 300 s. It
+// starts over after more than 600 s without a restart (doBackOff in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestBackOffSequence(t *testing.T) {
 	w := newBackOffWorld(t)
 	var got, long, reset []time.Duration
@@ -36,8 +37,8 @@ func TestBackOffSequence(t *testing.T) {
 	}
 }
 
-// The back-off counts from the newest instance that had exited when the sync began. An instance that was still
-// running then, and that the sync kills and restarts, does not count.
+// The back-off counts from the newest instance that had exited when the sync began. An instance
+// that was still running then, and that the sync kills and restarts, does not count.
 func TestBackOffCountsFromObservedExit(t *testing.T) {
 	w := newBackOffWorld(t)
 	var got []string
@@ -81,9 +82,10 @@ func TestBackOffInStatusAndEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s := w.convertToAPIContainerStatuses(w.update.pod, &podStatus{resources: []*amounts{nil}, containers: []fakeruntime.Container{{
-		Name: "app", State: fakeruntime.Exited, ExitCode: 1,
-	}}}, nil, w.update.pod.Spec.Containers, false)
+	s := w.convertToAPIContainerStatuses(w.update.pod,
+		&podStatus{resources: []*amounts{nil}, containers: []fakeruntime.Container{{
+			Name: "app", State: fakeruntime.Exited, ExitCode: 1,
+		}}}, nil, w.update.pod.Spec.Containers, false)
 	want1 := &v1.ContainerStateWaiting{
 		Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=app pod=web_ns(uid)",
 	}

@@ -12,8 +12,8 @@ import (
 // never is the earliest instant. It stands for an instant that has not been set.
 const never = virtual.Min
 
-// podCache holds the newest status of each pod, and lets pod workers wait for a status that is newer than their
-// last sync (pkg/kubelet/container/cache.go at v1.37.0).
+// podCache holds the newest status of each pod, and lets pod workers wait for a status that is
+// newer than their last sync (pkg/kubelet/container/cache.go at v1.37.0).
 type podCache struct {
 	entries     map[types.UID]*cacheEntry
 	timestamp   virtual.Time // all entries are at least as new
@@ -77,9 +77,9 @@ func (c *podCache) updateTime(t virtual.Time) {
 	c.notify(t, func(*subscriber) bool { return true })
 }
 
-// notify wakes the subscribers that wait for a time up to t. Here, a status of exactly that time is enough; getNewerThan
-// returns immediately only if the status is newer (notify and getIfNewerThan in pkg/kubelet/container/cache.go at
-// v1.37.0).
+// notify wakes the subscribers that wait for a time up to t. Here, a status of exactly that time is
+// enough; getNewerThan returns immediately only if the status is newer (notify and getIfNewerThan
+// in pkg/kubelet/container/cache.go at v1.37.0).
 func (c *podCache) notify(t virtual.Time, concerns func(*subscriber) bool) {
 	if len(c.subscribers) == 0 {
 		return

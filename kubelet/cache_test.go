@@ -15,9 +15,9 @@ import (
 // Each run draws the same examples, unless -rapid.seed is set.
 var _ = flag.Set("rapid.seed", "1")
 
-// A pod worker that asks for a status newer than a time gets it immediately only if the known status is newer. Once
-// the worker waits, a status that is as new is enough (getIfNewerThan and notify in pkg/kubelet/container/cache.go
-// at v1.37.0).
+// A pod worker that asks for a status newer than a time gets it immediately only if the known
+// status is newer. Once the worker waits, a status that is as new is enough (getIfNewerThan and
+// notify in pkg/kubelet/container/cache.go at v1.37.0).
 func TestGetNewerThan(t *testing.T) {
 	const asked = virtual.Time(10 * time.Second)
 	before, same, after := asked-1, asked, asked+1
@@ -40,7 +40,10 @@ func TestGetNewerThan(t *testing.T) {
 			c.setObservedTime("a", same)
 		}, nil, "waits forever"},
 		{"all newer, the pod unknown", func(c *podCache) { c.updateTime(after) }, nil, "0s"},
-		{"all newer, the pod older", func(c *podCache) { c.set("a", &podStatus{}, before); c.updateTime(after) }, nil, "0s"},
+		{"all newer, the pod older", func(c *podCache) {
+			c.set("a", &podStatus{}, before)
+			c.updateTime(after)
+		}, nil, "0s"},
 		{"observed, the pod unknown", func(c *podCache) { c.setObservedTime("a", after) }, nil, "waits forever"},
 		{"another pod", nil, func(c *podCache) {
 			c.set("b", &podStatus{}, after)
@@ -79,14 +82,16 @@ func TestGetNewerThan(t *testing.T) {
 	}
 }
 
-// A waiting worker gets the newest status at the time it is woken. Several workers wait independently.
+// A waiting worker gets the newest status at the time it is woken. Several workers wait
+// independently.
 func TestGetNewerThanReturnsNewest(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
 	cache, old := newPodCache(), &podStatus{ips: []string{"old"}}
 	cache.set("a", old, 0)
 	got := map[string]string{}
-	for name, asked := range map[string]virtual.Time{"early": virtual.At(time.Second), "late": virtual.At(3 * time.Second)} {
+	for name, asked := range map[string]virtual.Time{"early": virtual.At(time.Second),
+		"late": virtual.At(3 * time.Second)} {
 		s.Go(name, func(p *sim.Proc) {
 			ips := cache.getNewerThan(p, "a", asked).ips
 			got[name] = fmt.Sprint(p.Now(), " ", ips)

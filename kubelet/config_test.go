@@ -6,7 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The operation of an update depends on what changed in the API (Merge in pkg/kubelet/config/config.go at v1.37.0).
+// The operation of an update depends on what changed in the API (Merge in
+// pkg/kubelet/config/config.go at v1.37.0).
 func TestMerge(t *testing.T) {
 	base := &v1.Pod{}
 	base.Generation = 1
@@ -32,10 +33,17 @@ func TestMerge(t *testing.T) {
 		{"changed spec", base, with(func(p *v1.Pod) { p.Generation, p.Spec.NodeName = 2, "node" }), configUpdated},
 		{"changes that cancel each other", base, with(func(p *v1.Pod) { p.Generation = 3 }), ""},
 		{"an annotation", base, annotated("kubernetes.io/config.hash"), configUpdated},
-		{"annotations that the kubelet replaces", base, annotated("kubernetes.io/config.source", "kubernetes.io/config.seen"), ""},
+		{"annotations that the kubelet replaces", base,
+			annotated("kubernetes.io/config.source", "kubernetes.io/config.seen"), ""},
 		{"deletion", base, deleted, configDelete},
-		{"a shorter grace period", deleted, func() *v1.Pod { p := deleted.DeepCopy(); p.DeletionGracePeriodSeconds = seconds(5); return p }(), configDelete},
-		{"the status, and changes that cancel each other", base, with(func(p *v1.Pod) { p.Generation, p.Status.Phase = 3, v1.PodRunning }), configReconcile},
+		{"a shorter grace period", deleted, func() *v1.Pod {
+			p := deleted.DeepCopy()
+			p.DeletionGracePeriodSeconds = seconds(5)
+			return p
+		}(), configDelete},
+		{"the status, and changes that cancel each other", base, with(func(p *v1.Pod) {
+			p.Generation, p.Status.Phase = 3, v1.PodRunning
+		}), configReconcile},
 		{"the status", base, with(func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }), configReconcile},
 	} {
 		got, pod := merge(c.before, c.after)

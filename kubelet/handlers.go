@@ -47,9 +47,10 @@ func resultOf(ok bool) trace.Result {
 	return trace.Failure
 }
 
-// runHandler runs a hook to its end and returns an error message, or an empty string. Hooks have no timeout. When
-// the container exits, a command or a request ends, but a sleep continues. TCP sockets, which the API accepts, fail
-// immediately (Run in pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// runHandler runs a hook to its end and returns an error message, or an empty string. Hooks have no
+// timeout. When the container exits, a command or a request ends, but a sleep continues. TCP
+// sockets, which the API accepts, fail immediately (Run in pkg/kubelet/lifecycle/handlers.go at
+// v1.37.0).
 func (k *Kubelet) runHandler(p *sim.Proc, h hookRun) string {
 	switch {
 	case h.handler.Exec != nil:
@@ -85,12 +86,12 @@ func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
 		h.handler.Exec.Command, h.container.Name, formatPod(h.pod), err, output)
 }
 
-// runHTTPHandler sends the request of a hook and reads the body. Any response is a success, even if its body breaks off.
-// If a server answers HTTPS with plain HTTP,
-// the request is repeated in plain HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The
-// client has no timeout (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback concerns the
-// pod and never leaves the kubelet, because its recorder accepts only events of containers (FilterEventRecorder in
-// pkg/kubelet/container/helpers.go).
+// runHTTPHandler sends the request of a hook and reads the body. Any response is a success, even if
+// its body breaks off. If a server answers HTTPS with plain HTTP, the request is repeated in plain
+// HTTP (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The client has no timeout
+// (NewMainKubelet in pkg/kubelet/kubelet.go). The event LifecycleHTTPFallback concerns the pod and
+// never leaves the kubelet, because its recorder accepts only events of containers
+// (FilterEventRecorder in pkg/kubelet/container/helpers.go).
 func (k *Kubelet) runHTTPHandler(p *sim.Proc, h hookRun) error {
 	req, err := k.newHookRequest(p, h)
 	if err != nil {
@@ -122,9 +123,10 @@ func sendHook(client *http.Client, req *http.Request) error {
 	return nil
 }
 
-// newHookRequest returns the request of a hook. Without a host it goes to the IP address that the runtime reports
-// for the pod. Pods in the network of the host have none (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go at v1.37.0). The message of the
-// kubelet then has a status of the pod too, with addresses in memory.
+// newHookRequest returns the request of a hook. Without a host it goes to the IP address that the
+// runtime reports for the pod. Pods in the network of the host have none (runHTTPHandler in
+// pkg/kubelet/lifecycle/handlers.go at v1.37.0). The message of the kubelet then has a status of
+// the pod too, with addresses in memory.
 func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) {
 	podIP := ""
 	if h.handler.HTTPGet.Host == "" {
@@ -140,7 +142,8 @@ func (k *Kubelet) newHookRequest(p *sim.Proc, h hookRun) (*http.Request, error) 
 	return prober.NewRequest(h.handler.HTTPGet, h.container, podIP, "lifecycle", k.profile)
 }
 
-// podStatusForHook lists and inspects the pod of a hook. Older kubelets do not say which of the calls has failed.
+// podStatusForHook lists and inspects the pod of a hook. Older kubelets do not say which of the
+// calls has failed.
 func (k *Kubelet) podStatusForHook(p *sim.Proc, uid types.UID) (*podStatus, error) {
 	if !k.profile.InspectUsesListing {
 		s := k.listAndInspect(p, uid)

@@ -12,9 +12,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// An HTTP hook succeeds with any response. The kubelet sends the request to the IP address of the pod, and a pod in
-// the network of the host has none. TCP sockets in hooks fail (Run in pkg/kubelet/lifecycle/handlers.go at
-// v1.37.0).
+// An HTTP hook succeeds with any response. The kubelet sends the request to the IP address of the
+// pod, and a pod in the network of the host has none. TCP sockets in hooks fail (Run in
+// pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func TestHTTPHook(t *testing.T) {
 	get := &v1.HTTPGetAction{Path: "/up", Port: intstr.FromString("web"), Scheme: v1.URISchemeHTTP}
 	const failed = `HTTP lifecycle hook (/up) for Container "app" in Pod "web_default(uid)" failed - error: `
@@ -29,12 +29,15 @@ func TestHTTPHook(t *testing.T) {
 		{"any response", v1.LifecycleHandler{HTTPGet: get}, "10.64.0.1", fakeruntime.Answered, 500, ""},
 		{"refused", v1.LifecycleHandler{HTTPGet: get}, "10.64.0.1", fakeruntime.Refused, 0,
 			failed + `Get "http://10.64.0.1:80/up": dial tcp 10.64.0.1:80: connect: connection refused`},
-		{"no IP", v1.LifecycleHandler{HTTPGet: get}, "", fakeruntime.Answered, 200, failed + "failed to find networking container"},
-		{"no such port", v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{Path: "/up", Port: intstr.FromString("x")}}, "10.64.0.1",
+		{"no IP", v1.LifecycleHandler{HTTPGet: get}, "", fakeruntime.Answered, 200,
+			failed + "failed to find networking container"},
+		{"no such port", v1.LifecycleHandler{HTTPGet: &v1.HTTPGetAction{Path: "/up", Port: intstr.FromString("x")}},
+			"10.64.0.1",
 			fakeruntime.Answered, 200, failed + `port "x" not found`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &httpHookRuntime{ip: c.ip, reply: c.reply, answer: fakeruntime.Answer{Word: fakeruntime.Answers, Code: c.code}}
+			r := &httpHookRuntime{ip: c.ip, reply: c.reply,
+				answer: fakeruntime.Answer{Word: fakeruntime.Answers, Code: c.code}}
 			w := newBackOffWorld(t)
 			w.Kubelet.runtime = r
 			w.update.pod.Name, w.update.pod.Namespace = "web", "default"

@@ -17,16 +17,16 @@ import (
 
 // Limits of image pulls.
 const (
-	// maxImagePullRequests is the number of pulls that can wait for the current one (pkg/kubelet/images/puller.go
-	// at v1.37.0).
+	// maxImagePullRequests is the number of pulls that can wait for the current one
+	// (pkg/kubelet/images/puller.go at v1.37.0).
 	maxImagePullRequests = 10
-	// imageBackOffPeriod is the delay of the next pull after a pull that failed. Each failure doubles it, up to
-	// maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
+	// imageBackOffPeriod is the delay of the next pull after a pull that failed. Each failure
+	// doubles it, up to maxImageBackOff (pkg/kubelet/kubelet.go at v1.37.0).
 	imageBackOffPeriod = 10 * time.Second
 	maxImageBackOff    = 300 * time.Second
 	// pullRate is the number of pulls that can begin in a second, after a first burst of pullBurst
-	// (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0). A pull beyond that fails with the error pullsExceeded
-	// (pkg/kubelet/images/helpers.go at v1.37.0).
+	// (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0). A pull beyond that fails with the
+	// error pullsExceeded (pkg/kubelet/images/helpers.go at v1.37.0).
 	pullRate      = 5
 	pullBurst     = 10
 	pullsExceeded = "pull QPS exceeded"
@@ -40,8 +40,8 @@ const (
 	errImageNeverPull = "ErrImageNeverPull"
 )
 
-// imageBackOff is the back-off of pulls, by pod and image, with the last error of each. It follows the monotonic
-// clock (pkg/kubelet/images/image_manager.go at v1.37.0).
+// imageBackOff is the back-off of pulls, by pod and image, with the last error of each. It follows
+// the monotonic clock (pkg/kubelet/images/image_manager.go at v1.37.0).
 type imageBackOff struct {
 	*flowcontrol.Backoff
 	clock  *clocktesting.FakeClock
@@ -65,14 +65,15 @@ type pullRequest struct {
 	err     error
 }
 
-// ensureImageExists pulls the image if the pull policy is Always or the node does not have the image. It returns
-// nil, or the reason why the image is missing (EnsureImageExists in pkg/kubelet/images/image_manager.go at
-// v1.37.0).
+// ensureImageExists pulls the image if the pull policy is Always or the node does not have the
+// image. It returns nil, or the reason why the image is missing (EnsureImageExists in
+// pkg/kubelet/images/image_manager.go at v1.37.0).
 func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *startReason {
 	if c.ImagePullPolicy == v1.PullAlways {
 		return k.pullImage(p, u, c)
 	}
-	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image})
+	op := k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID),
+		Image: c.Image})
 	switch {
 	case op.Err != nil:
 		message := fmt.Sprintf("Failed to inspect image %q: %v", "", op.Err) // the image has no reference yet
@@ -82,7 +83,8 @@ func (k *Kubelet) ensureImageExists(p *sim.Proc, u podUpdate, c *v1.Container) *
 		return k.pullImage(p, u, c)
 	case k.mustAttemptPull(c.Image) && c.ImagePullPolicy == v1.PullNever:
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
-		return &startReason{errImageNeverPull, message, k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message)}
+		return &startReason{errImageNeverPull, message,
+			k.event(u.pod, c.Name, v1.EventTypeWarning, errImageNeverPull, message)}
 	case k.mustAttemptPull(c.Image):
 		return k.pullImage(p, u, c)
 	}
@@ -130,14 +132,15 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 		return &startReason{errImagePull, r.err.Error(), step}
 	}
 	waited := p.Now().Sub(start).Truncate(time.Millisecond)
-	event(v1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
-		c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
+	event(v1.EventTypeNormal, "Pulled",
+		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
+			c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
 	b.GC()
 	return nil
 }
 
-// applyDefaultImageTag returns the name of an image with the tag latest if it has neither a tag nor a digest (function of that
-// name in pkg/kubelet/images/image_manager.go at v1.37.0).
+// applyDefaultImageTag returns the name of an image with the tag latest if it has neither a tag nor
+// a digest (function of that name in pkg/kubelet/images/image_manager.go at v1.37.0).
 func applyDefaultImageTag(image string) string {
 	if name := image[strings.LastIndexByte(image, '/')+1:]; strings.ContainsAny(name, ":@") {
 		return image
@@ -145,8 +148,8 @@ func applyDefaultImageTag(image string) string {
 	return image + ":latest"
 }
 
-// pullImages is the process that pulls images for all pods of the node, one at a time, and asks for the size of
-// each (pkg/kubelet/images/puller.go at v1.37.0).
+// pullImages is the process that pulls images for all pods of the node, one at a time, and asks for
+// the size of each (pkg/kubelet/images/puller.go at v1.37.0).
 func (k *Kubelet) pullImages(p *sim.Proc) {
 	p.Serve(sim.On(k.puller, func(p *sim.Proc, r *pullRequest) {
 		k.pull(p, r)
@@ -154,8 +157,9 @@ func (k *Kubelet) pullImages(p *sim.Proc) {
 	}))
 }
 
-// pullInParallel pulls an image beside those of other containers. It waits while there are as many pulls as the configuration allows
-// (parallelImagePuller in pkg/kubelet/images/puller.go at v1.37.0).
+// pullInParallel pulls an image beside those of other containers. It waits while there are as many
+// pulls as the configuration allows (parallelImagePuller in pkg/kubelet/images/puller.go at
+// v1.37.0).
 func (k *Kubelet) pullInParallel(p *sim.Proc, r *pullRequest) {
 	if k.pullTokens == nil {
 		k.pull(p, r)
@@ -176,7 +180,8 @@ func (k *Kubelet) pull(p *sim.Proc, r *pullRequest) {
 	}
 	r.pulling.T = start
 	r.pulling.Cause = k.trace.Add(r.pulling)
-	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID, Image: applyDefaultImageTag(r.image)})
+	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID,
+		Image: applyDefaultImageTag(r.image)})
 	k.recordPulled(p, r)
 	if r.err == nil {
 		k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
@@ -199,7 +204,8 @@ func (k *Kubelet) recordPulled(p *sim.Proc, r *pullRequest) {
 // (pkg/kubelet/images/image_gc_manager.go at v1.37.0).
 const imageListPeriod = 30 * time.Second
 
-// listImages is the process that refreshes the image manager's list of images. Nothing depends on the result.
+// listImages is the process that refreshes the image manager's list of images. Nothing depends on
+// the result.
 func (k *Kubelet) listImages(p *sim.Proc) {
 	k.fastForwardLists(p, imageListPeriod, func() bool { return true }, fakeruntime.ListImages)
 	for {

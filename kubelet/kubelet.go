@@ -1,39 +1,44 @@
-// Package kubelet simulates the kubelet of one node: the sync loop, the pod workers, the pod lifecycle event generator
-// (PLEG) with its pod cache, and the container lifecycle. The status manager is in package status and the probe manager
-// in package prober. The rules are those of pkg/kubelet at v1.37.0. A profile switches the rules that differ between
-// versions. Files and functions have the names of their counterparts in pkg/kubelet.
+// Package kubelet simulates the kubelet of one node: the sync loop, the pod workers, the pod
+// lifecycle event generator (PLEG) with its pod cache, and the container lifecycle. The status
+// manager is in package status and the probe manager in package prober. The rules are those of
+// pkg/kubelet at v1.37.0. A profile switches the rules that differ between versions. Files and
+// functions have the names of their counterparts in pkg/kubelet.
 //
 // # Processes
 //
 // Each goroutine of the real kubelet is a process of package sim here:
 //
-//   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG, probe results and ticks.
-//     It hands pods to their workers and removes what is left of pods that are gone.
-//   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops containers.
-//   - "PLEG" lists the containers of all pods every second, and the containers of a single pod on request. It updates
-//     the pod cache and sends events to the sync loop.
+//   - "sync loop" handles one value at a time: changes of the desired pods, events of the PLEG,
+//     probe results and ticks. It hands pods to their workers and removes what is left of pods that
+//     are gone.
+//   - "pod worker NAMESPACE/NAME" syncs one pod: it computes the status and starts and stops
+//     containers.
+//   - "PLEG" lists the containers of all pods every second, and the containers of a single pod on
+//     request. It updates the pod cache and sends events to the sync loop.
 //   - "pod config" watches the API server.
 //   - The status manager writes statuses to the API server. Each probe of a container has a worker.
-//   - "image puller", "container deletor", "container GC" and "image list" do what their names say. Hooks and kills of
-//     containers have processes that end when they are done.
+//   - "image puller", "container deletor", "container GC" and "image list" do what their names say.
+//     Hooks and kills of containers have processes that end when they are done.
 //
-// Calls to the container runtime, to the API server and to programs take virtual time. The code between them takes none.
+// Calls to the container runtime, to the API server and to programs take virtual time. The code
+// between them takes none.
 //
 // # From a probe result to the API
 //
-// A probe worker runs a probe and stores the result once the threshold is reached. The results manager sends a changed
-// result to the sync loop (handleLiveness, handleReadiness, handleStartup). A readiness or startup result goes into the
-// stored status immediately. Then handleProbeSync hands the pod to its worker. The worker computes the status
-// (generateAPIPodStatus), which the status manager patches into the API, and computes the actions for the containers
-// (computePodActions). After a failed liveness or startup probe these are a kill and a start. A sync that changes
+// A probe worker runs a probe and stores the result once the threshold is reached. The results
+// manager sends a changed result to the sync loop (handleLiveness, handleReadiness, handleStartup).
+// A readiness or startup result goes into the stored status immediately. Then handleProbeSync hands
+// the pod to its worker. The worker computes the status (generateAPIPodStatus), which the status
+// manager patches into the API, and computes the actions for the containers (computePodActions).
+// After a failed liveness or startup probe these are a kill and a start. A sync that changes
 // containers requests a relist, and the worker waits for its result before the next sync.
 //
 // # Choices
 //
-// Some outcomes in the real kubelet depend on the scheduler or on chance: which of two goroutines runs first, which
-// ready case a select takes, the order of a map iteration, the size of a jitter. Each is a choice of package sim. Without
-// a chooser, a run takes the canonical choices. A seed or a recorded list takes others. All runs take the same path
-// through this package.
+// Some outcomes in the real kubelet depend on the scheduler or on chance: which of two goroutines
+// runs first, which ready case a select takes, the order of a map iteration, the size of a jitter.
+// Each is a choice of package sim. Without a chooser, a run takes the canonical choices. A seed or
+// a recorded list takes others. All runs take the same path through this package.
 package kubelet
 
 import (
@@ -74,9 +79,10 @@ type Options struct {
 	Disk    *Disk // nil: a new disk
 	Cause   int64 // step of the record of this start; 0 for none
 
-	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that changed, and makes the
-	// processes run for those that find nothing. EveryTick makes the sync loop receive the ticks for which it has no work.
-	// Both only slow a run down: tests compare such runs with normal ones.
+	// FullLists makes each relist and each housekeeping list all pods, instead of the pods that
+	// changed, and makes the processes run for those that find nothing. EveryTick makes the sync
+	// loop receive the ticks for which it has no work. Both only slow a run down: tests compare
+	// such runs with normal ones.
 	FullLists, EveryTick bool
 }
 
@@ -125,7 +131,8 @@ type Kubelet struct {
 	backOff      *backOff
 	imageBackOff *imageBackOff
 
-	isDesired, couldBeProbed func(types.UID) bool // podManager.has and workers.couldBeProbed, for calls that take a function
+	// podManager.has and workers.couldBeProbed, for calls that take a function
+	isDesired, couldBeProbed func(types.UID) bool
 }
 
 // New returns a kubelet. Start starts its processes, which must happen at the same instant.
@@ -171,7 +178,8 @@ func New(o Options) *Kubelet {
 	}
 	k.status = status.NewManager(status.Options{
 		Sim: o.Sim, Now: o.Now, API: o.API, Pods: k.podManager,
-		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers, NoObservedGeneration: !o.Profile.PodObservedGenerationTracking,
+		CouldHaveRunningContainers: k.workers.couldHaveRunningContainers,
+		NoObservedGeneration:       !o.Profile.PodObservedGenerationTracking,
 	})
 	k.prober = newProber(prober.Options{
 		Sim: o.Sim, Trace: o.Trace, Profile: o.Profile, Now: o.Now,
@@ -210,8 +218,8 @@ const (
 	errorSleepMax      = 5 * time.Second
 )
 
-// syncFrequency is the time from a sync that succeeds to the next one, unless the configuration sets another
-// (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0).
+// syncFrequency is the time from a sync that succeeds to the next one, unless the configuration
+// sets another (pkg/kubelet/apis/config/v1beta1/defaults.go at v1.37.0).
 const syncFrequency = time.Minute
 
 // startSyncLoop starts the tickers and the process of the sync loop.
@@ -233,12 +241,15 @@ func (k *Kubelet) startSyncLoop() {
 	}
 	loop := k.sim.Go("sync loop", func(p *sim.Proc) { k.syncLoop(p, cases) })
 	housekeeping.SkipIf(func() bool { return k.cleanUpAtOnce(loop, syncTicker) })
-	housekeeping.FastForward(sim.Idle{Until: k.cleanUntil, Ends: k.listsEnds, Fire: func(times int64, _, end virtual.Time) { k.cleanUpNothing(loop, times, end) }})
+	housekeeping.FastForward(sim.Idle{Until: k.cleanUntil, Ends: k.listsEnds,
+		Fire: func(times int64, _, end virtual.Time) {
+			k.cleanUpNothing(loop, times, end)
+		}})
 }
 
-// syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy it sleeps instead,
-// from 100 ms up to 5 s. A kubelet that starts always sleeps once, because its first relist has not ended (syncLoop in
-// pkg/kubelet/kubelet.go at v1.37.0).
+// syncLoop runs one iteration after the other. While the container runtime or the PLEG is unhealthy
+// it sleeps instead, from 100 ms up to 5 s. A kubelet that starts always sleeps once, because its
+// first relist has not ended (syncLoop in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	sleep := errorSleepBase
 	for {
@@ -253,24 +264,27 @@ func (k *Kubelet) syncLoop(p *sim.Proc, cases []sim.Case) {
 	}
 }
 
-// syncLoopIteration waits until one of the channels has a value and calls the handler of that channel. If several channels
-// have a value, the chooser picks one (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// syncLoopIteration waits until one of the channels has a value and calls the handler of that
+// channel. If several channels have a value, the chooser picks one (syncLoopIteration in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncLoopIteration(p *sim.Proc, cases []sim.Case) { p.Select(cases...) }
 
-// handleConfig handles a change of the pods that should run. Added pods are handled in the order of their creation
-// (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in pkg/kubelet/kubelet.go at
-// v1.37.0).
+// handleConfig handles a change of the pods that should run. Added pods are handled in the order of
+// their creation (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves and HandlePodReconcile in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	k.sim.Turn("sync loop", "pod config")
 	defer func() { u.from.ready = true }()
 	if u.op == configAdd {
-		slices.SortStableFunc(u.pods, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+		slices.SortStableFunc(u.pods,
+			func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	}
 	retry, resizesWait := u.op == configRemove, len(k.allocations.pending) > 0
 	var resized []types.UID
 	for _, pod := range u.pods {
 		cause := k.causeOfConfig(u, pod)
-		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)}, cause))
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: string(u.op)},
+			cause))
 		before, _ := k.podManager.GetPodByUID(pod.UID)
 		k.podManager.set(pod)
 		if u.op == configReconcile && before != nil && resizesWait {
@@ -298,7 +312,8 @@ func (k *Kubelet) handleConfig(p *sim.Proc, u configUpdate) {
 	}
 }
 
-// handlePod handles a change of one pod. before is the pod as the kubelet knew it. handlePod reports whether a new pod waits for a resize.
+// handlePod handles a change of one pod. before is the pod as the kubelet knew it. handlePod
+// reports whether a new pod waits for a resize.
 func (k *Kubelet) handlePod(p *sim.Proc, op configOp, before, pod *v1.Pod) (waits bool) {
 	switch op {
 	case configAdd:
@@ -314,7 +329,8 @@ func (k *Kubelet) handlePod(p *sim.Proc, op configOp, before, pod *v1.Pod) (wait
 	case configRemove:
 		k.podManager.remove(pod)
 		delete(k.disk.allocated, pod.UID)
-		if !k.profile.InspectReadsResources { // a sync in progress then finds no record, and a resize can seem to be due
+		// a sync in progress then finds no record, and a resize can seem to be due
+		if !k.profile.InspectReadsResources {
 			delete(k.disk.actuated, pod.UID)
 		}
 		if k.sourcesReady() { // deletePod
@@ -331,9 +347,11 @@ func (k *Kubelet) handlePod(p *sim.Proc, op configOp, before, pod *v1.Pod) (wait
 	return false
 }
 
-// handleMirror syncs the static pod of a mirror pod that has changed. The sync sees a mirror pod that is gone from the API in its last
-// version. The kubelet looks for the UID of the mirror pod among the admitted pods, so where it ignores changes of pods that it did not
-// admit, it ignores changes and deletions of mirror pods until they are gone (HandlePodUpdates in pkg/kubelet/kubelet.go at v1.37.0).
+// handleMirror syncs the static pod of a mirror pod that has changed. The sync sees a mirror pod
+// that is gone from the API in its last version. The kubelet looks for the UID of the mirror pod
+// among the admitted pods, so where it ignores changes of pods that it did not admit, it ignores
+// changes and deletions of mirror pods until they are gone (HandlePodUpdates in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleMirror(op configOp, mirror *v1.Pod) {
 	if op == configRemove {
 		k.podManager.remove(mirror)
@@ -343,13 +361,14 @@ func (k *Kubelet) handleMirror(op configOp, mirror *v1.Pod) {
 	}
 }
 
-// handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for removal
-// (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
+// handlePLEG syncs the pod that an event of the PLEG is about, and queues its dead containers for
+// removal (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	if pod, ok := k.podManager.GetPodByUID(e.uid); ok && e.typ != containerRemoved {
 		k.sim.Turn("sync loop", "PLEG events")
 		cause := k.causeOfRelist(pod.UID)
-		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG", Message: string(e.typ) + " " + e.id}, cause))
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "PLEG",
+			Message: string(e.typ) + " " + e.id}, cause))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 	if e.typ == containerDied {
@@ -357,8 +376,8 @@ func (k *Kubelet) handlePLEG(p *sim.Proc, e plegEvent) {
 	}
 }
 
-// nothingToSync reports whether handleSyncTick will do nothing at the time at, which is not in the past, if nothing changes until
-// then.
+// nothingToSync reports whether handleSyncTick will do nothing at the time at, which is not in the
+// past, if nothing changes until then.
 func (k *Kubelet) nothingToSync(at virtual.Time) bool {
 	if k.workQueue.ready(at) || !k.runtimeHealthy(at) {
 		return false
@@ -366,14 +385,15 @@ func (k *Kubelet) nothingToSync(at virtual.Time) bool {
 	return len(k.podManager.limited) == 0 || !k.anyPastActiveDeadline(k.now().Add(at.Sub(k.sim.Now())))
 }
 
-// nothingToSyncUntil returns the last time at which handleSyncTick will do nothing if nothing changes until then but the times of
-// the relists and the checks of the runtime.
+// nothingToSyncUntil returns the last time at which handleSyncTick will do nothing if nothing
+// changes until then but the times of the relists and the checks of the runtime.
 func (k *Kubelet) nothingToSyncUntil() virtual.Time {
 	if !k.nothingToSync(k.sim.Now()) || len(k.podManager.limited) > 0 {
 		return virtual.Min
 	}
 	until := k.pleg.relistTime.Add(relistThreshold)
-	if k.sim.Now() > k.lastReady.Add(runtimeCheckPeriod) || k.runtimeStaysUp() < virtual.Max { // else each check finds the runtime ready
+	// else each check finds the runtime ready
+	if k.sim.Now() > k.lastReady.Add(runtimeCheckPeriod) || k.runtimeStaysUp() < virtual.Max {
 		until = min(until, k.lastReady.Add(runtimeThreshold)-1)
 	}
 	if _, due, ok := k.workQueue.times.Next(); ok {
@@ -392,14 +412,16 @@ func (k *Kubelet) handleSyncTick(p *sim.Proc) {
 	for _, uid := range due {
 		if pod, ok := k.podManager.GetPodByUID(uid); ok {
 			cause := k.causeOfLastSync(uid)
-			p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"}, cause))
+			p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: cause, Pod: podName(pod), Reason: "SYNC"},
+				cause))
 			k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 		}
 	}
 }
 
-// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their active deadline, which
-// are synced at every tick (getPodsToSync in pkg/kubelet/kubelet.go at v1.37.0).
+// getPodsToSync returns the pods whose time in the work queue has passed, and the pods past their
+// active deadline, which are synced at every tick (getPodsToSync in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (k *Kubelet) getPodsToSync() []types.UID {
 	due := k.workQueue.getWork(k.sim.Now())
 	for _, uid := range k.podManager.limited {
@@ -435,8 +457,8 @@ func (k *Kubelet) handleStartup(p *sim.Proc, u results.Update) {
 	k.handleProbeSync(p, u, "startup")
 }
 
-// handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has handled the first
-// list of pods.
+// handleHousekeeping cleans up after pods that are gone. It does nothing until the sync loop has
+// handled the first list of pods.
 func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	if k.sourcesReady() {
 		k.sim.Turn("sync loop", "housekeeping ticker")
@@ -444,18 +466,19 @@ func (k *Kubelet) handleHousekeeping(p *sim.Proc) {
 	}
 }
 
-// handleProbeSync syncs the pod of a probe result that has changed (function of that name in pkg/kubelet/kubelet.go
-// at v1.37.0).
+// handleProbeSync syncs the pod of a probe result that has changed (function of that name in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) handleProbeSync(p *sim.Proc, u results.Update, probe string) {
 	if pod, ok := k.podManager.GetPodByUID(u.PodUID); ok {
 		k.sim.Turn("sync loop", probe+" updates")
-		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe, Message: u.Result.String()}, p.Cause()))
+		p.SetCause(k.note(trace.Record{Kind: trace.SyncLoop, Cause: p.Cause(), Pod: podName(pod), Reason: probe,
+			Message: u.Result.String()}, p.Cause()))
 		k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
 	}
 }
 
-// canAdmit reports whether a new pod may run, and whether it has a resize that waits. A pod that the node
-// rejects fails (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
+// canAdmit reports whether a new pod may run, and whether it has a resize that waits. A pod that
+// the node rejects fails (HandlePodAdditions in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) canAdmit(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	w, known := k.workers.workers[pod.UID]
 	if known && w.terminating || status.IsTerminal(pod.Status.Phase) {
@@ -464,7 +487,8 @@ func (k *Kubelet) canAdmit(p *sim.Proc, pod *v1.Pod) (admitted, waits bool) {
 	return k.allocations.add(p, pod)
 }
 
-// rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
+// rejectPod sets the status of a pod to Failed (function of that name in pkg/kubelet/kubelet.go at
+// v1.37.0).
 func (k *Kubelet) rejectPod(pod *v1.Pod, r rejection) {
 	k.rejected = append(k.rejected, pod.UID)
 	k.podEvent(pod, v1.EventTypeWarning, r.reason, r.message)
@@ -473,16 +497,16 @@ func (k *Kubelet) rejectPod(pod *v1.Pod, r rejection) {
 	})
 }
 
-// isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the pod
-// (HandlePodUpdates and HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
+// isNotAdmitted reports whether the kubelet ignores changes of a pod because it did not admit the
+// pod (HandlePodUpdates and HandlePodReconcile in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 	_, admitted := k.disk.allocated[pod.UID]
 	return k.profile.UpdateNeedsAdmission && !admitted
 }
 
-// syncPod moves a pod toward its specification: it computes and stores the status, adds the probe workers, and
-// then starts and stops containers. The first status of a pod is computed before its probe workers exist (SyncPod
-// in pkg/kubelet/kubelet.go at v1.37.0).
+// syncPod moves a pod toward its specification: it computes and stores the status, adds the probe
+// workers, and then starts and stops containers. The first status of a pod is computed before its
+// probe workers exist (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	k.ensureProbes(p, u.pod, s)
 	k.checkPodResizeInProgress(u.pod, s)
@@ -509,7 +533,8 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
 	did := k.syncPodContainers(p, u, s, restarting != nil && restarting.Status == v1.ConditionTrue)
 	if did.reset && !did.err {
-		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror, again: true}) // the next sync starts the containers
+		// the next sync starts the containers
+		k.workers.updatePod(podUpdate{typ: syncUpdate, pod: u.pod, mirror: u.mirror, again: true})
 	}
 	if did.resize != nil {
 		k.failedToResize(u.pod, did.resize)
@@ -517,9 +542,9 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	return did
 }
 
-// tryReconcileMirrorPods creates the mirror pod of a static pod if there is none. It replaces a mirror pod that is being deleted, or
-// that shows an earlier manifest. Without the API server, the next sync tries again (function of that name in pkg/kubelet/kubelet.go
-// at v1.37.0).
+// tryReconcileMirrorPods creates the mirror pod of a static pod if there is none. It replaces a
+// mirror pod that is being deleted, or that shows an earlier manifest. Without the API server, the
+// next sync tries again (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) tryReconcileMirrorPods(p *sim.Proc, u podUpdate) {
 	if !podutil.IsStatic(u.pod) {
 		return
@@ -533,12 +558,13 @@ func (k *Kubelet) tryReconcileMirrorPods(p *sim.Proc, u podUpdate) {
 	}
 }
 
-// registrationPeriod is the time between two looks for the node (fastStaticPodsRegistration in pkg/kubelet/kubelet.go at v1.37.0).
+// registrationPeriod is the time between two looks for the node (fastStaticPodsRegistration in
+// pkg/kubelet/kubelet.go at v1.37.0).
 const registrationPeriod = 100 * time.Millisecond
 
-// fastStaticPodsRegistration creates the mirror pods of the static pods that the kubelet knows as soon as the kubelet knows its node.
-// That takes one period, after which the sync loop, too, takes its first work, in any order (function of that name in
-// pkg/kubelet/kubelet.go at v1.37.0).
+// fastStaticPodsRegistration creates the mirror pods of the static pods that the kubelet knows as
+// soon as the kubelet knows its node. That takes one period, after which the sync loop, too, takes
+// its first work, in any order (function of that name in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) fastStaticPodsRegistration(p *sim.Proc) {
 	p.Sleep(registrationPeriod)
 	known := slices.Sorted(maps.Keys(k.podManager.static))
@@ -553,18 +579,21 @@ func (k *Kubelet) fastStaticPodsRegistration(p *sim.Proc) {
 	}
 }
 
-// ensureProbes compares the probe workers of a pod with its running containers. A sync must do so before it computes the status, which
-// would show a restart of the kubelet otherwise (SyncPod in pkg/kubelet/kubelet.go of kubernetes/kubernetes#140704, from its tests).
+// ensureProbes compares the probe workers of a pod with its running containers. A sync must do so
+// before it computes the status, which would show a restart of the kubelet otherwise (SyncPod in
+// pkg/kubelet/kubelet.go of kubernetes/kubernetes#140704, from its tests).
 func (k *Kubelet) ensureProbes(p *sim.Proc, pod *v1.Pod, s *podStatus) {
 	var running []prober.Instance
 	for _, c := range s.running().containers {
-		running = append(running, prober.Instance{Name: c.Name, ContainerID: containerIDPrefix + c.ID, StartedAt: k.wall(c.StartedAt)})
+		running = append(running, prober.Instance{Name: c.Name, ContainerID: containerIDPrefix + c.ID,
+			StartedAt: k.wall(c.StartedAt)})
 	}
 	k.prober.EnsureProbes(p, pod, probeIP(pod, s.ip()), running)
 }
 
-// reconcileProbes starts the missing probe workers of a pod, and reports whether the status must be computed again because the pod got or
-// lost probes. With MutableContainerProbes, a pod that terminates gets no workers (SyncPod in pkg/kubelet/kubelet.go at v1.37.0 and in
+// reconcileProbes starts the missing probe workers of a pod, and reports whether the status must be
+// computed again because the pod got or lost probes. With MutableContainerProbes, a pod that
+// terminates gets no workers (SyncPod in pkg/kubelet/kubelet.go at v1.37.0 and in
 // kubernetes/kubernetes#142096 at 7862f4b).
 func (k *Kubelet) reconcileProbes(p *sim.Proc, w *podWorker, pod *v1.Pod) (statusChanged bool) {
 	return !(k.profile.MutableContainerProbes && w.terminating) && k.prober.ReconcilePod(p, pod)
@@ -578,8 +607,8 @@ func probeIP(pod *v1.Pod, ip string) string {
 	return ip
 }
 
-// networkReady reports whether the network of a pod is ready, and records an event if it is not. Pods in the
-// network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
+// networkReady reports whether the network of a pod is ready, and records an event if it is not.
+// Pods in the network of the host are always ready (SyncPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) networkReady(pod *v1.Pod) bool {
 	why := k.runtimeState.networkError
 	if why == "" || pod.Spec.HostNetwork {
@@ -604,9 +633,9 @@ func ipsOf(s *v1.PodStatus) []string {
 	return ips
 }
 
-// syncTerminatingPod stops the containers of a pod and stores their final states. It reports false if a container could
-// not be stopped or inspected. Readiness probes continue until the containers have stopped (SyncTerminatingPod in
-// pkg/kubelet/kubelet.go at v1.37.0).
+// syncTerminatingPod stops the containers of a pod and stores their final states. It reports false
+// if a container could not be stopped or inspected. Readiness probes continue until the containers
+// have stopped (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	p.SetCause(w.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, false)
@@ -635,13 +664,13 @@ func (k *Kubelet) failedToKill(u podUpdate, err error) {
 	k.podEvent(u.pod, v1.EventTypeWarning, "FailedKillPod", fmt.Sprintf("error killing pod: %v", err))
 }
 
-// orphanGrace is the grace period, in seconds, of a pod that only the runtime knows (SyncTerminatingRuntimePod in
-// pkg/kubelet/kubelet.go at v1.37.0).
+// orphanGrace is the grace period, in seconds, of a pod that only the runtime knows
+// (SyncTerminatingRuntimePod in pkg/kubelet/kubelet.go at v1.37.0).
 const orphanGrace = int64(1)
 
-// syncTerminatingRuntimePod stops a pod that only the runtime knows, and removes its worker. If this fails, it
-// returns false and the next housekeeping tries again (SyncTerminatingRuntimePod in pkg/kubelet/kubelet.go at
-// v1.37.0).
+// syncTerminatingRuntimePod stops a pod that only the runtime knows, and removes its worker. If
+// this fails, it returns false and the next housekeeping tries again (SyncTerminatingRuntimePod in
+// pkg/kubelet/kubelet.go at v1.37.0).
 func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) bool {
 	grace := orphanGrace
 	u, _ := p.startPodSync(proc, w)
@@ -654,8 +683,8 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 	return true
 }
 
-// syncTerminatedPod stores the final status of a pod without running containers. The status manager can sync the
-// pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
+// syncTerminatedPod stores the final status of a pod without running containers. The status manager
+// can sync the pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
 	p.SetCause(cmp.Or(w.cause, p.Cause()))
 	api, cause := k.generateAPIPodStatus(p, u, s, true)
@@ -666,16 +695,17 @@ func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *p
 	k.status.TerminatePod(u.pod)
 }
 
-// onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and writes the
-// status without a lock around both, so a status that is stored in between is lost until the next sync
-// (OnPodSandboxReady in pkg/kubelet/kubelet.go at v1.37.0).
+// onPodSandboxReady sets the condition PodReadyToStartContainers in the stored status. It reads and
+// writes the status without a lock around both, so a status that is stored in between is lost until
+// the next sync (OnPodSandboxReady in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 	stored, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
 		stored = &u.pod.Status
 	}
 	s := stored.DeepCopy()
-	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue, ObservedGeneration: u.pod.Generation}
+	ready := v1.PodCondition{Type: v1.PodReadyToStartContainers, Status: v1.ConditionTrue,
+		ObservedGeneration: u.pod.Generation}
 	replaced := false
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == ready.Type {
@@ -691,17 +721,18 @@ func (k *Kubelet) onPodSandboxReady(p *sim.Proc, u podUpdate) {
 
 // Checks of the container runtime.
 const (
-	// runtimeCheckPeriod is the time between two checks. The runtime is unhealthy when the last check that found it
-	// ready is older than runtimeThreshold (pkg/kubelet/kubelet.go at v1.37.0).
+	// runtimeCheckPeriod is the time between two checks. The runtime is unhealthy when the last
+	// check that found it ready is older than runtimeThreshold (pkg/kubelet/kubelet.go at v1.37.0).
 	runtimeCheckPeriod = 5 * time.Second
 	runtimeThreshold   = 30 * time.Second
-	// networkNotReady begins the messages of pods that wait for the network (pkg/kubelet/errors.go at v1.37.0).
+	// networkNotReady begins the messages of pods that wait for the network (pkg/kubelet/errors.go
+	// at v1.37.0).
 	networkNotReady = "network is not ready"
 )
 
-// updateRuntimeUp checks the status of the container runtime now and every five seconds. If the call fails, the
-// previous status stays (updateRuntimeUp in pkg/kubelet/kubelet.go at v1.37.0). The call takes no virtual time, so
-// a timer is enough.
+// updateRuntimeUp checks the status of the container runtime now and every five seconds. If the
+// call fails, the previous status stays (updateRuntimeUp in pkg/kubelet/kubelet.go at v1.37.0). The
+// call takes no virtual time, so a timer is enough.
 func (k *Kubelet) updateRuntimeUp() {
 	var timer *sim.Timer
 	check := func() {
@@ -713,14 +744,16 @@ func (k *Kubelet) updateRuntimeUp() {
 		k.sim.Set(timer, k.sim.Now().Add(runtimeCheckPeriod))
 	}
 	timer = k.sim.NewTimer("runtime check", check)
-	k.sim.FastForward(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, AnyOrder: true, Fire: func(_ int64, at, _ virtual.Time) {
-		k.lastReady = at
-		k.sim.Set(timer, at.Add(runtimeCheckPeriod))
-	}})
+	k.sim.FastForward(timer, sim.Idle{Until: k.runtimeStaysUp, Period: runtimeCheckPeriod, AnyOrder: true,
+		Fire: func(_ int64, at, _ virtual.Time) {
+			k.lastReady = at
+			k.sim.Set(timer, at.Add(runtimeCheckPeriod))
+		}})
 	check()
 }
 
-// runtimeStaysUp returns virtual.Max if a check would find what the last one found as long as nothing changes: the runtime is ready.
+// runtimeStaysUp returns virtual.Max if a check would find what the last one found as long as
+// nothing changes: the runtime is ready.
 func (k *Kubelet) runtimeStaysUp() virtual.Time {
 	if k.notReady || k.networkError != "" || k.listsEnd(k.sim.Now()) == virtual.Max {
 		return virtual.Min
@@ -734,12 +767,13 @@ func (k *Kubelet) runtimeStaysUp() virtual.Time {
 // monotonic returns the time of the node's monotonic clock, which clock steps do not change.
 func (k *Kubelet) monotonic() time.Time { return k.wall(virtual.Wall(k.sim.Now())) }
 
-// since returns the time that has passed since a timestamp of the runtime. Runtime timestamps have no monotonic
-// reading, so the result follows the wall clock and is negative after the clock was set back.
+// since returns the time that has passed since a timestamp of the runtime. Runtime timestamps have
+// no monotonic reading, so the result follows the wall clock and is negative after the clock was
+// set back.
 func (k *Kubelet) since(t virtual.Wall) time.Duration { return k.now().Sub(k.wall(t)) }
 
-// note writes an internal record about the present instant and returns its step. If the recorder does not include
-// records of this kind, note returns otherwise, or 0 if it is missing.
+// note writes an internal record about the present instant and returns its step. If the recorder
+// does not include records of this kind, note returns otherwise, or 0 if it is missing.
 func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	if k.trace.Wants(r.Kind) {
 		r.T = k.sim.Now()
@@ -751,7 +785,8 @@ func (k *Kubelet) note(r trace.Record, otherwise ...int64) int64 {
 	return 0
 }
 
-// ContainerEvent records an event about a container of a pod. Like all events it has the cause of the running process.
+// ContainerEvent records an event about a container of a pod. Like all events it has the cause of
+// the running process.
 func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) int64 {
 	if reason != trace.ProbeChanged {
 		return k.event(pod, container, eventType, reason, message)
@@ -761,12 +796,14 @@ func (k *Kubelet) ContainerEvent(pod *v1.Pod, container, eventType, reason, mess
 	return step
 }
 
-// event records an event about a container, or about the whole pod if container is empty, and returns the step of
-// the record.
+// event records an event about a container, or about the whole pod if container is empty, and
+// returns the step of the record.
 func (k *Kubelet) event(pod *v1.Pod, container, eventType, reason, message string) int64 {
 	return k.trace.Add(trace.Record{
-		T: k.sim.Now(), Kind: trace.Event, Cause: k.sim.Cause(), Pod: pod.Namespace + "/" + pod.Name, Container: container,
-		Instance: k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason, Message: message,
+		T: k.sim.Now(), Kind: trace.Event, Cause: k.sim.Cause(), Pod: pod.Namespace + "/" + pod.Name,
+		Container: container,
+		Instance:  k.runtime.EventInstance(string(pod.UID), container, reason), Type: eventType, Reason: reason,
+		Message: message,
 	})
 }
 
@@ -778,5 +815,6 @@ func (k *Kubelet) podEvent(pod *v1.Pod, eventType, reason, message string) int64
 // podName returns NAMESPACE/NAME of a pod.
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// formatPod returns the name of a pod as messages show it (pkg/kubelet/util/format/pod.go at v1.37.0).
+// formatPod returns the name of a pod as messages show it (pkg/kubelet/util/format/pod.go at
+// v1.37.0).
 func formatPod(pod *v1.Pod) string { return fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID) }

@@ -22,9 +22,9 @@ import (
 // (pkg/kubelet/container/runtime_cache.go at v1.37.0).
 const runtimeCachePeriod = 3 * time.Second
 
-// handlePodCleanups cleans up after pods that are gone. It runs in the sync loop, which is blocked during the two list
-// calls. If a call fails, the next housekeeping tries again (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at
-// v1.37.0).
+// handlePodCleanups cleans up after pods that are gone. It runs in the sync loop, which is blocked
+// during the two list calls. If a call fails, the next housekeeping tries again (HandlePodCleanups
+// in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.workers.syncKnownPods(k.isDesired)
 	running, err := k.listRunning(p)
@@ -40,9 +40,10 @@ func (k *Kubelet) handlePodCleanups(p *sim.Proc) {
 	k.backOff.forget(k.sim.Now())
 }
 
-// cleanUpAtOnce does the cleanup that is due now, without the process of the sync loop, if there is nothing to clean up and nothing
-// else happens until the end of the cleanup. Otherwise it returns false. The process must wait. A tick of the sync ticker that is due
-// now does not matter if it finds nothing to do at the end of the cleanup, when the sync loop would get to it.
+// cleanUpAtOnce does the cleanup that is due now, without the process of the sync loop, if there is
+// nothing to clean up and nothing else happens until the end of the cleanup. Otherwise it returns
+// false. The process must wait. A tick of the sync ticker that is due now does not matter if it
+// finds nothing to do at the end of the cleanup, when the sync loop would get to it.
 func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool {
 	now := k.sim.Now()
 	end := k.listsEnd(now) // before the lists are outdated, because the sync ticker ticks every second
@@ -53,9 +54,11 @@ func (k *Kubelet) cleanUpAtOnce(syncLoop *sim.Proc, syncTicker *sim.Ticker) bool
 	return true
 }
 
-// cleanUntil returns the last time of a cleanup that finds nothing to clean up if nothing changes until then.
+// cleanUntil returns the last time of a cleanup that finds nothing to clean up if nothing changes
+// until then.
 func (k *Kubelet) cleanUntil() virtual.Time {
-	if k.fullLists || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 || len(k.podManager.orphanedMirrors()) > 0 ||
+	if k.fullLists || !k.sourcesReady() || !k.knowsAll || len(k.rejected) > 0 ||
+		len(k.podManager.orphanedMirrors()) > 0 ||
 		!k.workers.areKnown(k.isDesired) || !k.prober.Keeps(k.couldBeProbed) ||
 		k.status.HasOrphans(k.isDesired) {
 		return virtual.Min
@@ -70,9 +73,10 @@ func (k *Kubelet) cleanUpNothing(syncLoop *sim.Proc, times int64, end virtual.Ti
 	k.backOff.forget(end)
 }
 
-// listRunning lists the pods that have a running container or a ready sandbox. It lists them again if the calls
-// took so long that the result is outdated (pkg/kubelet/container/runtime_cache.go at v1.37.0). Only the first list
-// of a kubelet can contain pods without a worker, so later lists leave out all pods.
+// listRunning lists the pods that have a running container or a ready sandbox. It lists them again
+// if the calls took so long that the result is outdated (pkg/kubelet/container/runtime_cache.go at
+// v1.37.0). Only the first list of a kubelet can contain pods without a worker, so later lists
+// leave out all pods.
 func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	scope, start := fakeruntime.Call{Ready: true, Running: true}, p.Now()
 	if k.knowsAll {
@@ -93,8 +97,8 @@ func (k *Kubelet) listRunning(p *sim.Proc) ([]*runtimePod, error) {
 	return pods, nil
 }
 
-// finishRejectedPods terminates the rejected pods that have been deleted. They have no worker that could do so
-// (filterTerminalPodsToDelete in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// finishRejectedPods terminates the rejected pods that have been deleted. They have no worker that
+// could do so (filterTerminalPodsToDelete in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) finishRejectedPods() {
 	k.rejected = slices.DeleteFunc(k.rejected, func(uid types.UID) bool {
 		pod, desired := k.podManager.GetPodByUID(uid)
@@ -104,14 +108,16 @@ func (k *Kubelet) finishRejectedPods() {
 		}
 		ends := pod.DeletionTimestamp != nil && status.IsTerminal(pod.Status.Phase)
 		if ends {
-			k.sim.WithCause(k.podManager.wanted[uid], func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
+			k.sim.WithCause(k.podManager.wanted[uid],
+				func() { k.workers.updatePod(podUpdate{typ: syncKill, pod: pod}) })
 		}
 		return ends
 	})
 }
 
-// deleteOrphanedMirrors deletes the mirror pods without a static pod, in any order, once the containers of the static pod have
-// stopped. The sync loop is blocked during the calls (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// deleteOrphanedMirrors deletes the mirror pods without a static pod, in any order, once the
+// containers of the static pod have stopped. The sync loop is blocked during the calls
+// (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) deleteOrphanedMirrors(p *sim.Proc) {
 	orphans := k.podManager.orphanedMirrors()
 	choose.Guided(&k.sim.Asker, "orphaned mirror pods", orphans, podName)
@@ -124,8 +130,8 @@ func (k *Kubelet) deleteOrphanedMirrors(p *sim.Proc) {
 	}
 }
 
-// restartStaticPods hands static pods to a new worker, in any order, if the manifest came again while the pod terminated
-// (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// restartStaticPods hands static pods to a new worker, in any order, if the manifest came again
+// while the pod terminated (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) restartStaticPods() {
 	if len(k.podManager.static) == 0 {
 		return
@@ -139,12 +145,13 @@ func (k *Kubelet) restartStaticPods() {
 	}
 	choose.Shuffle(k.sim, "restarted static pods", pods)
 	for _, pod := range pods {
-		k.sim.WithCause(k.podManager.wanted[pod.UID], func() { k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod}) })
+		k.sim.WithCause(k.podManager.wanted[pod.UID],
+			func() { k.workers.updatePod(podUpdate{typ: syncCreate, pod: pod}) })
 	}
 }
 
-// terminateOrphans terminates running pods without a worker: pods that were force-deleted while the kubelet was
-// down (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// terminateOrphans terminates running pods without a worker: pods that were force-deleted while the
+// kubelet was down (HandlePodCleanups in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) terminateOrphans(running []*runtimePod) {
 	choose.Shuffle(k.sim, "orphaned pods", running)
 	for _, r := range running {
@@ -166,8 +173,8 @@ func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
 	return terminal && (!known || !w.terminating)
 }
 
-// activePods returns the pods that are not inactive, in any order (GetActivePods in pkg/kubelet/kubelet_pods.go at
-// v1.37.0).
+// activePods returns the pods that are not inactive, in any order (GetActivePods in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) activePods() []*v1.Pod {
 	var active []*v1.Pod
 	for _, pod := range k.podManager.list() {
@@ -182,17 +189,18 @@ func (k *Kubelet) activePods() []*v1.Pod {
 // hostIP is the address of the simulated node.
 const hostIP = "10.0.0.1"
 
-// Reasons and messages of the condition PodReadyToStartContainers (pkg/kubelet/types/constants.go and
-// kuberuntime/util/util.go at v1.37.0).
+// Reasons and messages of the condition PodReadyToStartContainers (pkg/kubelet/types/constants.go
+// and kuberuntime/util/util.go at v1.37.0).
 const (
 	sandboxNotReady  = "PodSandboxNotReady"
 	noSandboxMessage = "no pod sandbox exists"
 	notReadyMessage  = "pod sandbox is not ready"
 )
 
-// generateAPIPodStatus computes the API status of a pod from its runtime status, its previous status and the probe
-// results, together with the cause of the status. If terminal is set, no container of the pod will run again
-// (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// generateAPIPodStatus computes the API status of a pod from its runtime status, its previous
+// status and the probe results, together with the cause of the status. If terminal is set, no
+// container of the pod will run again (function of that name in pkg/kubelet/kubelet_pods.go at
+// v1.37.0).
 func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
 	old, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
@@ -207,10 +215,12 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 		api.PodIP, api.PodIPs = hostIP, []v1.PodIP{{IP: hostIP}}
 	}
 	restarting := shouldAllContainersRestart(u.pod, s, old)
-	api.ContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.ContainerStatuses, u.pod.Spec.Containers, restarting)
+	api.ContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.ContainerStatuses, u.pod.Spec.Containers,
+		restarting)
 	api.InitContainerStatuses = k.convertToAPIInitContainerStatuses(u.pod, s, old.InitContainerStatuses, restarting)
 	if len(u.pod.Spec.EphemeralContainers) > 0 {
-		api.EphemeralContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.EphemeralContainerStatuses, ephemeralContainers(u.pod), restarting)
+		api.EphemeralContainerStatuses = k.convertToAPIContainerStatuses(u.pod, s, old.EphemeralContainerStatuses,
+			ephemeralContainers(u.pod), restarting)
 	}
 	k.setPodLevelResources(u.pod, api, old)
 	final := terminal && !podutil.IsStatic(u.pod)
@@ -221,7 +231,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	cause := k.failPastActiveDeadline(u, api)
 	p.WithCause(cause, func() { k.prober.UpdatePodStatus(p, u.pod, api) })
 	all := status.AllContainerStatuses(api)
-	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions), func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
+	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions),
+		func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
 	if terminal { // determinePodResizeStatus
 		k.status.ClearPodResizePending(u.pod.UID)
 		k.status.ClearPodResizeInProgress(u.pod.UID)
@@ -234,7 +245,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	if k.profile.RestartAllContainersOnContainerExits {
 		kept = old.Conditions
 	}
-	api.Conditions = append(api.Conditions, k.podReadyToStartContainersCondition(u.pod, s), status.GeneratePodInitializedCondition(u.pod, kept, all, api.Phase))
+	api.Conditions = append(api.Conditions, k.podReadyToStartContainersCondition(u.pod, s),
+		status.GeneratePodInitializedCondition(u.pod, kept, all, api.Phase))
 	api.Conditions = append(api.Conditions,
 		status.GeneratePodReadyCondition(u.pod, api.Conditions, all, api.Phase),
 		status.GenerateContainersReadyCondition(u.pod, all, api.Phase),
@@ -264,7 +276,8 @@ func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
 // podReadyToStartContainersCondition returns the condition of a pod whose sandbox is ready
 // (GeneratePodReadyToStartContainersCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func (k *Kubelet) podReadyToStartContainersCondition(pod *v1.Pod, s *podStatus) v1.PodCondition {
-	c := v1.PodCondition{Type: v1.PodReadyToStartContainers, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
+	c := v1.PodCondition{Type: v1.PodReadyToStartContainers, ObservedGeneration: pod.Generation,
+		Status: v1.ConditionTrue}
 	if change := sandboxChange(s); change != "" {
 		c.Status = v1.ConditionFalse
 		if k.profile.SandboxReasonInCondition {
@@ -274,8 +287,8 @@ func (k *Kubelet) podReadyToStartContainersCondition(pod *v1.Pod, s *podStatus) 
 	return c
 }
 
-// sandboxChange returns the reason why a pod needs a new sandbox, or an empty string (PodSandboxChanged in
-// pkg/kubelet/kuberuntime/util/util.go at v1.37.0).
+// sandboxChange returns the reason why a pod needs a new sandbox, or an empty string
+// (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go at v1.37.0).
 func sandboxChange(s *podStatus) string {
 	switch {
 	case len(s.sandboxes) == 0:
@@ -286,8 +299,9 @@ func sandboxChange(s *podStatus) string {
 	return ""
 }
 
-// getPhase returns the phase of a pod. If terminal is set, no container will run again. If initialized is set, a
-// regular container has started in the current sandbox (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// getPhase returns the phase of a pod. If terminal is set, no container will run again. If
+// initialized is set, a regular container has started in the current sandbox (getPhase in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
 func getPhase(pod *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPhase {
 	init := countInitContainers(pod, s.InitContainerStatuses)
 	n := countContainers(pod, s.ContainerStatuses)
@@ -295,7 +309,8 @@ func getPhase(pod *v1.Pod, s *v1.PodStatus, terminal, initialized bool) v1.PodPh
 	switch {
 	case init.failed:
 		return v1.PodFailed
-	case init.pending || init.sidecarPending && !initialized || n.waiting > 0 || n.unknown > 0 || n.running+n.stopped == 0:
+	case init.pending || init.sidecarPending && !initialized || n.waiting > 0 || n.unknown > 0 || n.running+
+		n.stopped == 0:
 		return v1.PodPending
 	case n.running > 0:
 		return v1.PodRunning
@@ -344,8 +359,8 @@ func (n *states) stop(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTermin
 	}
 }
 
-// initStates summarizes the init containers for the phase of a pod. A sidecar that has started once and then stopped does
-// not count.
+// initStates summarizes the init containers for the phase of a pod. A sidecar that has started once
+// and then stopped does not count.
 type initStates struct {
 	pending        bool // a regular init container has not completed
 	failed         bool // a regular init container failed and will not restart
@@ -399,8 +414,8 @@ func (n *initStates) countSidecar(c *v1.ContainerStatus) {
 	}
 }
 
-// Reasons and messages of an in-place restart of all containers (pkg/kubelet/kubelet_pods.go and status/generate.go
-// at v1.37.0).
+// Reasons and messages of an in-place restart of all containers (pkg/kubelet/kubelet_pods.go and
+// status/generate.go at v1.37.0).
 const (
 	restartingAllContainers = "RestartingAllContainers"
 	removedForRestart       = "The container is removed because RestartAllContainers in place"
@@ -412,14 +427,17 @@ const (
 // containerIDPrefix precedes the ID of the runtime in a container status.
 const containerIDPrefix = "containerd://"
 
-// Reasons and messages of a container's status (pkg/kubelet/kubelet_pods.go and container/runtime.go at v1.37.0).
+// Reasons and messages of a container's status (pkg/kubelet/kubelet_pods.go and
+// container/runtime.go at v1.37.0).
 const (
-	containerCreating  = "ContainerCreating"
-	podInitializing    = "PodInitializing"
-	statusUnknown      = "ContainerStatusUnknown"
-	lostContainer      = "The container could not be located when the pod was deleted.  The container used to be Running"
-	lostContainerCode  = 137
-	lostInitContainer  = "Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally"
+	containerCreating = "ContainerCreating"
+	podInitializing   = "PodInitializing"
+	statusUnknown     = "ContainerStatusUnknown"
+	lostContainer     = "The container could not be located when the pod was deleted.  The container used to be " +
+		"Running"
+	lostContainerCode = 137
+	lostInitContainer = "Unable to get init container status from container runtime and pod has been initialized, " +
+		"treat it as exited normally"
 	instancesPerStatus = 2 // the newest instance and the one before it
 )
 
@@ -432,10 +450,12 @@ func ephemeralContainers(pod *v1.Pod) []v1.Container {
 	return list
 }
 
-// convertToAPIContainerStatuses returns the API statuses of regular or ephemeral containers. The status of a container that
-// waits for a restart contains the reason. If restarting is set, all containers of the pod are about to restart
-// (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0).
-func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, specs []v1.Container, restarting bool) []v1.ContainerStatus {
+// convertToAPIContainerStatuses returns the API statuses of regular or ephemeral containers. The
+// status of a container that waits for a restart contains the reason. If restarting is set, all
+// containers of the pod are about to restart (function of that name in pkg/kubelet/kubelet_pods.go
+// at v1.37.0).
+func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus,
+	specs []v1.Container, restarting bool) []v1.ContainerStatus {
 	statuses := make([]v1.ContainerStatus, 0, len(specs))
 	for i := range specs {
 		spec := &specs[i]
@@ -446,18 +466,21 @@ func (k *Kubelet) convertToAPIContainerStatuses(pod *v1.Pod, s *podStatus, old [
 	return statuses
 }
 
-// convertToAPIInitContainerStatuses returns the API statuses of the init containers in the order of the spec. The
-// status of a container that exited with code 0 is never Waiting. A regular init container that the runtime has
-// removed counts as completed if the pod has a regular container.
-func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus, restarting bool) []v1.ContainerStatus {
+// convertToAPIInitContainerStatuses returns the API statuses of the init containers in the order of
+// the spec. The status of a container that exited with code 0 is never Waiting. A regular init
+// container that the runtime has removed counts as completed if the pod has a regular container.
+func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, old []v1.ContainerStatus,
+	restarting bool) []v1.ContainerStatus {
 	var statuses []v1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
 		spec := &pod.Spec.InitContainers[i]
-		c, rc := k.toAPIContainerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting), s.find(spec.Name)
+		c, rc := k.toAPIContainerStatus(spec, s, status.FindContainerStatus(old, spec.Name), pod, restarting),
+			s.find(spec.Name)
 		switch {
 		case rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0:
 		case rc == nil && c.State.Waiting != nil && !podutil.IsRestartableInitContainer(spec) && s.hasRegular(pod):
-			c.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Completed", Message: lostInitContainer}}
+			c.State = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{Reason: "Completed",
+				Message: lostInitContainer}}
 		default:
 			k.setWaitingReason(&c, pod, spec, s)
 		}
@@ -466,8 +489,8 @@ func (k *Kubelet) convertToAPIInitContainerStatuses(pod *v1.Pod, s *podStatus, o
 	return statuses
 }
 
-// setWaitingReason changes the status of a container to Waiting, with the reason, if the container should restart and
-// its last start failed or was put off.
+// setWaitingReason changes the status of a container to Waiting, with the reason, if the container
+// should restart and its last start failed or was put off.
 func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.Container, s *podStatus) {
 	reason, ok := k.reasons[containerKey{pod.UID, spec.Name}]
 	if !k.profile.ContainerRestartRules {
@@ -482,9 +505,10 @@ func (k *Kubelet) setWaitingReason(c *v1.ContainerStatus, pod *v1.Pod, spec *v1.
 	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason.reason, Message: reason.message}}
 }
 
-// toAPIContainerStatus returns the status of the newest instance of a container. The last termination state comes
-// from the instance before it.
-func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
+// toAPIContainerStatus returns the status of the newest instance of a container. The last
+// termination state comes from the instance before it.
+func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1.ContainerStatus, pod *v1.Pod,
+	restarting bool) v1.ContainerStatus {
 	seen := 0
 	var c v1.ContainerStatus
 	for i := range s.containers {
@@ -504,11 +528,14 @@ func (k *Kubelet) toAPIContainerStatus(spec *v1.Container, s *podStatus, old *v1
 	return c
 }
 
-// convertContainerStatus converts the status of one instance. Depending on the feature gates, it carries over the state
-// of an instance that the runtime has removed, or Started from the previous status.
-func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, has *amounts, old *v1.ContainerStatus) v1.ContainerStatus {
+// convertContainerStatus converts the status of one instance. Depending on the feature gates, it
+// carries over the state of an instance that the runtime has removed, or Started from the previous
+// status.
+func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Container, has *amounts,
+	old *v1.ContainerStatus) v1.ContainerStatus {
 	c := v1.ContainerStatus{
-		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix + rc.ID,
+		Name: spec.Name, Image: applyDefaultImageTag(rc.Image), ImageID: rc.Image, ContainerID: containerIDPrefix +
+			rc.ID,
 		RestartCount: int32(rc.Attempt), State: k.toContainerState(rc),
 		AllocatedResources: spec.Resources.Requests, Resources: k.actualResources(spec, rc, has, old),
 	}
@@ -525,8 +552,8 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	return c
 }
 
-// keepRemovedInstance carries over the last termination state and the restart count of an instance that the runtime
-// has removed.
+// keepRemovedInstance carries over the last termination state and the restart count of an instance
+// that the runtime has removed.
 func keepRemovedInstance(c, old *v1.ContainerStatus) {
 	attempt := c.RestartCount
 	c.RestartCount = max(attempt, old.RestartCount)
@@ -554,9 +581,11 @@ func (k *Kubelet) toContainerState(rc *fakeruntime.Container) v1.ContainerState 
 	return v1.ContainerState{Waiting: &v1.ContainerStateWaiting{}}
 }
 
-// missingContainerStatus returns the status of a container without an instance in the runtime. The status is waiting,
-// unless the previous one is terminated. A container that was running is lost, or was removed for an in-place restart.
-func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod, restarting bool) v1.ContainerStatus {
+// missingContainerStatus returns the status of a container without an instance in the runtime. The
+// status is waiting, unless the previous one is terminated. A container that was running is lost,
+// or was removed for an in-place restart.
+func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1.Pod,
+	restarting bool) v1.ContainerStatus {
 	reason := containerCreating
 	if len(pod.Spec.InitContainers) > 0 {
 		reason = podInitializing
@@ -587,9 +616,10 @@ func missingContainerStatus(spec *v1.Container, old *v1.ContainerStatus, pod *v1
 	return c
 }
 
-// volumeMounts returns the mounted volumes for the status of a container that has no instance yet. Its instances keep them from the
-// status before. A kubelet that starts does not know the status of a static pod, so the status then loses them
-// (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// volumeMounts returns the mounted volumes for the status of a container that has no instance yet.
+// Its instances keep them from the status before. A kubelet that starts does not know the status of
+// a static pod, so the status then loses them (convertToAPIContainerStatuses in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
 func volumeMounts(spec *v1.Container) []v1.VolumeMountStatus {
 	var list []v1.VolumeMountStatus
 	for _, m := range spec.VolumeMounts {
@@ -598,7 +628,8 @@ func volumeMounts(spec *v1.Container) []v1.VolumeMountStatus {
 	return list
 }
 
-// shouldAllContainersRestart reports whether an exit of a container has triggered an in-place restart of the pod.
+// shouldAllContainersRestart reports whether an exit of a container has triggered an in-place
+// restart of the pod.
 func shouldAllContainersRestart(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bool {
 	return podutil.ShouldAllContainersRestart(pod, old, func(name string) (int32, bool) {
 		c := s.find(name)
@@ -609,10 +640,12 @@ func shouldAllContainersRestart(pod *v1.Pod, s *podStatus, old *v1.PodStatus) bo
 	})
 }
 
-// removedContainerStatus returns the status of a container that was removed for an in-place restart. It is based on the
-// status of a lost container (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// removedContainerStatus returns the status of a container that was removed for an in-place
+// restart. It is based on the status of a lost container (convertToAPIContainerStatuses in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
 func removedContainerStatus(c v1.ContainerStatus, old *v1.ContainerStatus) v1.ContainerStatus {
-	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: restartingAllContainers, Message: removedForRestart}}
+	c.State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: restartingAllContainers,
+		Message: removedForRestart}}
 	c.LastTerminationState.Terminated = &v1.ContainerStateTerminated{
 		Reason: restartingAllContainers, Message: removedForRestart, ExitCode: lostContainerCode,
 	}
@@ -625,9 +658,9 @@ func restartable(pod *v1.Pod, c *v1.Container, end *v1.ContainerStateTerminated)
 	return podutil.ContainerShouldRestart(c, &pod.Spec, end.ExitCode) || end.Reason == restartingAllContainers
 }
 
-// allContainersRestartingCondition returns the condition AllContainersRestarting. It is true from the exit that triggers
-// an in-place restart until the runtime has removed all containers (GenerateAllContainersRestartingCondition in
-// pkg/kubelet/status/generate.go at v1.37.0).
+// allContainersRestartingCondition returns the condition AllContainersRestarting. It is true from
+// the exit that triggers an in-place restart until the runtime has removed all containers
+// (GenerateAllContainersRestartingCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func allContainersRestartingCondition(pod *v1.Pod, s *podStatus, old *v1.PodStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: podutil.AllContainersRestarting, Status: v1.ConditionFalse}
 	left := func(rc fakeruntime.Container) bool { return podutil.Find(pod, rc.Name) != nil }

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The states of its containers determine the phase of a pod. terminal means that no container will run again
-// (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// The states of its containers determine the phase of a pod. terminal means that no container will
+// run again (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func TestGetPhase(t *testing.T) {
 	states := map[string]func(*v1.ContainerStatus){
 		"running": func(c *v1.ContainerStatus) { c.State.Running = &v1.ContainerStateRunning{} },
@@ -69,7 +69,8 @@ func TestGetPhase(t *testing.T) {
 // The status has the image with a tag, as the kubelet asks the runtime for it.
 func TestApplyDefaultImageTag(t *testing.T) {
 	for image, want := range map[string]string{
-		"app": "app:latest", "shop/app": "shop/app:latest", "registry:5000/app": "registry:5000/app:latest", "app:1": "app:1",
+		"app": "app:latest", "shop/app": "shop/app:latest", "registry:5000/app": "registry:5000/app:latest",
+		"app:1":               "app:1",
 		"registry:5000/app:1": "registry:5000/app:1", "app@sha256:ab": "app@sha256:ab",
 	} {
 		if got := applyDefaultImageTag(image); got != want {
@@ -94,8 +95,9 @@ func TestMergePhase(t *testing.T) {
 	}
 }
 
-// The states of the init containers contribute to the phase of a pod. The notation is the same as in TestGetPhase;
-// "started" is a sidecar that has started (getPhase in pkg/kubelet/kubelet_pods.go at v1.37.0).
+// The states of the init containers contribute to the phase of a pod. The notation is the same as
+// in TestGetPhase; "started" is a sidecar that has started (getPhase in pkg/kubelet/kubelet_pods.go
+// at v1.37.0).
 func TestGetPhaseOfInitContainers(t *testing.T) {
 	for _, c := range []struct {
 		policy           v1.RestartPolicy
@@ -123,7 +125,9 @@ func TestGetPhaseOfInitContainers(t *testing.T) {
 		pod := podWithInit(c.policy, c.init)
 		var all []v1.ContainerStatus
 		words := strings.Fields(c.states)
-		for i, name := range append(strings.FieldsFunc(c.init, func(r rune) bool { return strings.ContainsRune(" +*", r) }), "app") {
+		for i, name := range append(strings.FieldsFunc(c.init, func(r rune) bool {
+			return strings.ContainsRune(" +*", r)
+		}), "app") {
 			all = append(all, stateWith(name, words[i]))
 		}
 		n := len(all) - 1

@@ -42,24 +42,29 @@ type containerKill struct {
 	cause     int64
 }
 
-// killForImage returns the kill of a container whose image changed. kind names the kind of container in the event.
+// killForImage returns the kill of a container whose image changed. kind names the kind of
+// container in the event.
 func (k *Kubelet) killForImage(rc *fakeruntime.Container, kind string) containerKill {
-	return containerKill{*rc, killImageChanged, kind + " " + rc.Name + " definition changed", k.causeOfChange(types.UID(rc.PodUID))}
+	return containerKill{*rc, killImageChanged, kind + " " + rc.Name + " definition changed",
+		k.causeOfChange(types.UID(rc.PodUID))}
 }
 
-// killForProbe returns the kill of a container whose probe failed. kind names the kind of container in the event.
+// killForProbe returns the kill of a container whose probe failed. kind names the kind of container
+// in the event.
 func (k *Kubelet) killForProbe(rc *fakeruntime.Container, kind string, reason killReason) containerKill {
 	probe, from := "liveness", k.results.Liveness
 	if reason == killStartupProbe {
 		probe, from = "startup", k.results.Startup
 	}
-	return containerKill{*rc, reason, kind + " " + rc.Name + " failed " + probe + " probe", from.Cause(containerIDPrefix + rc.ID)}
+	return containerKill{*rc, reason, kind + " " + rc.Name + " failed " + probe + " probe",
+		from.Cause(containerIDPrefix + rc.ID)}
 }
 
-// startContainer pulls the image, creates the container, starts it and runs its postStart hook. It returns nil, or
-// the reason why one of these failed (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
-// v1.37.0).
-func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions) *startReason {
+// startContainer pulls the image, creates the container, starts it and runs its postStart hook. It
+// returns nil, or the reason why one of these failed (startContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus,
+	actions *podActions) *startReason {
 	if failed := k.ensureImageExists(p, u, c); failed != nil {
 		k.failedToStart(u, c, failed.reason)
 		return failed
@@ -76,13 +81,15 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		return fails("CreateContainerConfigError", errors.New("unable to find target container "+target))
 	}
 	// The configuration of the container needs the user of the image.
-	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID), Image: c.Image}); err != nil {
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, PodUID: string(u.pod.UID),
+		Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
 	k.setActuated(u.pod.UID, c.Name, amountsOf(&c.Resources))
 	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
-		Method: fakeruntime.CreateContainer, SandboxID: actions.sandboxID, PodUID: string(u.pod.UID), Name: c.Name, Image: c.Image, Attempt: attempt,
+		Method: fakeruntime.CreateContainer, SandboxID: actions.sandboxID, PodUID: string(u.pod.UID), Name: c.Name,
+		Image: c.Image, Attempt: attempt,
 		StopSignal: stopSignal,
 	})
 	if op.Err != nil {
@@ -93,8 +100,10 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		created, started = "Container created", "Container started"
 	}
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Created", created)
-	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: p.Cause()}); err != nil {
-		// The event contains the name instead of the ID, which makes repeated events equal (recordContainerEvent).
+	if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id, Cause: p.Cause()}); err !=
+		nil {
+		// The event contains the name instead of the ID, which makes repeated events equal
+		// (recordContainerEvent).
 		k.failedToStart(u, c, strings.ReplaceAll(fakeruntime.Description(err), id, c.Name))
 		return &startReason{"RunContainerError", fakeruntime.Description(err), 0}
 	}
@@ -118,9 +127,9 @@ const (
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 const postStartHookError = "PostStartHookError"
 
-// executePostStartHook runs the postStart hook of a container that has just started. If the hook fails, it kills
-// the container and returns the reason (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
-// v1.37.0).
+// executePostStartHook runs the postStart hook of a container that has just started. If the hook
+// fails, it kills the container and returns the reason (startContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container, id string) *startReason {
 	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 		return nil
@@ -137,14 +146,16 @@ func (k *Kubelet) executePostStartHook(p *sim.Proc, u podUpdate, c *v1.Container
 		step = k.event(u.pod, c.Name, v1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 	})
 	k.killContainer(p, u.pod, containerKill{
-		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart), cause: cmp.Or(step, p.Cause()),
+		container: fakeruntime.Container{ID: id, Name: c.Name}, reason: killPostStart, message: string(killPostStart),
+		cause: cmp.Or(step, p.Cause()),
 	}, nil, nil)
 	return &startReason{postStartHookError, message, step}
 }
 
-// executePreStopHook runs the preStop hook of a container that is about to stop, if the grace period is positive.
-// It returns the whole seconds that the hook took. When the grace period ends, the kubelet no longer waits, and the
-// hook continues (executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// executePreStopHook runs the preStop hook of a container that is about to stop, if the grace
+// period is positive. It returns the whole seconds that the hook took. When the grace period ends,
+// the kubelet no longer waits, and the hook continues (executePreStopHook in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKill, grace int64) int64 {
 	c := podutil.Find(pod, kill.container.Name)
 	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil || grace <= 0 {
@@ -165,11 +176,13 @@ func (k *Kubelet) executePreStopHook(p *sim.Proc, pod *v1.Pod, kill containerKil
 	return int64(p.Now().Sub(start) / time.Second)
 }
 
-// killContainer runs the preStop hook of a container, waits for its turn in the termination order, stops it, and
-// waits until its process has exited. The whole seconds of the hook and of the wait count toward the grace period,
-// down to the minimum. If the container cannot be stopped, the containers that wait for it keep waiting
-// (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
-func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64, order *terminationOrder) error {
+// killContainer runs the preStop hook of a container, waits for its turn in the termination order,
+// stops it, and waits until its process has exited. The whole seconds of the hook and of the wait
+// count toward the grace period, down to the minimum. If the container cannot be stopped, the
+// containers that wait for it keep waiting (killContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, override *int64,
+	order *terminationOrder) error {
 	defer p.SetCause(p.Cause())
 	p.SetCause(kill.cause)
 	k.ContainerEvent(pod, kill.container.Name, v1.EventTypeNormal, "Killing", kill.message)
@@ -195,9 +208,9 @@ func (k *Kubelet) killContainer(p *sim.Proc, pod *v1.Pod, kill containerKill, ov
 	return err
 }
 
-// terminationGracePeriod returns the grace period of a container in seconds. The grace period of the deletion comes first,
-// then the one of the failed probe, then the pod's own (setTerminationGracePeriod in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// terminationGracePeriod returns the grace period of a container in seconds. The grace period of
+// the deletion comes first, then the one of the failed probe, then the pod's own
+// (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	if pod.DeletionGracePeriodSeconds != nil {
 		return *pod.DeletionGracePeriodSeconds
@@ -206,7 +219,8 @@ func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 		return minimumGracePeriod
 	}
 	if c := podutil.Find(pod, kill.container.Name); c != nil {
-		probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe, killStartupProbe: c.StartupProbe}[kill.reason]
+		probe := map[killReason]*v1.Probe{killLivenessProbe: c.LivenessProbe,
+			killStartupProbe: c.StartupProbe}[kill.reason]
 		if probe != nil && probe.TerminationGracePeriodSeconds != nil {
 			return *probe.TerminationGracePeriodSeconds
 		}
@@ -214,9 +228,10 @@ func terminationGracePeriod(pod *v1.Pod, kill containerKill) int64 {
 	return *pod.Spec.TerminationGracePeriodSeconds
 }
 
-// pruneInitContainers removes the exited init containers of each name, except for the newest. With keep 0, it
-// removes all init containers, which must have been stopped (pruneInitContainersBeforeStart and purgeInitContainers
-// in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// pruneInitContainers removes the exited init containers of each name, except for the newest. With
+// keep 0, it removes all init containers, which must have been stopped
+// (pruneInitContainersBeforeStart and purgeInitContainers in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) pruneInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, keep int) {
 	var names [][]string // IDs to remove
 	for i := range pod.Spec.InitContainers {
@@ -238,7 +253,8 @@ func (k *Kubelet) pruneInitContainers(p *sim.Proc, pod *v1.Pod, s *podStatus, ke
 	}
 }
 
-// initProgress is the progress of a pod through its init containers, which it examines from last to first.
+// initProgress is the progress of a pod through its init containers, which it examines from last to
+// first.
 type initProgress struct {
 	k       *Kubelet
 	pod     *v1.Pod
@@ -249,9 +265,10 @@ type initProgress struct {
 	begun       bool // a later init container or a regular container has started
 }
 
-// computeInitContainerActions decides which init containers a sync starts, and which sidecars it restarts. It
-// reports whether the pod is initialized: the sync then also handles the regular containers (function of that
-// name in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// computeInitContainerActions decides which init containers a sync starts, and which sidecars it
+// restarts. It reports whether the pod is initialized: the sync then also handles the regular
+// containers (function of that name in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
 func (k *Kubelet) computeInitContainerActions(pod *v1.Pod, s *podStatus, actions *podActions) bool {
 	if len(pod.Spec.InitContainers) == 0 {
 		return true
@@ -292,7 +309,8 @@ func (p *initProgress) decide(i int, rc *fakeruntime.Container) {
 	case sidecar:
 		p.decideSidecar(i, rc)
 	case rc.State == fakeruntime.Running:
-		if p.k.profile.InPlacePodVerticalScalingInitContainers { // the API server accepts no resize that would restart the container
+		// the API server accepts no resize that would restart the container
+		if p.k.profile.InPlacePodVerticalScalingInitContainers {
 			p.k.computePodResizeAction(p.pod, &p.pod.Spec.InitContainers[i], rc, p.actions)
 		}
 	case rc.ExitCode == 0:
@@ -315,8 +333,9 @@ func (p *initProgress) succeed(i int) {
 	}
 }
 
-// decideSidecar decides about a running sidecar. Until its startup probe succeeds, the next container does not
-// start and a changed image does not restart the sidecar. Its other probes block nothing.
+// decideSidecar decides about a running sidecar. Until its startup probe succeeds, the next
+// container does not start and a changed image does not restart the sidecar. Its other probes block
+// nothing.
 func (p *initProgress) decideSidecar(i int, rc *fakeruntime.Container) {
 	c, id := &p.pod.Spec.InitContainers[i], containerIDPrefix+rc.ID
 	if c.StartupProbe != nil {
@@ -373,9 +392,10 @@ func (k *Kubelet) RunInContainer(p *sim.Proc, c prober.Command) prober.Output {
 	return out
 }
 
-// removeContainer removes the logs of a container, for which it asks for the status twice, and then the container.
-// The node removes the logs of one container at a time (removeContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at v1.37.0).
+// removeContainer removes the logs of a container, for which it asks for the status twice, and then
+// the container. The node removes the logs of one container at a time (removeContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go and Clean in logs/container_log_manager.go at
+// v1.37.0).
 func (k *Kubelet) removeContainer(p *sim.Proc, id string) {
 	status := fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id}
 	k.logRemovalLock.Send(p, struct{}{})

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A container has the grace period of the deletion, otherwise of the failed probe, otherwise of the pod
-// (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// A container has the grace period of the deletion, otherwise of the failed probe, otherwise of the
+// pod (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func TestTerminationGracePeriod(t *testing.T) {
 	for _, c := range []struct {
 		name                    string
@@ -35,7 +35,8 @@ func TestTerminationGracePeriod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := v1.Container{Name: "app", LivenessProbe: probeWith(c.liveness), StartupProbe: probeWith(c.startup)}
-			pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "other", LivenessProbe: probeWith(99)}, app}}}
+			pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "other", LivenessProbe: probeWith(99)},
+				app}}}
 			pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds = c.deletion, c.spec
 			kill := containerKill{container: fakeruntime.Container{Name: "app"}, reason: c.reason}
 			if got := terminationGracePeriod(pod, kill); got != c.want {
@@ -45,9 +46,9 @@ func TestTerminationGracePeriod(t *testing.T) {
 	}
 }
 
-// The init containers in the sandbox determine the actions of a sync. The notation of a container is NAME STATE; a - marks
-// a container of another sandbox (computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go at
-// v1.37.0).
+// The init containers in the sandbox determine the actions of a sync. The notation of a container
+// is NAME STATE; a - marks a container of another sandbox (computeInitContainerActions in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func TestComputeInitContainerActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 	for _, c := range []struct {
@@ -84,11 +85,15 @@ func TestComputeInitContainerActions(t *testing.T) {
 		{always, "a+ b", "a running", "nothing"},
 		{always, "a+ b", "a running startup=Unknown", "nothing"},
 		{always, "a+ b", "a running startup=Success", "start b"},
-		{always, "a+ b", "a running startup=Failure", "kill a for StartupProbe (Init container a failed startup probe), start a"},
-		{always, "a+ b", "a running startup=Success liveness=Failure", "kill a for LivenessProbe (Init container a failed liveness probe), start a b"},
+		{always, "a+ b", "a running startup=Failure",
+			"kill a for StartupProbe (Init container a failed startup probe), start a"},
+		{always, "a+ b", "a running startup=Success liveness=Failure",
+			"kill a for LivenessProbe (Init container a failed liveness probe), start a b"},
 		{always, "a+ b", "a running startup=Unknown liveness=Failure", "nothing"},
-		{never, "a+", "a running startup=Failure, app running", "kill a for StartupProbe (Init container a failed startup probe), start a"},
-		{always, "a* b+", "a exit 1, b running startup=Failure", "kill b for StartupProbe (Init container b failed startup probe), start a b"},
+		{never, "a+", "a running startup=Failure, app running",
+			"kill a for StartupProbe (Init container a failed startup probe), start a"},
+		{always, "a* b+", "a exit 1, b running startup=Failure",
+			"kill b for StartupProbe (Init container b failed startup probe), start a b"},
 	} {
 		t.Run(fmt.Sprint(c.policy, ", ", c.init, ", ", c.containers), func(t *testing.T) {
 			w := newBackOffWorld(t)
@@ -110,8 +115,8 @@ func TestComputeInitContainerActions(t *testing.T) {
 	}
 }
 
-// Before 1.37, a pod is initialized only while a regular container runs. When all regular containers have crashed, they
-// wait until a crashed sidecar has restarted.
+// Before 1.37, a pod is initialized only while a regular container runs. When all regular
+// containers have crashed, they wait until a crashed sidecar has restarted.
 func TestInitializedBefore137(t *testing.T) {
 	for containers, want := range map[string][2]string{
 		"a running, app exit 1":  {"nothing", "start app"},
@@ -187,9 +192,10 @@ func sleeps(s int64) *v1.LifecycleHandler {
 	return &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: s}}
 }
 
-// The whole seconds of a preStop hook count toward the grace period, of which at least 2 s remain. The kubelet
-// stops waiting for the hook at the end of the grace period, and the hook can still fail later (killContainer and
-// executePreStopHook in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// The whole seconds of a preStop hook count toward the grace period, of which at least 2 s remain.
+// The kubelet stops waiting for the hook at the end of the grace period, and the hook can still
+// fail later (killContainer and executePreStopHook in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func TestExecutePreStopHook(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -205,7 +211,8 @@ func TestExecutePreStopHook(t *testing.T) {
 		{"most of the grace period", command, 29 * time.Second, 0, 30, "29s 2 Deleted", "0s Killing"},
 		{"longer", command, 40 * time.Second, 0, 30, "30s 2 Deleted", "0s Killing"},
 		{"fails", command, time.Second, 1, 30, "1s 29 Deleted", "0s Killing, 1s FailedPreStopHook"},
-		{"longer than the grace period, then fails", command, 40 * time.Second, 1, 30, "30s 2 Deleted", "0s Killing, 40s FailedPreStopHook"},
+		{"longer than the grace period, then fails", command, 40 * time.Second, 1, 30, "30s 2 Deleted",
+			"0s Killing, 40s FailedPreStopHook"},
 		{"no grace period", command, time.Second, 1, 0, "0s 2 Deleted", "0s Killing"},
 		{"sleep", sleeps(5), 0, 0, 30, "5s 25 Deleted", "0s Killing"},
 		{"sleep of 0 s", sleeps(0), 0, 0, 30, "0s 30 Deleted", "0s Killing"},
@@ -217,7 +224,8 @@ func TestExecutePreStopHook(t *testing.T) {
 			r := &hookRuntime{took: c.took, code: c.code}
 			w, container := hookWorld(t, r, v1.Lifecycle{PreStop: c.hook})
 			w.sim.Go("pod worker", func(p *sim.Proc) {
-				kill := containerKill{container: fakeruntime.Container{ID: "id", Name: container.Name}, reason: killDeleted}
+				kill := containerKill{container: fakeruntime.Container{ID: "id", Name: container.Name},
+					reason: killDeleted}
 				w.killContainer(p, w.update.pod, kill, &c.grace, nil)
 			})
 			w.sim.RunUntil(virtual.At(time.Hour))
@@ -228,8 +236,9 @@ func TestExecutePreStopHook(t *testing.T) {
 	}
 }
 
-// A container whose postStart hook fails is killed, including its preStop hook, and waits for its restart. The sync
-// waits for the hook (startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// A container whose postStart hook fails is killed, including its preStop hook, and waits for its
+// restart. The sync waits for the hook (startContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func TestPostStartHook(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -248,7 +257,8 @@ func TestPostStartHook(t *testing.T) {
 			var did syncResult
 			var ended virtual.Time
 			w.sim.Go("pod worker", func(p *sim.Proc) {
-				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{}, &podActions{sandboxID: "sandbox"}, &did)
+				w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], &podStatus{},
+					&podActions{sandboxID: "sandbox"}, &did)
 				ended = p.Now()
 			})
 			w.sim.RunUntil(virtual.At(time.Hour))

@@ -15,17 +15,20 @@ import (
 )
 
 const (
-	// gcPeriod is the time from the end of a container garbage collection to the start of the next. Dead containers
-	// have no minimum age (pkg/kubelet/kubelet.go and cmd/kubelet/app/options/options.go at v1.37.0).
+	// gcPeriod is the time from the end of a container garbage collection to the start of the next.
+	// Dead containers have no minimum age (pkg/kubelet/kubelet.go and
+	// cmd/kubelet/app/options/options.go at v1.37.0).
 	gcPeriod = time.Minute
 	// containersToKeep is the number of dead containers of each name that stay.
 	containersToKeep = 1
 )
 
-// garbageCollect is the process that removes the dead containers that the deletor left, and the sandboxes of pods
-// that are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+// garbageCollect is the process that removes the dead containers that the deletor left, and the
+// sandboxes of pods that are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go at
+// v1.37.0).
 func (k *Kubelet) garbageCollect(p *sim.Proc) {
-	k.fastForwardLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers, fakeruntime.ListPodSandbox)
+	k.fastForwardLists(p, gcPeriod, k.hasNoGarbage, fakeruntime.ListContainers, fakeruntime.ListContainers,
+		fakeruntime.ListPodSandbox)
 	for {
 		k.garbage = garbage{none: true, generation: k.runtime.Generation()}
 		k.forgetResources()
@@ -45,7 +48,8 @@ type garbage struct {
 // hasNoGarbage reports whether a garbage collection would find nothing to remove, as the last one.
 func (k *Kubelet) hasNoGarbage() bool {
 	g := &k.garbage
-	return g.none && g.generation == k.runtime.Generation() && !slices.ContainsFunc(g.pods, k.workers.shouldContentBeRemoved) && !k.hasResourcesToForget()
+	return g.none && g.generation == k.runtime.Generation() &&
+		!slices.ContainsFunc(g.pods, k.workers.shouldContentBeRemoved) && !k.hasResourcesToForget()
 }
 
 // hasResourcesToForget reports whether forgetResources would remove something.
@@ -58,15 +62,17 @@ func (k *Kubelet) hasResourcesToForget() bool {
 	return false
 }
 
-// forgetResources removes what the kubelet has noted about the resources of pods that were evicted or are gone (GarbageCollect in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// forgetResources removes what the kubelet has noted about the resources of pods that were evicted
+// or are gone (GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) forgetResources() {
 	if k.profile.InspectReadsResources {
-		maps.DeleteFunc(k.disk.actuated, func(uid types.UID, _ map[string]*amounts) bool { return k.workers.shouldContentBeRemoved(uid) })
+		maps.DeleteFunc(k.disk.actuated,
+			func(uid types.UID, _ map[string]*amounts) bool { return k.workers.shouldContentBeRemoved(uid) })
 	}
 }
 
-// fastForwardLists lets the kernel skip the calls of a process that sleeps for a time after each, while idle returns true.
+// fastForwardLists lets the kernel skip the calls of a process that sleeps for a time after each,
+// while idle returns true.
 func (k *Kubelet) fastForwardLists(p *sim.Proc, period time.Duration, idle func() bool, calls ...fakeruntime.Method) {
 	p.FastForward(sim.Idle{
 		Until: func() virtual.Time {
@@ -86,12 +92,13 @@ func (k *Kubelet) fastForwardLists(p *sim.Proc, period time.Duration, idle func(
 	})
 }
 
-// evictContainers removes the dead containers of each pod and name, oldest first. It keeps containers whose
-// creation time is in the future because the wall clock was set back (evictContainers in
-// pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+// evictContainers removes the dead containers of each pod and name, oldest first. It keeps
+// containers whose creation time is in the future because the wall clock was set back
+// (evictContainers in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
 func (k *Kubelet) evictContainers(p *sim.Proc) {
 	var all listing
-	if all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})) != nil { // a list that fails is empty
+	// a list that fails is empty
+	if all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})) != nil {
 		k.garbage.none = false
 	}
 	var units []containerKey
@@ -111,7 +118,8 @@ func (k *Kubelet) evictContainers(p *sim.Proc) {
 		}
 		byUnit[unit] = append(byUnit[unit], c)
 	}
-	choose.Guided(&k.sim.Asker, "container GC", units, func(c containerKey) string { return string(c.uid) + "/" + c.name })
+	choose.Guided(&k.sim.Asker, "container GC", units,
+		func(c containerKey) string { return string(c.uid) + "/" + c.name })
 	choose.Shuffle(k.sim, "container GC", units)
 	var rest []containerKey
 	for _, unit := range units {
@@ -137,8 +145,9 @@ func (k *Kubelet) removeOldestN(p *sim.Proc, newestFirst []fakeruntime.Container
 // newerSandbox compares sandboxes by creation time in wall-clock time, newest first.
 func newerSandbox(a, b fakeruntime.Sandbox) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) }
 
-// evictSandboxes removes sandboxes that are not ready and have no containers. For a pod that still exists it keeps
-// the newest (evictSandboxes in pkg/kubelet/kuberuntime/kuberuntime_gc.go at v1.37.0).
+// evictSandboxes removes sandboxes that are not ready and have no containers. For a pod that still
+// exists it keeps the newest (evictSandboxes in pkg/kubelet/kuberuntime/kuberuntime_gc.go at
+// v1.37.0).
 func (k *Kubelet) evictSandboxes(p *sim.Proc) {
 	var all listing
 	if err := all.add(k, k.runtime.Call(p, fakeruntime.Call{Method: fakeruntime.ListContainers})); err != nil {

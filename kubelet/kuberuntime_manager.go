@@ -32,8 +32,8 @@ type listing struct {
 	timestamp  virtual.Time
 }
 
-// getPods lists sandboxes and then containers. The timestamp of the result is the time before the first call
-// (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// getPods lists sandboxes and then containers. The timestamp of the result is the time before the
+// first call (getPods in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) getPods(p *sim.Proc, scope fakeruntime.Call) (listing, error) {
 	l := listing{timestamp: p.Now()}
 	scope.Method = fakeruntime.ListPodSandbox
@@ -60,18 +60,20 @@ func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 // listsOfPods are the calls that list pods.
 var listsOfPods = []fakeruntime.Method{fakeruntime.ListPodSandbox, fakeruntime.ListContainers}
 
-// listsEnd returns the time at which a listing of pods ends that begins at a time; see Runtime.ListsEnd.
+// listsEnd returns the time at which a listing of pods ends that begins at a time; see
+// Runtime.ListsEnd.
 func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
 	return k.runtime.ListsEnd(at, listsOfPods...)
 }
 
-// listsEnds appends the times at which the calls of a listing of pods end that begins at a time; see Runtime.ListsEnds.
+// listsEnds appends the times at which the calls of a listing of pods end that begins at a time;
+// see Runtime.ListsEnds.
 func (k *Kubelet) listsEnds(ends []virtual.Time, at virtual.Time) []virtual.Time {
 	return k.runtime.ListsEnds(ends, at, listsOfPods...)
 }
 
-// pods groups the listing by pod. Pods are in the order in which they first occur. Their containers must not be modified: containers of
-// a pod that follow each other are not copied.
+// pods groups the listing by pod. Pods are in the order in which they first occur. Their containers
+// must not be modified: containers of a pod that follow each other are not copied.
 func (l listing) pods() []*runtimePod {
 	var pods []*runtimePod
 	byUID := map[string]*runtimePod{}
@@ -132,19 +134,22 @@ type podActions struct {
 	reset         []fakeruntime.Container // containers to kill if they run, and to remove
 }
 
-// computePodActions decides what a sync does. In an in-place restart, a sync only removes the containers and the
-// next one starts them (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// computePodActions decides what a sync does. In an in-place restart, a sync only removes the
+// containers and the next one starts them (computePodActions in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) podActions {
 	changed := sandboxChange(s) != ""
 	switch {
 	case restartAll && changed:
 		return newSandbox(s)
 	case restartAll:
-		return podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()), reset: getContainersToReset(pod, s)}
+		return podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()),
+			reset: getContainersToReset(pod, s)}
 	case changed:
 		return sandboxActions(pod, s)
 	}
-	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()), ephemeral: ephemeralToStart(pod, s)}
+	actions := podActions{sandboxID: s.sandboxes[0].ID, podIP: probeIP(pod, s.ip()),
+		ephemeral: ephemeralToStart(pod, s)}
 	if !k.computeInitContainerActions(pod, s, &actions) {
 		k.resizeStarting(pod, &actions)
 		return actions
@@ -168,7 +173,8 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 			keep++
 			continue
 		}
-		// Restart rules need an exit code, and a running container has none. A changed image always restarts.
+		// Restart rules need an exit code, and a running container has none. A changed image always
+		// restarts.
 		if restartPolicyOf(pod, c) != v1.RestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
@@ -182,8 +188,8 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 	return actions
 }
 
-// ephemeralToStart returns the ephemeral containers that have never run. They start even if the pod is not initialized, and
-// never restart.
+// ephemeralToStart returns the ephemeral containers that have never run. They start even if the pod
+// is not initialized, and never restart.
 func ephemeralToStart(pod *v1.Pod, s *podStatus) (start []*v1.Container) {
 	for i := range pod.Spec.EphemeralContainers {
 		if c := (*v1.Container)(&pod.Spec.EphemeralContainers[i].EphemeralContainerCommon); s.find(c.Name) == nil {
@@ -201,8 +207,8 @@ func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.RestartPolicy {
 	return pod.Spec.RestartPolicy
 }
 
-// sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The first init container
-// starts, unless all containers have completed and need no restart.
+// sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The
+// first init container starts, unless all containers have completed and need no restart.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 	actions := newSandbox(s)
 	if pod.Spec.RestartPolicy == v1.RestartPolicyNever && actions.attempt != 0 && len(s.containers) > 0 {
@@ -233,8 +239,8 @@ func newSandbox(s *podStatus) podActions {
 	return actions
 }
 
-// shouldKill reports whether a running regular container must be killed, and why: its image changed, or its
-// liveness or startup probe failed, in this order.
+// shouldKill reports whether a running regular container must be killed, and why: its image
+// changed, or its liveness or startup probe failed, in this order.
 func (k *Kubelet) shouldKill(c *v1.Container, rc *fakeruntime.Container) (containerKill, bool) {
 	if rc.Image != c.Image {
 		return k.killForImage(rc, "Container"), true
@@ -248,8 +254,8 @@ func (k *Kubelet) shouldKill(c *v1.Container, rc *fakeruntime.Container) (contai
 	return containerKill{}, false
 }
 
-// shouldContainerBeRestarted reports whether a container that does not run should start; rc is nil if it never ran
-// (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
+// shouldContainerBeRestarted reports whether a container that does not run should start; rc is nil
+// if it never ran (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go at v1.37.0).
 func shouldContainerBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Container) bool {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -262,8 +268,8 @@ func shouldContainerBeRestarted(pod *v1.Pod, c *v1.Container, rc *fakeruntime.Co
 	return podutil.ContainerShouldRestart(c, &pod.Spec, rc.ExitCode)
 }
 
-// getContainersToReset returns the containers to remove in an in-place restart: regular containers, then init
-// containers, and last those whose exit triggered the restart (getContainersToReset in
+// getContainersToReset returns the containers to remove in an in-place restart: regular containers,
+// then init containers, and last those whose exit triggered the restart (getContainersToReset in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	var victims, sources []fakeruntime.Container
@@ -283,17 +289,19 @@ func getContainersToReset(pod *v1.Pod, s *podStatus) []fakeruntime.Container {
 	return append(victims, sources...)
 }
 
-// syncPodContainers carries out the actions of a sync. It uses only the status from the start of the sync: when it kills
-// and restarts a container, the start does not depend on the exit (SyncPod in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// syncPodContainers carries out the actions of a sync. It uses only the status from the start of
+// the sync: when it kills and restarts a container, the start does not depend on the exit (SyncPod
+// in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, restartAll bool) syncResult {
 	actions := k.computePodActions(u.pod, s, restartAll)
 	did := syncResult{
-		relist: actions.killPod || actions.resize || len(actions.kill)+len(actions.reset)+len(actions.ephemeral)+len(actions.startInit)+len(actions.start) > 0,
-		reset:  len(actions.reset) > 0,
+		relist: actions.killPod || actions.resize || len(actions.kill)+len(actions.reset)+len(actions.ephemeral)+
+			len(actions.startInit)+len(actions.start) > 0,
+		reset: len(actions.reset) > 0,
 	}
 	if actions.createSandbox && actions.sandboxID != "" {
-		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+		k.podEvent(u.pod, v1.EventTypeNormal, "SandboxChanged",
+			"Pod sandbox changed, it will be killed and re-created.")
 	}
 	if actions.killPod {
 		var err error
@@ -331,9 +339,9 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 	return did
 }
 
-// resetContainers kills the running containers without a preStop hook and with the minimum grace period, and
-// removes all containers except for their logs. It reports whether it succeeded (SyncPod in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// resetContainers kills the running containers without a preStop hook and with the minimum grace
+// period, and removes all containers except for their logs. It reports whether it succeeded
+// (SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakeruntime.Container) bool {
 	for _, c := range containers {
 		if c.State != fakeruntime.Exited {
@@ -349,8 +357,9 @@ func (k *Kubelet) resetContainers(p *sim.Proc, u podUpdate, containers []fakerun
 	return true
 }
 
-// startContainers starts ephemeral containers, then init containers and then regular ones, one after the other. If a regular init container
-// cannot be started, it stops there. A sidecar that cannot be started does not block the others. Older kubelets resize the pod in between.
+// startContainers starts ephemeral containers, then init containers and then regular ones, one
+// after the other. If a regular init container cannot be started, it stops there. A sidecar that
+// cannot be started does not block the others. Older kubelets resize the pod in between.
 func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, actions podActions, did *syncResult) {
 	for _, c := range actions.ephemeral {
 		k.startOrBackOff(p, u, c, s, &actions, did)
@@ -371,11 +380,12 @@ func (k *Kubelet) startContainers(p *sim.Proc, u podUpdate, s *podStatus, action
 // crashLoopBackOff is the reason of a container that waits for its back-off to end.
 const crashLoopBackOff = "CrashLoopBackOff"
 
-// startOrBackOff starts a container, unless the container is in its crash-loop back-off, and reports whether it
-// did. The back-off counts from the exit of the newest instance that had exited when the sync began, in wall-clock
-// time. An instance that was still running then does not count (doBackOff in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
-func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions, did *syncResult) bool {
+// startOrBackOff starts a container, unless the container is in its crash-loop back-off, and
+// reports whether it did. The back-off counts from the exit of the newest instance that had exited
+// when the sync began, in wall-clock time. An instance that was still running then does not count
+// (doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *podStatus, actions *podActions,
+	did *syncResult) bool {
 	key := containerKey{u.pod.UID, c.Name}
 	defer p.SetCause(p.Cause())
 	p.SetCause(k.causeOfStart(u, c, s))
@@ -385,7 +395,8 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 			delay := k.backOff.get(item)
 			step := k.event(u.pod, c.Name, v1.EventTypeWarning, "BackOff",
 				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, formatPod(u.pod)))
-			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name, Instance: exited.Instance, Took: delay})
+			k.note(trace.Record{Kind: trace.BackOff, Cause: step, Pod: podName(u.pod), Container: c.Name,
+				Instance: exited.Instance, Took: delay})
 			k.reasons[key] = startReason{crashLoopBackOff, backOffMessage(u.pod, c, delay), step}
 			did.err = true
 			if expires := exited.FinishedAt.Add(delay); did.expires == nil || expires < *did.expires {
@@ -403,8 +414,8 @@ func (k *Kubelet) startOrBackOff(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	return true
 }
 
-// backOffKey returns the key of a container's back-off: other images and other resources have a back-off of their own (GetBackoffKey in
-// pkg/kubelet/kuberuntime/helpers.go at v1.37.0).
+// backOffKey returns the key of a container's back-off: other images and other resources have a
+// back-off of their own (GetBackoffKey in pkg/kubelet/kuberuntime/helpers.go at v1.37.0).
 func backOffKey(pod *v1.Pod, c *v1.Container) string {
 	key := string(pod.UID) + "/" + c.Name + "/" + c.Image
 	if own := amountsOf(&c.Resources); own != (amounts{}) {
@@ -428,15 +439,16 @@ func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
 	return fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", backOff, c.Name, formatPod(pod))
 }
 
-// killPod stops all running containers in parallel, except for sidecars, which stop in their order. It waits for all of
-// them and then stops the sandboxes, even if containers could not be stopped (killPodWithSyncResult in
-// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// killPod stops all running containers in parallel, except for sidecars, which stop in their order.
+// It waits for all of them and then stops the sandboxes, even if containers could not be stopped
+// (killPodWithSyncResult in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) error {
 	var failed []error
 	order := newTerminationOrder(u.pod, running.containers)
 	waiting := len(running.containers)
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name, cause: p.Cause()}
+		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name,
+			cause: p.Cause()}
 		k.sim.Go(killerOf(u.pod, c.Name), func(killer *sim.Proc) {
 			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
 				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
@@ -451,7 +463,8 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	}
 	var notStopped error
 	for _, s := range running.sandboxes {
-		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID, Cause: p.Cause()}); err != nil {
+		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID,
+			Cause: p.Cause()}); err != nil {
 			notStopped = syncResultError("KillPodSandbox", string(u.pod.UID), "KillPodSandboxError", err)
 		}
 	}
@@ -466,14 +479,14 @@ func killerOf(pod *v1.Pod, container string) string {
 	return "killer of " + podName(pod) + "/" + container
 }
 
-// syncResultError formats the error of an action (Error of PodSyncResult in pkg/kubelet/container/sync_result.go at
-// v1.37.0).
+// syncResultError formats the error of an action (Error of PodSyncResult in
+// pkg/kubelet/container/sync_result.go at v1.37.0).
 func syncResultError(action, target, reason string, err error) error {
 	return fmt.Errorf("failed to %q for %q with %s: %q", action, target, reason, err.Error())
 }
 
-// killReasonOf returns the reason why a pod's containers are stopped. A pod that was deleted after its sync began
-// counts as deleted.
+// killReasonOf returns the reason why a pod's containers are stopped. A pod that was deleted after
+// its sync began counts as deleted.
 func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
 	if now := k.newest(pod); now == nil || now.DeletionTimestamp != nil {
 		return killDeleted
@@ -484,14 +497,17 @@ func (k *Kubelet) killReasonOf(pod *v1.Pod) killReason {
 	return killStopped
 }
 
-// getPodStatus asks for the status of each listed sandbox and then of each listed container. It leaves out those
-// that were removed after the list (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// getPodStatus asks for the status of each listed sandbox and then of each listed container. It
+// leaves out those that were removed after the list (GetPodStatus in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) getPodStatus(p *sim.Proc, pod *runtimePod) *podStatus {
 	s := &podStatus{timestamp: pod.timestamp}
-	return s.unless(k.getSandboxStatuses(p, s, pod.sandboxes), func() error { return k.getPodContainerStatuses(p, s, pod.containers) })
+	return s.unless(k.getSandboxStatuses(p, s, pod.sandboxes),
+		func() error { return k.getPodContainerStatuses(p, s, pod.containers) })
 }
 
-// unless calls second if err is nil. It returns the status if both succeed, otherwise a status with only the error.
+// unless calls second if err is nil. It returns the status if both succeed, otherwise a status with
+// only the error.
 func (s *podStatus) unless(err error, second func() error) *podStatus {
 	if err == nil {
 		err = second()
@@ -502,10 +518,11 @@ func (s *podStatus) unless(err error, second func() error) *podStatus {
 	return s
 }
 
-// listAndInspect lists the sandboxes of a pod and asks for the status of each, and then does the same with the
-// containers. Up to 1.35 all inspections work like this. The current sandbox is the one created last; from 1.35 on
-// it is the one with the highest attempt (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go,
-// podSandboxByCreated in helpers.go and updateCache in pkg/kubelet/pleg/generic.go at v1.34.4).
+// listAndInspect lists the sandboxes of a pod and asks for the status of each, and then does the
+// same with the containers. Up to 1.35 all inspections work like this. The current sandbox is the
+// one created last; from 1.35 on it is the one with the highest attempt (GetPodStatus in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go, podSandboxByCreated in helpers.go and updateCache
+// in pkg/kubelet/pleg/generic.go at v1.34.4).
 func (k *Kubelet) listAndInspect(p *sim.Proc, uid types.UID) *podStatus {
 	s := &podStatus{timestamp: p.Now()}
 	scope := fakeruntime.Call{Method: fakeruntime.ListPodSandbox, PodUID: string(uid)}
@@ -577,7 +594,8 @@ func (k *Kubelet) getPodStatusNow(p *sim.Proc, uid types.UID) *podStatus {
 	return k.getPodStatus(p, pod)
 }
 
-// errPodNotFound is the error about a pod that the runtime does not have (ErrPodNotFound in pkg/kubelet/container/runtime.go at v1.37.0).
+// errPodNotFound is the error about a pod that the runtime does not have (ErrPodNotFound in
+// pkg/kubelet/container/runtime.go at v1.37.0).
 var errPodNotFound = errors.New("pod sandboxes not found")
 
 // getPod lists a pod (GetPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).

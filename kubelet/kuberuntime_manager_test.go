@@ -39,8 +39,9 @@ func (a podActions) text() string {
 	return strings.Join(list, ", ")
 }
 
-// The states of containers a and b at the start of a sync, and their probe results, determine the actions of the sync
-// (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// The states of containers a and b at the start of a sync, and their probe results, determine the
+// actions of the sync (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go at
+// v1.37.0).
 func TestComputePodActions(t *testing.T) {
 	const always, onFailure, never = v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever
 	for _, c := range []struct {
@@ -62,14 +63,18 @@ func TestComputePodActions(t *testing.T) {
 		{onFailure, "ready", "exit 0", "exit 0", false, "kill the pod"},
 		{always, "ready", "exit 1", "running", true, "nothing"},
 		{always, "ready", "exit 1", "exit 1", true, "kill the pod"},
-		{always, "ready", "running liveness=Failure", "running", false, "kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a"},
-		{always, "ready", "running startup=Failure", "running", false, "kill a for StartupProbe (Container a failed startup probe, will be restarted), start a"},
+		{always, "ready", "running liveness=Failure", "running", false,
+			"kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a"},
+		{always, "ready", "running startup=Failure", "running", false,
+			"kill a for StartupProbe (Container a failed startup probe, will be restarted), start a"},
 		{
 			onFailure, "ready", "running liveness=Failure startup=Failure", "running", false,
 			"kill a for LivenessProbe (Container a failed liveness probe, will be restarted), start a",
 		},
-		{never, "ready", "running liveness=Failure", "running", false, "kill a for LivenessProbe (Container a failed liveness probe)"},
-		{never, "ready", "running liveness=Failure", "exit 0", false, "kill the pod, kill a for LivenessProbe (Container a failed liveness probe)"},
+		{never, "ready", "running liveness=Failure", "running", false,
+			"kill a for LivenessProbe (Container a failed liveness probe)"},
+		{never, "ready", "running liveness=Failure", "exit 0", false,
+			"kill the pod, kill a for LivenessProbe (Container a failed liveness probe)"},
 		{always, "ready", "running liveness=Success startup=Unknown", "running", false, "nothing"},
 		{always, "lost", "exit 1", "exit 0", false, "kill the pod, create sandbox 1, start a b"},
 		{onFailure, "lost", "exit 1", "exit 0", false, "kill the pod, create sandbox 1, start a"},
@@ -79,7 +84,8 @@ func TestComputePodActions(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.policy, ", ", c.sandbox, ", ", c.a, ", ", c.b), func(t *testing.T) {
 			w := newBackOffWorld(t)
-			pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: c.policy, Containers: []v1.Container{{Name: "a"}, {Name: "b"}}}}
+			pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: c.policy,
+				Containers: []v1.Container{{Name: "a"}, {Name: "b"}}}}
 			if c.deleted {
 				pod.DeletionTimestamp = &pod.CreationTimestamp
 			}
@@ -96,13 +102,15 @@ func TestComputePodActions(t *testing.T) {
 	}
 }
 
-// A container's own restart policy overrides the pod's, even after a failed probe. Restart rules need an exit code
-// and do not apply then.
+// A container's own restart policy overrides the pod's, even after a failed probe. Restart rules
+// need an exit code and do not apply then.
 func TestContainerRestartPolicies(t *testing.T) {
-	const always, onFailure, never = v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyOnFailure, v1.ContainerRestartPolicyNever
+	const always, onFailure, never = v1.ContainerRestartPolicyAlways, v1.ContainerRestartPolicyOnFailure,
+		v1.ContainerRestartPolicyNever
 	rules := []v1.ContainerRestartRule{{
-		Action:    v1.ContainerRestartRuleActionRestart,
-		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{1}},
+		Action: v1.ContainerRestartRuleActionRestart,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn,
+			Values: []int32{1}},
 	}}
 	for _, c := range []struct {
 		pod     v1.RestartPolicy
@@ -142,14 +150,15 @@ func TestContainerRestartPolicies(t *testing.T) {
 	}
 }
 
-// In an in-place restart, a sync only removes containers, and last the one whose exit triggered the restart. A lost
-// sandbox is handled first (computePodActions and getContainersToReset in
+// In an in-place restart, a sync only removes containers, and last the one whose exit triggered the
+// restart. A lost sandbox is handled first (computePodActions and getContainersToReset in
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func TestRestartAllContainers(t *testing.T) {
 	never := v1.ContainerRestartPolicyNever
 	rules := []v1.ContainerRestartRule{{
-		Action:    podutil.RestartAllContainers,
-		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{1}},
+		Action: podutil.RestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn,
+			Values: []int32{1}},
 	}}
 	pod := &v1.Pod{Spec: v1.PodSpec{
 		RestartPolicy:  v1.RestartPolicyNever,

@@ -12,15 +12,17 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// terminationOrder makes each sidecar of a pod wait for the regular containers and for the sidecars after it. A nil
-// order makes no container wait (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
+// terminationOrder makes each sidecar of a pod wait for the regular containers and for the sidecars
+// after it. A nil order makes no container wait
+// (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
 type terminationOrder struct {
 	after   map[string][]string // the containers that each sidecar waits for, in this order
 	running map[string]bool
 	waiting []*sim.Proc
 }
 
-// newTerminationOrder returns the order for the running containers of a pod, or nil if the pod has no sidecars.
+// newTerminationOrder returns the order for the running containers of a pod, or nil if the pod has
+// no sidecars.
 func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminationOrder {
 	if !podutil.HasRestartableInitContainer(pod) {
 		return nil
@@ -42,8 +44,8 @@ func newTerminationOrder(pod *v1.Pod, running []fakeruntime.Container) *terminat
 	return o
 }
 
-// waitForTurn waits until the containers before this one have stopped, for at most grace seconds. It returns the
-// whole seconds of the wait.
+// waitForTurn waits until the containers before this one have stopped, for at most grace seconds.
+// It returns the whole seconds of the wait.
 func (o *terminationOrder) waitForTurn(p *sim.Proc, name string, grace int64) int64 {
 	if o == nil || grace <= 0 {
 		return 0
@@ -70,8 +72,9 @@ func (o *terminationOrder) terminated(name string) {
 	}
 }
 
-// afterSeconds returns t plus a number of seconds, or the latest time if the result is beyond it. A number of
-// seconds that overflows a virtual.Time wraps around, as it does in the kubelet; some become zero.
+// afterSeconds returns t plus a number of seconds, or the latest time if the result is beyond it. A
+// number of seconds that overflows a virtual.Time wraps around, as it does in the kubelet; some
+// become zero.
 func afterSeconds(t virtual.Time, seconds int64) virtual.Time {
 	d := time.Duration(seconds) * time.Second
 	if d > virtual.Max.Sub(max(t, 0)) {

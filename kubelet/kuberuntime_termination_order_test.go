@@ -13,8 +13,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A sidecar stops after the regular containers and the sidecars after it have stopped, or when its grace period is
-// over (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
+// A sidecar stops after the regular containers and the sidecars after it have stopped, or when its
+// grace period is over (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go at v1.37.0).
 func TestTerminationOrder(t *testing.T) {
 	for _, c := range []struct {
 		init  string
@@ -22,7 +22,8 @@ func TestTerminationOrder(t *testing.T) {
 		grace int64
 		want  string // time of each turn, and the seconds that count toward the grace period
 	}{
-		{"a* b*", map[string]time.Duration{"app": 5500 * time.Millisecond, "a": time.Second, "b": 2 * time.Second}, 30, "app 0s 0, b 5.5s 5, a 7.5s 7"},
+		{"a* b*", map[string]time.Duration{"app": 5500 * time.Millisecond, "a": time.Second, "b": 2 * time.Second}, 30,
+			"app 0s 0, b 5.5s 5, a 7.5s 7"},
 		{"a* b*", map[string]time.Duration{"app": 5500 * time.Millisecond, "a": time.Second}, 30, "app 0s 0, a 5.5s 5"},
 		{"a* b*", map[string]time.Duration{"a": time.Second, "b": 2 * time.Second}, 30, "b 0s 0, a 2s 2"},
 		{"a*", map[string]time.Duration{"app": time.Minute, "a": time.Second}, 30, "app 0s 0, a 30s 30"},

@@ -18,8 +18,8 @@ func newManifests() manifests {
 	return manifests{pods: map[string]*v1.Pod{}, steps: map[types.UID]int64{}}
 }
 
-// SetManifest writes the manifest of a static pod in place of the manifest of the same name. step is that of the record of the
-// change.
+// SetManifest writes the manifest of a static pod in place of the manifest of the same name. step
+// is that of the record of the change.
 func (d *Disk) SetManifest(pod *v1.Pod, step int64) {
 	d.RemoveManifest(pod.Namespace, pod.Name, step)
 	d.manifests.pods[podName(pod)], d.manifests.steps[pod.UID] = pod, step

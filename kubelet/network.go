@@ -39,8 +39,8 @@ func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	return reply
 }
 
-// timesOutFirst reports whether a request times out whose program exits at the instant of the timeout. The client
-// can notice either first (setRequestCancel in net/http/client.go of Go 1.26).
+// timesOutFirst reports whether a request times out whose program exits at the instant of the
+// timeout. The client can notice either first (setRequestCancel in net/http/client.go of Go 1.26).
 func (k *Kubelet) timesOutFirst(p *sim.Proc, reply *prober.Reply, c prober.Connection, deadline virtual.Time) bool {
 	lost := reply.HungUp || reply.Refused
 	return lost && c.Timeout > 0 && p.Now() == deadline && k.sim.Race("timeout or exit: "+p.Name(), 2) == 1

@@ -7,21 +7,21 @@ import (
 	"probesim.dev/sim"
 )
 
-// The status of a pod that a node shutdown terminates (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at
-// v1.37.0).
+// The status of a pod that a node shutdown terminates
+// (pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
 const (
 	shutdownReason  = "Terminated"
 	shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 )
 
-// ListensForShutdown reports whether the kubelet would react to a shutdown of the node. Its configuration must
-// enable this, and it reacts once.
+// ListensForShutdown reports whether the kubelet would react to a shutdown of the node. Its
+// configuration must enable this, and it reacts once.
 func (k *Kubelet) ListensForShutdown() bool {
 	return len(k.settings.ShutdownPeriods()) > 0 && !k.shuttingDown
 }
 
-// ShutDown tells the kubelet that the node is about to shut down. The kubelet rejects new pods and terminates the
-// active pods by priority.
+// ShutDown tells the kubelet that the node is about to shut down. The kubelet rejects new pods and
+// terminates the active pods by priority.
 func (k *Kubelet) ShutDown() {
 	k.shuttingDown = true
 	k.sim.Go("node shutdown", func(p *sim.Proc) {
@@ -33,7 +33,8 @@ func (k *Kubelet) ShutDown() {
 	})
 }
 
-// shutdownGroup is a group of pods that a shutdown terminates together, with their grace period in seconds.
+// shutdownGroup is a group of pods that a shutdown terminates together, with their grace period in
+// seconds.
 type shutdownGroup struct {
 	grace int64
 	pods  []*v1.Pod
@@ -53,9 +54,9 @@ func (k *Kubelet) shutdownGroups() []shutdownGroup {
 	return groups
 }
 
-// killGroup terminates the pods of a group, each within its own grace period if that is shorter. It waits until all
-// pods have stopped and their volumes are unmounted, at most for the grace period of the group (killPods in
-// pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
+// killGroup terminates the pods of a group, each within its own grace period if that is shorter. It
+// waits until all pods have stopped and their volumes are unmounted, at most for the grace period
+// of the group (killPods in pkg/kubelet/nodeshutdown/nodeshutdown_manager.go at v1.37.0).
 func (k *Kubelet) killGroup(p *sim.Proc, g shutdownGroup) {
 	waiting, over := len(g.pods), false
 	for _, pod := range g.pods {

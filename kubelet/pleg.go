@@ -23,11 +23,12 @@ const (
 	relistRequests  = 200             // requests that can wait for the PLEG; others are dropped
 )
 
-// relistBegins is the point at which the relist of all pods begins. The others are the pods that it inspects, in its order.
+// relistBegins is the point at which the relist of all pods begins. The others are the pods that it
+// inspects, in its order.
 const relistBegins = "begin"
 
-// plegEventType says what happened to a container or sandbox (PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go at
-// v1.37.0).
+// plegEventType says what happened to a container or sandbox (PodLifeCycleEventType in
+// pkg/kubelet/pleg/pleg.go at v1.37.0).
 type plegEventType string
 
 const (
@@ -82,9 +83,9 @@ func (r *podRecord) name() string {
 	return ""
 }
 
-// pleg is the pod lifecycle event generator. It lists the containers of all pods every second, and the containers of
-// a single pod on request. It inspects the pods that changed, updates the pod cache, and sends events to the sync
-// loop (pkg/kubelet/pleg/generic.go at v1.37.0).
+// pleg is the pod lifecycle event generator. It lists the containers of all pods every second, and
+// the containers of a single pod on request. It inspects the pods that changed, updates the pod
+// cache, and sends events to the sync loop (pkg/kubelet/pleg/generic.go at v1.37.0).
 type pleg struct {
 	k          *Kubelet
 	proc       *sim.Proc
@@ -110,7 +111,8 @@ func newPLEG(k *Kubelet) *pleg {
 	g.timer = k.sim.NewTimer("relist timer", func() { g.tick.TrySend(struct{}{}) })
 	if !k.fullLists {
 		k.sim.SkipIf(g.timer, g.relistAtOnce)
-		k.sim.FastForward(g.timer, sim.Idle{Until: g.idleUntil, Ends: k.listsEnds, Period: relistPeriod, AfterEnd: true, Fire: g.relistIdle})
+		k.sim.FastForward(g.timer, sim.Idle{Until: g.idleUntil, Ends: k.listsEnds, Period: relistPeriod, AfterEnd: true,
+			Fire: g.relistIdle})
 	}
 	return g
 }
@@ -128,16 +130,16 @@ func (g *pleg) requestRelist(uid types.UID) {
 	g.requests.TrySend(relistRequest{uid, g.k.sim.Now()})
 }
 
-// requestReinspect makes the next relist inspect a pod even if it has not changed (RequestReinspect in pkg/kubelet/pleg/generic.go at
-// v1.37.0).
+// requestReinspect makes the next relist inspect a pod even if it has not changed (RequestReinspect
+// in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) requestReinspect(uid types.UID) {
 	r := g.record(uid)
 	r.reinspect, r.resized = true, true
 	g.asked = append(g.asked, uid)
 }
 
-// withAsked puts the pods that have not changed and must be inspected after the changed ones, in the order of the requests, and returns
-// the number of both. They are as they were listed before.
+// withAsked puts the pods that have not changed and must be inspected after the changed ones, in
+// the order of the requests, and returns the number of both. They are as they were listed before.
 func (g *pleg) withAsked(pods []*runtimePod, changed int, timestamp virtual.Time) ([]*runtimePod, int) {
 	for _, uid := range g.asked {
 		if r, ok := g.records[uid]; !ok || r.old == nil || !r.reinspect || indexOf(pods[:changed], uid) >= 0 {
@@ -150,10 +152,12 @@ func (g *pleg) withAsked(pods []*runtimePod, changed int, timestamp virtual.Time
 	return pods, changed
 }
 
-// withAskedMeanwhile gives a pod that a resize asked to inspect during a relist its place in the walk over the records, which has no
-// defined order: if the walk has not yet visited the pod, this relist inspects the pod, otherwise the next one. pods are those that the
-// walk has still to visit, and the first left of these have changed.
-func (g *pleg) withAskedMeanwhile(pods []*runtimePod, visited, left int, uid types.UID, timestamp virtual.Time) ([]*runtimePod, int) {
+// withAskedMeanwhile gives a pod that a resize asked to inspect during a relist its place in the
+// walk over the records, which has no defined order: if the walk has not yet visited the pod, this
+// relist inspects the pod, otherwise the next one. pods are those that the walk has still to visit,
+// and the first left of these have changed.
+func (g *pleg) withAskedMeanwhile(pods []*runtimePod, visited, left int, uid types.UID,
+	timestamp virtual.Time) ([]*runtimePod, int) {
 	if r := g.records[uid]; r.old == nil || indexOf(pods[:left], uid) >= 0 {
 		return pods, left
 	}
@@ -167,7 +171,8 @@ func (g *pleg) withAskedMeanwhile(pods []*runtimePod, visited, left int, uid typ
 	return slices.Insert(pods, place-visited, again), left + 1
 }
 
-// placeInWalk returns how many of the visited pods and of the pods that are left a walk visits before the pod with the given UID.
+// placeInWalk returns how many of the visited pods and of the pods that are left a walk visits
+// before the pod with the given UID.
 func (g *pleg) placeInWalk(left []*runtimePod, visited int, uid types.UID) int {
 	points := make([]string, 0, len(left)+2)
 	for _, pod := range left {
@@ -198,8 +203,8 @@ func without(pods []*runtimePod, uid types.UID) []*runtimePod {
 	return slices.DeleteFunc(pods, func(p *runtimePod) bool { return p.uid == uid })
 }
 
-// run is the process of the PLEG. The timer of the global relist has priority over requests (workerLoopIteration in
-// pkg/kubelet/pleg/generic.go at v1.37.0).
+// run is the process of the PLEG. The timer of the global relist has priority over requests
+// (workerLoopIteration in pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) run(p *sim.Proc) {
 	g.k.sim.Set(g.timer, p.Now())
 	p.Serve(
@@ -212,7 +217,8 @@ func (g *pleg) run(p *sim.Proc) {
 	)
 }
 
-// handleTicks makes a global relist if one is due. The timer of the next one starts when the relist has ended.
+// handleTicks makes a global relist if one is due. The timer of the next one starts when the relist
+// has ended.
 func (g *pleg) handleTicks(p *sim.Proc, due bool) {
 	for due {
 		g.relist(p)
@@ -221,8 +227,8 @@ func (g *pleg) handleTicks(p *sim.Proc, due bool) {
 	}
 }
 
-// relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing has changed and nothing else
-// happens until the end of the relist. Otherwise it returns false.
+// relistAtOnce makes the global relist that is due now, without the process of the PLEG, if nothing
+// has changed and nothing else happens until the end of the relist. Otherwise it returns false.
 func (g *pleg) relistAtOnce() bool {
 	now := g.k.sim.Now()
 	if g.idleUntil() < now {
@@ -238,7 +244,8 @@ func (g *pleg) relistAtOnce() bool {
 
 // idleUntil returns the last time of a relist that finds no changes if nothing changes until then.
 func (g *pleg) idleUntil() virtual.Time {
-	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.asked) > 0 || len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
+	if g.relistTime == never || g.generation != g.k.runtime.Generation() || len(g.asked) > 0 ||
+		len(g.k.cache.subscribers) > 0 || !g.tick.Awaited() {
 		return virtual.Min
 	}
 	return virtual.Max
@@ -278,8 +285,9 @@ func (g *pleg) scope() fakeruntime.Call {
 	return fakeruntime.Call{OnlyChanged: true, Since: g.generation, AndOthers: g.k.fullLists}
 }
 
-// updateRecords stores the list of a global relist that began at a generation of the runtime. It inspects the changed pods
-// one after the other, in any order, and publishes each as soon as it is inspected. It publishes the unchanged pods last.
+// updateRecords stores the list of a global relist that began at a generation of the runtime. It
+// inspects the changed pods one after the other, in any order, and publishes each as soon as it is
+// inspected. It publishes the unchanged pods last.
 func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	pods := l.pods()
 	inspect := len(pods)
@@ -312,8 +320,8 @@ func (g *pleg) updateRecords(p *sim.Proc, l listing, generation uint64) {
 	g.k.cache.updateTime(l.timestamp)
 }
 
-// setCurrent stores the new list of a pod. If the pod changed between the two list calls, only the second call
-// contains it, so its sandboxes are the previous ones.
+// setCurrent stores the new list of a pod. If the pod changed between the two list calls, only the
+// second call contains it, so its sandboxes are the previous ones.
 func (g *pleg) setCurrent(pod *runtimePod) {
 	r := g.record(pod.uid)
 	if r.old != nil && pod.later && !g.k.fullLists {
@@ -325,8 +333,8 @@ func (g *pleg) setCurrent(pod *runtimePod) {
 	}
 }
 
-// withRemoved adds the pods that an earlier relist listed and this one did not. Only runs with Options.FullLists
-// need it.
+// withRemoved adds the pods that an earlier relist listed and this one did not. Only runs with
+// Options.FullLists need it.
 func (g *pleg) withRemoved(pods []*runtimePod) []*runtimePod {
 	for _, uid := range slices.Sorted(maps.Keys(g.records)) {
 		if !slices.ContainsFunc(pods, func(p *runtimePod) bool { return p.uid == uid }) {
@@ -337,7 +345,8 @@ func (g *pleg) withRemoved(pods []*runtimePod) []*runtimePod {
 	return pods
 }
 
-// relistPod lists and updates one pod (function of that name in pkg/kubelet/pleg/generic.go at v1.37.0).
+// relistPod lists and updates one pod (function of that name in pkg/kubelet/pleg/generic.go at
+// v1.37.0).
 func (g *pleg) relistPod(p *sim.Proc, uid types.UID) {
 	l, err := g.k.getPods(p, fakeruntime.Call{PodUID: string(uid)})
 	pods := l.pods()
@@ -359,10 +368,11 @@ func (g *pleg) record(uid types.UID) *podRecord {
 	return r
 }
 
-// reconcilePodRecord inspects a pod if it has changed, updates the cache, and then sends the events. The cache
-// update wakes a pod worker that waits for it; the events make the sync loop call the worker. If the inspection
-// fails, the worker gets the error, reconcilePodRecord returns false, and the next relist tries again (function of
-// that name in pkg/kubelet/pleg/generic.go at v1.37.0).
+// reconcilePodRecord inspects a pod if it has changed, updates the cache, and then sends the
+// events. The cache update wakes a pod worker that waits for it; the events make the sync loop call
+// the worker. If the inspection fails, the worker gets the error, reconcilePodRecord returns false,
+// and the next relist tries again (function of that name in pkg/kubelet/pleg/generic.go at
+// v1.37.0).
 func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool {
 	r := g.records[uid]
 	events, again := computeEvents(uid, r.old, r.current), r.reinspect
@@ -398,8 +408,8 @@ func (g *pleg) reconcilePodRecord(p *sim.Proc, uid types.UID, scope string) bool
 	return true
 }
 
-// updateCache inspects a pod for the cache. Up to 1.35, an inspection lists the pod again (updateCache in
-// pkg/kubelet/pleg/generic.go at v1.37.0 and v1.34.4).
+// updateCache inspects a pod for the cache. Up to 1.35, an inspection lists the pod again
+// (updateCache in pkg/kubelet/pleg/generic.go at v1.37.0 and v1.34.4).
 func (g *pleg) updateCache(p *sim.Proc, uid types.UID, listed *runtimePod) *podStatus {
 	if g.k.profile.InspectUsesListing {
 		return g.k.getPodStatus(p, listed)
@@ -407,8 +417,8 @@ func (g *pleg) updateCache(p *sim.Proc, uid types.UID, listed *runtimePod) *podS
 	return g.k.listAndInspect(p, uid)
 }
 
-// keepPodIPs keeps the IP addresses of a pod whose sandboxes have stopped (getPodIPs in pkg/kubelet/pleg/generic.go
-// at v1.37.0).
+// keepPodIPs keeps the IP addresses of a pod whose sandboxes have stopped (getPodIPs in
+// pkg/kubelet/pleg/generic.go at v1.37.0).
 func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 	for i := range s.sandboxes {
 		if s.sandboxes[i].Ready {
@@ -420,8 +430,9 @@ func (g *pleg) keepPodIPs(uid types.UID, s *podStatus) {
 	}
 }
 
-// computeEvents returns the events between two lists of a pod. The containers and sandboxes of the old list come first,
-// then the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
+// computeEvents returns the events between two lists of a pod. The containers and sandboxes of the
+// old list come first, then the new ones (Relist and computeEvents in pkg/kubelet/pleg/generic.go
+// at v1.37.0).
 func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	var events []plegEvent
 	for id := range old.ids() {
@@ -435,8 +446,8 @@ func computeEvents(uid types.UID, old, current *runtimePod) []plegEvent {
 	return events
 }
 
-// generateEvents appends the events of a container or sandbox whose state changed (function of that name in
-// pkg/kubelet/pleg/generic.go at v1.37.0).
+// generateEvents appends the events of a container or sandbox whose state changed (function of that
+// name in pkg/kubelet/pleg/generic.go at v1.37.0).
 func generateEvents(events []plegEvent, uid types.UID, id string, from, to plegState) []plegEvent {
 	switch {
 	case from == to:

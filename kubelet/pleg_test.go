@@ -8,8 +8,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// The events of a container depend on its states in two lists. A created container is in an unknown state
-// (generateEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
+// The events of a container depend on its states in two lists. A created container is in an unknown
+// state (generateEvents in pkg/kubelet/pleg/generic.go at v1.37.0).
 func TestGenerateEvents(t *testing.T) {
 	pod := func(state fakeruntime.ContainerState) *runtimePod {
 		if state == "" {
@@ -45,16 +45,18 @@ func TestGenerateEvents(t *testing.T) {
 	}
 }
 
-// The events of a pod are in the order of the old list, containers before sandboxes, followed by the new ones. A
-// sandbox that is not ready counts as exited.
+// The events of a pod are in the order of the old list, containers before sandboxes, followed by
+// the new ones. A sandbox that is not ready counts as exited.
 func TestComputeEventsOrder(t *testing.T) {
 	old := &runtimePod{
-		containers: []fakeruntime.Container{{ID: "c2", State: fakeruntime.Running}, {ID: "c1", State: fakeruntime.Exited}},
-		sandboxes:  []fakeruntime.Sandbox{{ID: "s1", Ready: true}},
+		containers: []fakeruntime.Container{{ID: "c2", State: fakeruntime.Running},
+			{ID: "c1", State: fakeruntime.Exited}},
+		sandboxes: []fakeruntime.Sandbox{{ID: "s1", Ready: true}},
 	}
 	current := &runtimePod{
-		containers: []fakeruntime.Container{{ID: "c3", State: fakeruntime.Running}, {ID: "c2", State: fakeruntime.Exited}},
-		sandboxes:  []fakeruntime.Sandbox{{ID: "s2", Ready: true}, {ID: "s1"}},
+		containers: []fakeruntime.Container{{ID: "c3", State: fakeruntime.Running},
+			{ID: "c2", State: fakeruntime.Exited}},
+		sandboxes: []fakeruntime.Sandbox{{ID: "s2", Ready: true}, {ID: "s1"}},
 	}
 	want := []plegEvent{
 		{"uid", containerDied, "c2"}, {"uid", containerRemoved, "c1"}, {"uid", containerDied, "s1"},

@@ -9,8 +9,9 @@ import (
 	"probesim.dev/sim"
 )
 
-// deletorCapacity is the number of dead containers that can wait for the deletor. The garbage collection removes the
-// others (containerDeletorBufferLimit in pkg/kubelet/pod_container_deletor.go at v1.37.0).
+// deletorCapacity is the number of dead containers that can wait for the deletor. The garbage
+// collection removes the others (containerDeletorBufferLimit in
+// pkg/kubelet/pod_container_deletor.go at v1.37.0).
 const deletorCapacity = 50
 
 // deletor removes dead containers as soon as a newer dead container of the same name is known
@@ -28,9 +29,9 @@ func (d *deletor) run(p *sim.Proc) {
 	p.Serve(sim.On(d.ids, d.k.removeContainer))
 }
 
-// cleanUpContainersInPod queues the dead containers with the same name as container id, except for the newest. Once
-// the pod is deleted and has terminated, it queues all dead containers of the pod (cleanUpContainersInPod in
-// pkg/kubelet/kubelet.go at v1.37.0).
+// cleanUpContainersInPod queues the dead containers with the same name as container id, except for
+// the newest. Once the pod is deleted and has terminated, it queues all dead containers of the pod
+// (cleanUpContainersInPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (d *deletor) cleanUpContainersInPod(uid types.UID, id string) {
 	s, keep, name := d.k.cache.get(uid), containersToKeep, ""
 	if d.k.workers.shouldContentBeRemoved(uid) {
@@ -43,8 +44,8 @@ func (d *deletor) cleanUpContainersInPod(uid types.UID, id string) {
 	d.remove(s, name, keep)
 }
 
-// remove queues the dead containers of a name, or of all names if it is empty, except for the newest ones
-// (deleteContainersInPod in pkg/kubelet/pod_container_deletor.go at v1.37.0).
+// remove queues the dead containers of a name, or of all names if it is empty, except for the
+// newest ones (deleteContainersInPod in pkg/kubelet/pod_container_deletor.go at v1.37.0).
 func (d *deletor) remove(s *podStatus, name string, keep int) {
 	for _, c := range s.containers {
 		if c.State != fakeruntime.Exited || name != "" && c.Name != name {

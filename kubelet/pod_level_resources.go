@@ -7,14 +7,16 @@ import (
 	"probesim.dev/status"
 )
 
-// The smallest requests and limits that a cgroup shows, in thousandths of a core (pkg/kubelet/cm/helpers_linux.go at v1.37.0).
+// The smallest requests and limits that a cgroup shows, in thousandths of a core
+// (pkg/kubelet/cm/helpers_linux.go at v1.37.0).
 const (
 	minShares        = 2
 	minMilliCPULimit = 10
 )
 
-// setPodLevelResources writes the requests and limits of the whole pod to its status. A running pod shows those of its cgroup, which
-// has a limit only if all containers have one; otherwise the earlier limit stays as long as the pod runs (generateAPIPodStatus and
+// setPodLevelResources writes the requests and limits of the whole pod to its status. A running pod
+// shows those of its cgroup, which has a limit only if all containers have one; otherwise the
+// earlier limit stays as long as the pod runs (generateAPIPodStatus and
 // convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 	if !k.profile.InPlacePodLevelResourcesVerticalScaling || !anyHasResources(pod) {
@@ -32,7 +34,8 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 			}
 		}
 		before := status.PodResources(old)
-		if was, had := before.Requests[v1.ResourceMemory]; had && !k.profile.PodMemoryRequestFollows && old.Phase == v1.PodRunning {
+		if was, had := before.Requests[v1.ResourceMemory]; had && !k.profile.PodMemoryRequestFollows &&
+			old.Phase == v1.PodRunning {
 			requests[v1.ResourceMemory] = was
 		}
 		limits = runningLimits(pod, limits, old)

@@ -45,14 +45,16 @@ func (m *podManager) GetMirrorPodByPod(pod *v1.Pod) (*v1.Pod, bool) {
 	return mirror, ok
 }
 
-// TranslatePodUID returns the UID of the static pod for the UID of its mirror pod, and other UIDs unchanged.
+// TranslatePodUID returns the UID of the static pod for the UID of its mirror pod, and other UIDs
+// unchanged.
 func (m *podManager) TranslatePodUID(uid types.UID) types.UID {
 	return cmp.Or(m.staticUID[uid], uid)
 }
 
-// GetMirrorUID returns the UID under which the API knows a pod: that of the mirror pod for a static pod. It returns false for a static
-// pod without a mirror pod. The mirror pod of a removed static pod stays its own until another static pod takes its name
-// (GetUIDTranslations in pkg/kubelet/pod/pod_manager.go at v1.37.0).
+// GetMirrorUID returns the UID under which the API knows a pod: that of the mirror pod for a static
+// pod. It returns false for a static pod without a mirror pod. The mirror pod of a removed static
+// pod stays its own until another static pod takes its name (GetUIDTranslations in
+// pkg/kubelet/pod/pod_manager.go at v1.37.0).
 func (m *podManager) GetMirrorUID(uid types.UID) (types.UID, bool) {
 	if mirror, ok := m.mirrorUID[uid]; ok {
 		return mirror, true

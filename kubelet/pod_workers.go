@@ -18,7 +18,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// The delays of the next sync of a pod after a failed one (pkg/kubelet/pod_workers.go and kubelet.go at v1.37.0).
+// The delays of the next sync of a pod after a failed one (pkg/kubelet/pod_workers.go and
+// kubelet.go at v1.37.0).
 const (
 	backOffPeriod   = 10 * time.Second
 	transientPeriod = time.Second // while the network is not ready
@@ -28,7 +29,8 @@ const (
 	RequeueJitter choose.JitterSource = "requeue of pod "
 )
 
-// updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go at v1.37.0).
+// updateType says why a pod is handed to its worker (SyncPodType in pkg/kubelet/types/pod_update.go
+// at v1.37.0).
 type updateType string
 
 const (
@@ -38,7 +40,8 @@ const (
 	syncKill   updateType = "kill"
 )
 
-// workType is the phase that a pod worker is in (PodWorkerState in pkg/kubelet/pod_workers.go at v1.37.0).
+// workType is the phase that a pod worker is in (PodWorkerState in pkg/kubelet/pod_workers.go at
+// v1.37.0).
 type workType string
 
 const (
@@ -47,11 +50,12 @@ const (
 	workTerminated  workType = "terminated"
 )
 
-// mark writes the reason for a termination into the status of the pod (PodStatusFunc in pkg/kubelet/pod_workers.go
-// at v1.37.0).
+// mark writes the reason for a termination into the status of the pod (PodStatusFunc in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 type mark func(*v1.Pod, *v1.PodStatus)
 
-// podUpdate tells a pod worker what to do (UpdatePodOptions in pkg/kubelet/pod_workers.go at v1.37.0).
+// podUpdate tells a pod worker what to do (UpdatePodOptions in pkg/kubelet/pod_workers.go at
+// v1.37.0).
 type podUpdate struct {
 	typ    updateType
 	pod    *v1.Pod
@@ -65,8 +69,8 @@ type podUpdate struct {
 	completed *killCompletion // of a kill by the kubelet; nil if nobody waits
 }
 
-// podWorker is the state of a pod from its first sync to its end, and the process that syncs it (podSyncStatus in
-// pkg/kubelet/pod_workers.go at v1.37.0).
+// podWorker is the state of a pod from its first sync to its end, and the process that syncs it
+// (podSyncStatus in pkg/kubelet/pod_workers.go at v1.37.0).
 type podWorker struct {
 	uid    types.UID
 	name   string      // namespace/name
@@ -112,20 +116,21 @@ type podWorkers struct {
 	order   []types.UID // UIDs of the workers, oldest first
 	synced  bool        // housekeeping has run once
 
-	// The static pod of each name that has started, and those that wait until it has terminated, oldest first. The names are
-	// namespace/name.
+	// The static pod of each name that has started, and those that wait until it has terminated,
+	// oldest first. The names are namespace/name.
 	startedStatic map[string]types.UID
 	waitingStatic map[string][]types.UID
 }
 
 func newPodWorkers(k *Kubelet) *podWorkers {
 	return &podWorkers{
-		k: k, workers: map[types.UID]*podWorker{}, startedStatic: map[string]types.UID{}, waitingStatic: map[string][]types.UID{},
+		k: k, workers: map[types.UID]*podWorker{}, startedStatic: map[string]types.UID{},
+		waitingStatic: map[string][]types.UID{},
 	}
 }
 
-// couldHaveRunningContainers reports whether containers of the pod may be running. It is true for unknown pods
-// until the first housekeeping.
+// couldHaveRunningContainers reports whether containers of the pod may be running. It is true for
+// unknown pods until the first housekeeping.
 func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
 	if w, ok := p.workers[uid]; ok {
 		return !w.terminated
@@ -133,8 +138,9 @@ func (p *podWorkers) couldHaveRunningContainers(uid types.UID) bool {
 	return !p.synced
 }
 
-// shouldContentBeRemoved reports whether all dead containers of the pod can be removed: the pod was evicted, or it
-// was deleted and has terminated (ShouldPodContentBeRemoved in pkg/kubelet/pod_workers.go at v1.37.0).
+// shouldContentBeRemoved reports whether all dead containers of the pod can be removed: the pod was
+// evicted, or it was deleted and has terminated (ShouldPodContentBeRemoved in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 	if w, ok := p.workers[uid]; ok {
 		return w.evicted || w.deleted && w.terminated
@@ -142,9 +148,9 @@ func (p *podWorkers) shouldContentBeRemoved(uid types.UID) bool {
 	return p.synced
 }
 
-// updatePod hands an update to the worker of the pod, and starts a worker if there is none. Once a pod terminates,
-// every update is a kill, and the grace period can only become shorter (UpdatePod in pkg/kubelet/pod_workers.go at
-// v1.37.0).
+// updatePod hands an update to the worker of the pod, and starts a worker if there is none. Once a
+// pod terminates, every update is a kill, and the grace period can only become shorter (UpdatePod
+// in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) updatePod(u podUpdate) {
 	u.cause = p.k.sim.Cause()
 	w, known := p.workers[u.pod.UID]
@@ -194,9 +200,10 @@ func (p *podWorkers) updatePod(u podUpdate) {
 	}
 }
 
-// cancel cancels the context of the pod's syncs. A worker that waits for volumes stops waiting. In some versions,
-// probes that run in this context are canceled too. The context of a pod that terminates by itself is canceled only
-// when its grace period becomes shorter (UpdatePod and completeSync in pkg/kubelet/pod_workers.go at v1.37.0).
+// cancel cancels the context of the pod's syncs. A worker that waits for volumes stops waiting. In
+// some versions, probes that run in this context are canceled too. The context of a pod that
+// terminates by itself is canceled only when its grace period becomes shorter (UpdatePod and
+// completeSync in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) cancel(w *podWorker) {
 	w.canceled = true
 	w.stopMounting()
@@ -233,9 +240,10 @@ func (p *podWorkers) newWorker(pod *v1.Pod) *podWorker {
 	return w
 }
 
-// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least 1. It is the shortest
-// of three: the known grace period, the grace period of the deletion, and the one that the kubelet asks for. If none of
-// them is set, it is the pod's own (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+// calculateEffectiveGracePeriod returns the grace period of a terminating pod in seconds, at least
+// 1. It is the shortest of three: the known grace period, the grace period of the deletion, and the
+// one that the kubelet asks for. If none of them is set, it is the pod's own (function of that name
+// in pkg/kubelet/pod_workers.go at v1.37.0).
 func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64 {
 	grace, overridden := known, false
 	for _, override := range []*int64{pod.DeletionGracePeriodSeconds, asked} {
@@ -249,8 +257,8 @@ func calculateEffectiveGracePeriod(known int64, pod *v1.Pod, asked *int64) int64
 	return max(grace, 1)
 }
 
-// requeueLastPodUpdate makes the worker sync with its last update again, unless a newer update waits (function of
-// that name in pkg/kubelet/pod_workers.go at v1.37.0).
+// requeueLastPodUpdate makes the worker sync with its last update again, unless a newer update
+// waits (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
 	if w.pending != nil || w.active == nil {
 		return
@@ -260,8 +268,9 @@ func (p *podWorkers) requeueLastPodUpdate(w *podWorker) {
 	w.wake.TrySend(struct{}{})
 }
 
-// syncKnownPods removes the workers of pods that have finished, if the pods are no longer desired or have come again with the
-// same UID. Workers of pods that are no longer desired and have not finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
+// syncKnownPods removes the workers of pods that have finished, if the pods are no longer desired
+// or have come again with the same UID. Workers of pods that are no longer desired and have not
+// finished terminate them (SyncKnownPods in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 	p.synced = true
 	kept := p.order[:0]
@@ -276,7 +285,8 @@ func (p *podWorkers) syncKnownPods(desired func(types.UID) bool) {
 
 // areKnown reports whether syncKnownPods would change nothing.
 func (p *podWorkers) areKnown(desired func(types.UID) bool) bool {
-	return p.synced && !slices.ContainsFunc(p.order, func(uid types.UID) bool { return !desired(uid) || p.workers[uid].restartRequested })
+	return p.synced && !slices.ContainsFunc(p.order,
+		func(uid types.UID) bool { return !desired(uid) || p.workers[uid].restartRequested })
 }
 
 // forget removes a worker whose process has ended or is about to end.
@@ -288,8 +298,9 @@ func (p *podWorkers) forget(w *podWorker) {
 	p.releaseName(w)
 }
 
-// removeTerminatedWorker removes the worker of a pod that has finished. An orphaned pod is no longer desired: its worker terminates
-// it. It reports whether the worker is gone (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
+// removeTerminatedWorker removes the worker of a pod that has finished. An orphaned pod is no
+// longer desired: its worker terminates it. It reports whether the worker is gone (function of that
+// name in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) removeTerminatedWorker(w *podWorker, orphaned bool) bool {
 	if !w.finished {
 		if !orphaned {
@@ -327,9 +338,9 @@ func (p *podWorkers) terminateRuntimePod(r *runtimePod) {
 	w.wake.TrySend(struct{}{})
 }
 
-// podWorkerLoop is the process of a pod worker. It waits for an update, then for a pod status that the PLEG has
-// read after the last sync, and then syncs, terminates or cleans up the pod (podWorkerLoop in
-// pkg/kubelet/pod_workers.go at v1.37.0).
+// podWorkerLoop is the process of a pod worker. It waits for an update, then for a pod status that
+// the PLEG has read after the last sync, and then syncs, terminates or cleans up the pod
+// (podWorkerLoop in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 	lastSync := never
 	for {
@@ -362,14 +373,17 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 		u, work := p.startPodSync(proc, w)
 		p.k.sim.Turn(proc.Name(), "begin")
 		podStatus := p.k.cache.getNewerThan(proc, w.uid, lastSync)
-		proc.SetCause(p.k.note(trace.Record{Kind: trace.PodSync, Cause: proc.Cause(), Pod: w.name, Reason: string(work)}, proc.Cause()))
+		proc.SetCause(p.k.note(trace.Record{Kind: trace.PodSync, Cause: proc.Cause(), Pod: w.name,
+			Reason: string(work)}, proc.Cause()))
 		did := syncResult{err: podStatus.err != nil}
 		if did.err {
-			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync", fmt.Sprintf("error determining status: %v", podStatus.err))
+			p.k.podEvent(u.pod, v1.EventTypeWarning, "FailedSync",
+				fmt.Sprintf("error determining status: %v", podStatus.err))
 		} else {
 			p.k.sim.Turn(proc.Name(), "enter")
 			did = p.syncWork(proc, w, u, work, podStatus)
-			// The relist that this sync requests can have the timestamp of this instant, and must count as newer.
+			// The relist that this sync requests can have the timestamp of this instant, and must
+			// count as newer.
 			lastSync = proc.Now().Add(-time.Nanosecond)
 		}
 		if did.relist {
@@ -386,9 +400,9 @@ func (p *podWorkers) podWorkerLoop(proc *sim.Proc, w *podWorker) {
 	}
 }
 
-// allowStaticPodStart reports whether a static pod can start: only one pod of a name runs at a time. The pods start in the order in
-// which they came, and those that terminate before their turn never start (function of that name in pkg/kubelet/pod_workers.go at
-// v1.37.0).
+// allowStaticPodStart reports whether a static pod can start: only one pod of a name runs at a
+// time. The pods start in the order in which they came, and those that terminate before their turn
+// never start (function of that name in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) allowStaticPodStart(w *podWorker) bool {
 	if started, ok := p.startedStatic[w.name]; ok {
 		return started == w.uid
@@ -463,8 +477,8 @@ func (p *podWorkers) syncWork(proc *sim.Proc, w *podWorker, u podUpdate, work wo
 	return syncResult{}
 }
 
-// completeWork moves the worker to its next phase and queues the next sync. If an update is pending, the worker syncs it
-// immediately (completeWork in pkg/kubelet/pod_workers.go at v1.37.0).
+// completeWork moves the worker to its next phase and queues the next sync. If an update is
+// pending, the worker syncs it immediately (completeWork in pkg/kubelet/pod_workers.go at v1.37.0).
 func (p *podWorkers) completeWork(proc *sim.Proc, w *podWorker, work workType, did syncResult) {
 	delay := time.Duration(0)
 	switch {
@@ -524,12 +538,13 @@ type podKill struct {
 	mark  mark
 }
 
-// killPodNow terminates a pod. It calls done when the containers have stopped. If they have not stopped after 1.5 times the
-// grace period, it records an event and calls done. The name says which part of the kubelet kills the pod (killPodNow in
-// pkg/kubelet/pod_workers.go at v1.37.0).
+// killPodNow terminates a pod. It calls done when the containers have stopped. If they have not
+// stopped after 1.5 times the grace period, it records an event and calls done. The name says which
+// part of the kubelet kills the pod (killPodNow in pkg/kubelet/pod_workers.go at v1.37.0).
 func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 	completed := &killCompletion{}
-	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark, completed: completed})
+	k.workers.updatePod(podUpdate{typ: syncKill, pod: kill.pod, grace: &kill.grace, evict: kill.evict, mark: kill.mark,
+		completed: completed})
 	timeout := max(kill.grace+kill.grace/2, minKillTimeout)
 	name += " of pod " + podName(kill.pod)
 	if w, ok := k.workers.workers[kill.pod.UID]; ok {
@@ -545,8 +560,9 @@ func (k *Kubelet) killPodNow(name string, kill podKill, done func(*sim.Proc)) {
 	})
 }
 
-// killCompletion says when the containers of a pod that the kubelet kills have stopped. A pod that never started does not complete its
-// kill: nobody closes the channel of a kill then (CompletedCh and cleanupUnstartedPod in pkg/kubelet/pod_workers.go at v1.37.0).
+// killCompletion says when the containers of a pod that the kubelet kills have stopped. A pod that
+// never started does not complete its kill: nobody closes the channel of a kill then (CompletedCh
+// and cleanupUnstartedPod in pkg/kubelet/pod_workers.go at v1.37.0).
 type killCompletion struct {
 	ok     bool
 	waiter *sim.Proc // the process that waits; nil if there is none

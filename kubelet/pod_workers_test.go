@@ -6,9 +6,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The grace period of a terminating pod can only become shorter. It is the shortest of the known grace period, the grace
-// period in the API and the one that the kubelet asks for; without these, the pod's own. It is at least a second
-// (calculateEffectiveGracePeriod in pkg/kubelet/pod_workers.go at v1.37.0).
+// The grace period of a terminating pod can only become shorter. It is the shortest of the known
+// grace period, the grace period in the API and the one that the kubelet asks for; without these,
+// the pod's own. It is at least a second (calculateEffectiveGracePeriod in
+// pkg/kubelet/pod_workers.go at v1.37.0).
 func TestCalculateEffectiveGracePeriod(t *testing.T) {
 	for _, c := range []struct {
 		name                  string

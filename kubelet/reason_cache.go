@@ -10,7 +10,8 @@ type containerKey struct {
 	name string
 }
 
-// startReason says why a container could not be started (reasonItem in pkg/kubelet/reason_cache.go at v1.37.0).
+// startReason says why a container could not be started (reasonItem in pkg/kubelet/reason_cache.go
+// at v1.37.0).
 type startReason struct {
 	reason, message string
 	step            int64

@@ -16,9 +16,10 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if
-	// they fail or leave records. If the caller can do without the answers, because nothing has changed and nothing else happens until
-	// the end, SkipLists lets the process p, which waits, skip a number of calls.
+	// ListsEnd returns the time at which list calls end if they begin at a time, one after the
+	// other. It returns virtual.Max if they fail or leave records. If the caller can do without the
+	// answers, because nothing has changed and nothing else happens until the end, SkipLists lets
+	// the process p, which waits, skip a number of calls.
 	ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time
 	// ListsEnds appends the times at which these calls end. The last one is what ListsEnd returns.
 	ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time
@@ -29,7 +30,8 @@ type Runtime interface {
 	Answer(c fakeruntime.Call) *fakeruntime.Op
 	// Healthy reports whether a status call would now return no false condition.
 	Healthy() bool
-	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir.
+	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an
+	// emptyDir.
 	MountDelay(podUID string) time.Duration
 	// CancelProbes ends the commands of a pod's exec probes.
 	CancelProbes(podUID string)
@@ -39,14 +41,16 @@ type Runtime interface {
 	NextAttempt(podUID, container string) int
 	// Instance returns the instance number of a container.
 	Instance(containerID string) int
-	// Step returns the step of the last record about a container; LastStep covers all instances of a name.
+	// Step returns the step of the last record about a container; LastStep covers all instances of
+	// a name.
 	Step(containerID string) int64
 	LastStep(podUID, container string) int64
 	// EventInstance returns the instance number of an event about a container.
 	EventInstance(podUID, container, reason string) int
 }
 
-// runtimePod is a pod in a list of the runtime. Its containers and sandboxes are sorted, newest first.
+// runtimePod is a pod in a list of the runtime. Its containers and sandboxes are sorted, newest
+// first.
 type runtimePod struct {
 	uid        types.UID
 	containers []fakeruntime.Container
@@ -59,10 +63,12 @@ type runtimePod struct {
 type podStatus struct {
 	sandboxes  []fakeruntime.Sandbox
 	containers []fakeruntime.Container
-	resources  []*amounts // those that the kubelet gave to each of the containers, at the inspection; nil if it did not know
-	ips        []string
-	timestamp  virtual.Time
-	err        error // error of a call; the other fields are empty then
+	// those that the kubelet gave to each of the containers, at the inspection; nil if it did not
+	// know
+	resources []*amounts
+	ips       []string
+	timestamp virtual.Time
+	err       error // error of a call; the other fields are empty then
 }
 
 // ip returns the first address of the pod, or an empty string.
@@ -83,8 +89,8 @@ func (s *podStatus) find(name string) *fakeruntime.Container {
 	return nil
 }
 
-// active returns the containers of the current sandbox, newest first. There are none if the sandbox is not ready
-// (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
+// active returns the containers of the current sandbox, newest first. There are none if the sandbox
+// is not ready (GetPodStatus in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (s *podStatus) active() []fakeruntime.Container {
 	if sandboxChange(s) != "" {
 		return nil
@@ -96,14 +102,15 @@ func (s *podStatus) active() []fakeruntime.Container {
 	return s.containers
 }
 
-// hasActiveRegular reports whether the current sandbox has a regular container. If so, the init containers have
-// completed (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go at v1.37.0).
+// hasActiveRegular reports whether the current sandbox has a regular container. If so, the init
+// containers have completed (HasAnyActiveRegularContainerStarted in
+// pkg/kubelet/container/helpers.go at v1.37.0).
 func (s *podStatus) hasActiveRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.active(), func(c fakeruntime.Container) bool { return isRegular(pod, c.Name) })
 }
 
-// hasRunningRegular reports whether the newest instance of a regular container is running or created. Versions
-// before 1.37 use it in place of hasActiveRegular (computeInitContainerActions in
+// hasRunningRegular reports whether the newest instance of a regular container is running or
+// created. Versions before 1.37 use it in place of hasActiveRegular (computeInitContainerActions in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.36.3).
 func (s *podStatus) hasRunningRegular(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool {
@@ -122,10 +129,11 @@ func isRegular(pod *v1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return c.Name == name })
 }
 
-// ended reports whether the status is known and no container or sandbox runs (isPodStatusCacheTerminal in
-// pkg/kubelet/pod_workers.go at v1.37.0).
+// ended reports whether the status is known and no container or sandbox runs
+// (isPodStatusCacheTerminal in pkg/kubelet/pod_workers.go at v1.37.0).
 func (s *podStatus) ended() bool {
-	return s.err == nil && !slices.ContainsFunc(s.containers, func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
+	return s.err == nil && !slices.ContainsFunc(s.containers,
+		func(c fakeruntime.Container) bool { return c.State == fakeruntime.Running }) &&
 		!slices.ContainsFunc(s.sandboxes, func(s fakeruntime.Sandbox) bool { return s.Ready })
 }
 
@@ -141,8 +149,8 @@ func (s *podStatus) running() runtimePod {
 	return r
 }
 
-// toAPIPod returns an API pod with the fields that the runtime knows (ToAPIPod in pkg/kubelet/container/runtime.go
-// at v1.37.0).
+// toAPIPod returns an API pod with the fields that the runtime knows (ToAPIPod in
+// pkg/kubelet/container/runtime.go at v1.37.0).
 func (r *runtimePod) toAPIPod() *v1.Pod {
 	pod := &v1.Pod{}
 	pod.UID = r.uid

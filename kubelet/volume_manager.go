@@ -17,38 +17,44 @@ import (
 
 // Periods of the volume manager (pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 const (
-	volumeLoopPeriod  = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
-	volumePollPeriod  = 300 * time.Millisecond // of a process that waits for volumes
-	cleanupPollPeriod = 100 * time.Millisecond // of a process that waits until volumes that may be mounted are gone (pkg/kubelet/kubelet.go)
-	// volumeTimeout is the longest wait for the volumes of a pod (podAttachAndMountTimeout), a multiple of volumePollPeriod.
+	volumeLoopPeriod = 100 * time.Millisecond // of the populator and the reconciler, from the start of the kubelet
+	volumePollPeriod = 300 * time.Millisecond // of a process that waits for volumes
+	// of a process that waits until volumes that may be mounted are gone (pkg/kubelet/kubelet.go)
+	cleanupPollPeriod = 100 * time.Millisecond
+	// volumeTimeout is the longest wait for the volumes of a pod (podAttachAndMountTimeout), a
+	// multiple of volumePollPeriod.
 	volumeTimeout = 2*time.Minute + 3*time.Second
 )
 
-// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, the resources of admitted pods, image pulls and the
-// manifests of static pods.
+// Disk is the state on the disk of a node that outlives a kubelet: mounted volumes, the resources
+// of admitted pods, image pulls and the manifests of static pods.
 type Disk struct {
 	manifests manifests
 	mounted   map[types.UID]virtual.Time
-	allocated map[types.UID]podResources        // of the admitted pods
-	actuated  map[types.UID]map[string]*amounts // the resources that a kubelet gave the containers of a pod last, by name
-	pulls     map[string]bool                   // images with a pull that has not ended
-	pulled    map[string]bool                   // images that a kubelet has pulled on this node
+	allocated map[types.UID]podResources // of the admitted pods
+	// the resources that a kubelet gave the containers of a pod last, by name
+	actuated map[types.UID]map[string]*amounts
+	pulls    map[string]bool // images with a pull that has not ended
+	pulled   map[string]bool // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
 func NewDisk() *Disk {
 	return &Disk{
-		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{}, pulled: map[string]bool{},
+		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{},
+		pulled:    map[string]bool{},
 		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]*amounts{},
 	}
 }
 
-// Copy returns a disk with the same content. Pods and the allocated resources of a pod are replaced and never change, so the disks share
-// them.
+// Copy returns a disk with the same content. Pods and the allocated resources of a pod are replaced
+// and never change, so the disks share them.
 func (d *Disk) Copy() *Disk {
 	c := &Disk{
-		manifests: manifests{pods: maps.Clone(d.manifests.pods), steps: maps.Clone(d.manifests.steps)}, mounted: maps.Clone(d.mounted),
-		allocated: maps.Clone(d.allocated), actuated: maps.Clone(d.actuated), pulls: maps.Clone(d.pulls), pulled: maps.Clone(d.pulled),
+		manifests: manifests{pods: maps.Clone(d.manifests.pods), steps: maps.Clone(d.manifests.steps)},
+		mounted:   maps.Clone(d.mounted),
+		allocated: maps.Clone(d.allocated), actuated: maps.Clone(d.actuated), pulls: maps.Clone(d.pulls),
+		pulled: maps.Clone(d.pulled),
 	}
 	for uid, resources := range d.actuated {
 		c.actuated[uid] = maps.Clone(resources)
@@ -56,13 +62,15 @@ func (d *Disk) Copy() *Disk {
 	return c
 }
 
-// EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next kubelet begins them again.
+// EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next
+// kubelet begins them again.
 func (d *Disk) EndMounts(now virtual.Time) {
 	maps.DeleteFunc(d.mounted, func(_ types.UID, t virtual.Time) bool { return t > now })
 }
 
-// volumes holds the times at which the volumes of pods are mounted and unmounted. All volumes of a pod are mounted
-// together. Each kind of volume takes as long as an emptyDir plus the delay of the scenario.
+// volumes holds the times at which the volumes of pods are mounted and unmounted. All volumes of a
+// pod are mounted together. Each kind of volume takes as long as an emptyDir plus the delay of the
+// scenario.
 type volumes struct {
 	k         *Kubelet
 	start     virtual.Time
@@ -70,14 +78,16 @@ type volumes struct {
 	seen      map[types.UID]virtual.Time // when the populator finds the pod
 	mounted   map[types.UID]virtual.Time
 	unmounted map[types.UID]virtual.Time
-	later     map[virtual.Time]time.Duration // of each loop of the populator, the delay until the loop of the reconciler that follows
+	// of each loop of the populator, the delay until the loop of the reconciler that follows
+	later map[virtual.Time]time.Duration
 }
 
 func newVolumes(k *Kubelet, d *Disk) *volumes {
 	return &volumes{
 		k: k, start: k.sim.Now(), disk: d,
-		seen: map[types.UID]virtual.Time{}, mounted: map[types.UID]virtual.Time{}, unmounted: map[types.UID]virtual.Time{},
-		later: map[virtual.Time]time.Duration{},
+		seen: map[types.UID]virtual.Time{}, mounted: map[types.UID]virtual.Time{},
+		unmounted: map[types.UID]virtual.Time{},
+		later:     map[virtual.Time]time.Duration{},
 	}
 }
 
@@ -88,16 +98,16 @@ const (
 	raceOfPoll  = "volumes polled first: "
 )
 
-// IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is namespace/name, or of any pod if pod is
-// empty.
+// IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is
+// namespace/name, or of any pod if pod is empty.
 func IsRaceOfVolumes(key, pod string) bool {
 	return key == raceOfLoops || slices.ContainsFunc([]string{raceOfTurn, raceOfPoll}, func(race string) bool {
 		return key == race+pod || pod == "" && strings.HasPrefix(key, race)
 	})
 }
 
-// nextLoop returns the time of the next loop of the volume manager that can see a change of this instant. A loop at
-// this very instant may run before or after the change.
+// nextLoop returns the time of the next loop of the volume manager that can see a change of this
+// instant. A loop at this very instant may run before or after the change.
 func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	now := v.k.sim.Now()
 	past := now.Sub(v.start) % volumeLoopPeriod
@@ -107,8 +117,8 @@ func (v *volumes) nextLoop(pod *v1.Pod) virtual.Time {
 	return now.Add(volumeLoopPeriod - past)
 }
 
-// reconciledLater returns the delay between a loop of the populator and the loop of the reconciler that sees its result. Both timers fire
-// together, in any order, which is the same for all pods.
+// reconciledLater returns the delay between a loop of the populator and the loop of the reconciler
+// that sees its result. Both timers fire together, in any order, which is the same for all pods.
 func (v *volumes) reconciledLater(loop virtual.Time) time.Duration {
 	later, ok := v.later[loop]
 	if !ok {
@@ -118,13 +128,14 @@ func (v *volumes) reconciledLater(loop virtual.Time) time.Duration {
 	return later
 }
 
-// waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod, the reconciler
-// attaches the volumes in its next loop and mounts them in the loop after that. Volumes that a previous kubelet mounted
-// count as attached (reconstructVolumes in pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if the
-// volumes are not mounted when the sync is canceled or after volumeTimeout. Both end the poll without a look at the
-// volumes, and WaitForAttachAndMount then looks once more and ignores the error if all are mounted. SyncPod records no
-// event for either error, because wait.Interrupted is true for both (pkg/kubelet/volumemanager/volume_manager.go and
-// kubelet.go at v1.34.4, v1.36.3 and v1.37.0).
+// waitForAttachAndMount waits until the volumes of a pod are mounted. The populator finds the pod,
+// the reconciler attaches the volumes in its next loop and mounts them in the loop after that.
+// Volumes that a previous kubelet mounted count as attached (reconstructVolumes in
+// pkg/kubelet/volumemanager/reconciler at v1.37.0). It returns false if the volumes are not mounted
+// when the sync is canceled or after volumeTimeout. Both end the poll without a look at the
+// volumes, and WaitForAttachAndMount then looks once more and ignores the error if all are mounted.
+// SyncPod records no event for either error, because wait.Interrupted is true for both
+// (pkg/kubelet/volumemanager/volume_manager.go and kubelet.go at v1.34.4, v1.36.3 and v1.37.0).
 func (v *volumes) waitForAttachAndMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	if !mountsVolumes(pod) {
 		return true
@@ -151,8 +162,9 @@ func (v *volumes) waitForMount(p *sim.Proc, w *podWorker, pod *v1.Pod) bool {
 	return true
 }
 
-// expect begins to mount the volumes of a new static pod, which may have to wait until the pod before it has terminated, and of a pod
-// whose volumes a previous kubelet mounted, which may not wait for them because it has ended. Other pods wait for their volumes at once.
+// expect begins to mount the volumes of a new static pod, which may have to wait until the pod
+// before it has terminated, and of a pod whose volumes a previous kubelet mounted, which may not
+// wait for them because it has ended. Other pods wait for their volumes at once.
 func (v *volumes) expect(pod *v1.Pod) {
 	_, known := v.k.workers.workers[pod.UID]
 	if !known && (podutil.IsStatic(pod) || v.isReconstructed(pod)) && mountsVolumes(pod) {
@@ -176,7 +188,8 @@ func (v *volumes) begin(pod *v1.Pod) {
 	}
 }
 
-// isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser decides.
+// isBefore reports whether an event at time t has not happened yet. At time t itself, the chooser
+// decides.
 func (v *volumes) isBefore(p *sim.Proc, t virtual.Time, pod *v1.Pod) bool {
 	return p.Now() < t || p.Now() == t && v.k.sim.Race(raceOfPoll+podName(pod), 2) == 0
 }
@@ -187,8 +200,9 @@ func (v *volumes) isReconstructed(pod *v1.Pod) bool {
 	return ok && before <= v.start
 }
 
-// mountsVolumes reports whether a container of the pod mounts a volume. The kubelet does not wait for volumes that
-// no container mounts (getExpectedVolumes in pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
+// mountsVolumes reports whether a container of the pod mounts a volume. The kubelet does not wait
+// for volumes that no container mounts (getExpectedVolumes in
+// pkg/kubelet/volumemanager/volume_manager.go at v1.37.0).
 func mountsVolumes(pod *v1.Pod) bool {
 	mounts := func(c v1.Container) bool { return len(c.VolumeMounts)+len(c.VolumeDevices) > 0 }
 	return slices.ContainsFunc(pod.Spec.Containers, mounts) || slices.ContainsFunc(pod.Spec.InitContainers, mounts) ||
@@ -203,11 +217,12 @@ func (w *podWorker) stopMounting() {
 	}
 }
 
-// unmount starts to unmount the volumes of a pod whose containers have stopped: the populator notices the stop, and
-// then the reconciler unmounts the volumes, including volumes that a previous kubelet mounted. The reconciler does not touch volumes that
-// are being mounted again. The first loop of the populator leaves out pods whose containers have stopped, so the volumes of a pod that
-// stops before are not mounted again (findAndAddNewPods in pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go at
-// v1.37.0).
+// unmount starts to unmount the volumes of a pod whose containers have stopped: the populator
+// notices the stop, and then the reconciler unmounts the volumes, including volumes that a previous
+// kubelet mounted. The reconciler does not touch volumes that are being mounted again. The first
+// loop of the populator leaves out pods whose containers have stopped, so the volumes of a pod that
+// stops before are not mounted again (findAndAddNewPods in
+// pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go at v1.37.0).
 func (v *volumes) unmount(pod *v1.Pod) {
 	if v.isReconstructed(pod) && v.k.sim.Now() < v.seen[pod.UID] {
 		delete(v.mounted, pod.UID)
@@ -223,8 +238,8 @@ func (v *volumes) unmount(pod *v1.Pod) {
 	}
 }
 
-// loopAfter returns the time of the first loop of the reconciler after a mount that ends at a time. If a loop begins at that time, it
-// may begin before the end of the mount.
+// loopAfter returns the time of the first loop of the reconciler after a mount that ends at a time.
+// If a loop begins at that time, it may begin before the end of the mount.
 func (v *volumes) loopAfter(mounted virtual.Time) virtual.Time {
 	past := mounted.Sub(v.start) % volumeLoopPeriod
 	if past == 0 && v.reconciledLater(mounted) == 0 {
@@ -241,7 +256,8 @@ func (v *volumes) waitForUnmount(p *sim.Proc, pod *v1.Pod) {
 	}
 }
 
-// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if this kubelet had not mounted them yet.
+// pollForUnmount waits until the volumes of a pod are unmounted. It reports false if this kubelet
+// had not mounted them yet.
 func (v *volumes) pollForUnmount(p *sim.Proc, pod *v1.Pod) bool {
 	if mounted, known := v.mounted[pod.UID]; v.isReconstructed(pod) && (!known || p.Now() < mounted) {
 		v.waitUntilGone(p, pod)
@@ -251,8 +267,9 @@ func (v *volumes) pollForUnmount(p *sim.Proc, pod *v1.Pod) bool {
 	return true
 }
 
-// waitUntilGone waits until the volumes that are being mounted again are unmounted. WaitForUnmount does not wait for them, because it is
-// uncertain whether they are mounted, but SyncTerminatedPod then does (pkg/kubelet/kubelet.go at v1.37.0).
+// waitUntilGone waits until the volumes that are being mounted again are unmounted. WaitForUnmount
+// does not wait for them, because it is uncertain whether they are mounted, but SyncTerminatedPod
+// then does (pkg/kubelet/kubelet.go at v1.37.0).
 func (v *volumes) waitUntilGone(p *sim.Proc, pod *v1.Pod) {
 	v.pollUntilUnmounted(p, pod, cleanupPollPeriod)
 }
@@ -267,7 +284,8 @@ func (v *volumes) pollUntilUnmounted(p *sim.Proc, pod *v1.Pod, period time.Durat
 func (v *volumes) recordWait(p *sim.Proc, pod *v1.Pod, start virtual.Time, reason string, ok bool) {
 	if took := p.Now().Sub(start); took > 0 {
 		v.k.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.VolumeWaitEnded, Cause: p.Cause(), Pod: podName(pod), Reason: reason, Result: resultOf(ok), Took: took,
+			T: p.Now(), Kind: trace.VolumeWaitEnded, Cause: p.Cause(), Pod: podName(pod), Reason: reason,
+			Result: resultOf(ok), Took: took,
 		})
 	}
 }

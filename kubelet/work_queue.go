@@ -10,7 +10,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// workQueue holds the times of the next syncs of pods (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
+// workQueue holds the times of the next syncs of pods (pkg/kubelet/util/queue/work_queue.go at
+// v1.37.0).
 type workQueue struct {
 	pods   map[types.UID]*queuedPod
 	times  queue.Timed[*queuedPod]

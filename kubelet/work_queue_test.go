@@ -10,8 +10,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// The work queue behaves like a map from pods to times: the last time set for a pod counts, and the pod is due after
-// that time (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
+// The work queue behaves like a map from pods to times: the last time set for a pod counts, and the
+// pod is due after that time (pkg/kubelet/util/queue/work_queue.go at v1.37.0).
 func TestWorkQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, model := newWorkQueue(), map[types.UID]virtual.Time{}

@@ -84,12 +84,13 @@ func newBackOffWorld(t *testing.T) *backOffWorld {
 	return w
 }
 
-// try syncs a pod whose container exited at the given times. It reports whether the container started, otherwise
-// the end of its back-off.
+// try syncs a pod whose container exited at the given times. It reports whether the container
+// started, otherwise the end of its back-off.
 func (w *backOffWorld) try(p *sim.Proc, finished ...virtual.Wall) (bool, virtual.Wall) {
 	s := &podStatus{}
 	for i := len(finished) - 1; i >= 0; i-- { // newest first
-		s.containers = append(s.containers, fakeruntime.Container{Name: "app", Attempt: i, State: fakeruntime.Exited, FinishedAt: finished[i]})
+		s.containers = append(s.containers,
+			fakeruntime.Container{Name: "app", Attempt: i, State: fakeruntime.Exited, FinishedAt: finished[i]})
 	}
 	var did syncResult
 	w.startOrBackOff(p, w.update, &w.update.pod.Spec.Containers[0], s, &podActions{sandboxID: "sandbox"}, &did)
@@ -99,7 +100,8 @@ func (w *backOffWorld) try(p *sim.Proc, finished ...virtual.Wall) (bool, virtual
 	return true, 0
 }
 
-// crashes makes the container crash a fixed time after each start, and returns the delays before the restarts.
+// crashes makes the container crash a fixed time after each start, and returns the delays before
+// the restarts.
 func (w *backOffWorld) crashes(p *sim.Proc, ran time.Duration, n int) []time.Duration {
 	var delays []time.Duration
 	for range n {
@@ -154,15 +156,16 @@ func (w *backOffWorld) store(name string, list []string) {
 		for _, word := range list {
 			probe, text, _ := strings.Cut(word, "=")
 			to := map[string]*results.Manager{"liveness": w.results.Liveness, "startup": w.results.Startup}[probe]
-			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure, "Unknown": results.Unknown}[text]
+			r := map[string]results.Result{"Success": results.Success, "Failure": results.Failure,
+				"Unknown": results.Unknown}[text]
 			to.Set(p, results.Subject{}, results.Update{ContainerID: containerIDPrefix + name, Result: r})
 		}
 	})
 	w.sim.RunUntil(0)
 }
 
-// podWithInit returns a pod with the regular container app and with the named init containers. A + marks a sidecar
-// with a startup and a liveness probe, a * a sidecar without probes.
+// podWithInit returns a pod with the regular container app and with the named init containers. A +
+// marks a sidecar with a startup and a liveness probe, a * a sidecar without probes.
 func podWithInit(policy v1.RestartPolicy, init string) *v1.Pod {
 	always := v1.ContainerRestartPolicyAlways
 	pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: policy, Containers: []v1.Container{{Name: "app"}}}}

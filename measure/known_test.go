@@ -27,7 +27,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// kubeletVariable names the program of conformance that runs scenarios on a real kubelet. Without it, the simulator runs them.
+// kubeletVariable names the program of conformance that runs scenarios on a real kubelet. Without
+// it, the simulator runs them.
 const kubeletVariable = "PROBESIM_KUBELET"
 
 // workload is a random Deployment whose starts are known.
@@ -36,22 +37,27 @@ type workload struct {
 	starts   map[string][]time.Duration // by container and instance; the last one is that of all later instances
 }
 
-// randomWorkload draws probes and starts. Instances end, and some starts are too long for their probes.
+// randomWorkload draws probes and starts. Instances end, and some starts are too long for their
+// probes.
 func randomWorkload(r *rand.Rand) workload {
 	between := func(a, b int) int { return a + r.IntN(b-a+1) }
 	w := workload{starts: map[string][]time.Duration{}}
 	probe := func(of string, failures int) string {
-		handler := []string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "exec: {command: [ok]}", "grpc: {port: 80}"}[r.IntN(4)]
+		handler := []string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "exec: {command: [ok]}",
+			"grpc: {port: 80}"}[r.IntN(4)]
 		delay, successes := max(between(-15, 15), 0), 1
 		if of == "readinessProbe" {
 			successes = max(between(-4, 3), 1)
 		}
-		return fmt.Sprintf(", %s: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d, successThreshold: %d}", of, handler, delay, between(1, 15), between(1, 4), between(1, failures), successes)
+		return fmt.Sprintf(", %s: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, "+
+			"failureThreshold: %d, successThreshold: %d}", of, handler, delay, between(1, 15), between(1, 4),
+			between(1, failures), successes)
 	}
 	var specs, inits, programs []string
 	if r.IntN(4) == 0 {
 		inits = append(inits, "{name: migrate, image: \"web:1\"}")
-		programs = append(programs, fmt.Sprintf("{name: migrate, behavior: [{after: %dms, exit: 0}]}", between(1, 9000)))
+		programs = append(programs, fmt.Sprintf("{name: migrate, behavior: [{after: %dms, exit: 0}]}",
+			between(1, 9000)))
 	}
 	for _, name := range []string{"app", "side"}[:1+r.IntN(4)/3] {
 		var probes string
@@ -75,7 +81,9 @@ func randomWorkload(r *rand.Rand) workload {
 			if i == last {
 				instances += ".."
 			}
-			rules = append(rules, fmt.Sprintf("{instance: %s, for: %s, probes: down}", instances, start), fmt.Sprintf("{instance: %d, after: %s, exit: %d}", i, start+time.Duration(between(1, 90_000))*time.Millisecond, r.IntN(2)))
+			rules = append(rules, fmt.Sprintf("{instance: %s, for: %s, probes: down}", instances, start),
+				fmt.Sprintf("{instance: %d, after: %s, exit: %d}", i,
+					start+time.Duration(between(1, 90_000))*time.Millisecond, r.IntN(2)))
 		}
 		if spec := fmt.Sprintf("{name: %s, image: \"web:1\"%s", name, probes); name == "side" && r.IntN(2) == 0 {
 			inits = append(inits, spec+", restartPolicy: Always}")
@@ -103,11 +111,13 @@ spec:
   seeds: 1
   delays: {set: typical}
   pods: [{name: web, replicas: %d, at: %dms, containers: [%s]}]
-`, strings.Join(inits, ", "), strings.Join(specs, ", "), between(60, 300), between(1, 3), between(0, 2999), strings.Join(programs, ", "))
+`, strings.Join(inits, ", "), strings.Join(specs, ", "), between(60, 300), between(1, 3), between(0, 2999),
+		strings.Join(programs, ", "))
 	return w
 }
 
-// TestKnownStarts checks that the range of each measured start contains how long it took, on the real kubelet if there is one.
+// TestKnownStarts checks that the range of each measured start contains how long it took, on the
+// real kubelet if there is one.
 func TestKnownStarts(t *testing.T) {
 	typical, _ := fakeruntime.DelaySet("typical")
 	kubelet := os.Getenv(kubeletVariable)
@@ -122,11 +132,13 @@ func TestKnownStarts(t *testing.T) {
 		p := loaded[0].Plans()[0]
 		records := run(t, kubelet, seed, w.scenario, p)
 		for _, ready := range []moment{atResult, atPatch} {
-			c := &cluster{zero: time.Date(2026, 5, 1, 10, 0, 0, r.IntN(1e9), time.UTC), ready: ready, all: r.IntN(2) == 0}
+			c := &cluster{zero: time.Date(2026, 5, 1, 10, 0, 0, r.IntN(1e9), time.UTC), ready: ready,
+				all: r.IntN(2) == 0}
 			for _, spec := range p.Specs() {
 				c.record(spec, records)
 			}
-			report := measure.Of(incident.Read([]incident.File{{Name: "pods.json", Data: c.text.Bytes()}}), measure.Options{Delays: typical})
+			report := measure.Of(incident.Read([]incident.File{{Name: "pods.json", Data: c.text.Bytes()}}),
+				measure.Options{Delays: typical})
 			for _, of := range report.Workloads {
 				for _, container := range of.Containers {
 					for _, s := range container.Starts {
@@ -135,7 +147,9 @@ func TestKnownStarts(t *testing.T) {
 						}
 						took := w.starts[container.Name][min(s.Instance, len(w.starts[container.Name])-1)]
 						if took < time.Duration(s.Took.Least) || took > time.Duration(s.Took.Greatest) {
-							t.Errorf("seed %d: instance %d of %s in %s takes %s to start, and measure says %v to %v\n%s", seed, s.Instance, container.Name, s.Pod, took, time.Duration(s.Took.Least), time.Duration(s.Took.Greatest), w.scenario)
+							t.Errorf("seed %d: instance %d of %s in %s takes %s to start, and measure says %v to "+
+								"%v\n%s", seed, s.Instance, container.Name, s.Pod, took, time.Duration(s.Took.Least),
+								time.Duration(s.Took.Greatest), w.scenario)
 						}
 					}
 				}
@@ -147,7 +161,8 @@ func TestKnownStarts(t *testing.T) {
 	if measured < workloads {
 		t.Errorf("only %d of %d starts are measured", measured, starts)
 	}
-	t.Logf("%d workloads, %d pods: %d of %d starts are measured; the kubelet is %q", workloads, pods, measured, starts, kubelet)
+	t.Logf("%d workloads, %d pods: %d of %d starts are measured; the kubelet is %q", workloads, pods, measured, starts,
+		kubelet)
 }
 
 // run returns the trace of a scenario.
@@ -171,7 +186,8 @@ func run(t *testing.T, kubelet string, seed uint64, scenario string, p *plan.Pla
 	return records
 }
 
-// moment is the time of a Ready condition. The kubelet takes it between the result of the probe and the patch of the status, and the trace has only these.
+// moment is the time of a Ready condition. The kubelet takes it between the result of the probe and
+// the patch of the status, and the trace has only these.
 type moment bool
 
 const (
@@ -192,7 +208,8 @@ type cluster struct {
 func (c *cluster) record(spec *v1.Pod, records []trace.Record) {
 	pod := spec.DeepCopy()
 	pod.APIVersion, pod.Kind, pod.Spec.NodeName = "v1", "Pod", "node-1"
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "1", Controller: new(true)}}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "1",
+		Controller: new(true)}}
 	at := func(r *trace.Record) metav1.Time {
 		return metav1.Time{Time: c.zero.Add(r.T.Offset()).Truncate(time.Second)}
 	}
@@ -221,12 +238,14 @@ func (c *cluster) record(spec *v1.Pod, records []trace.Record) {
 			}
 		case trace.StatusPatched:
 			if is := r.Status.Ready; is != (ready.Status == v1.ConditionTrue) {
-				ready.Status, ready.LastTransitionTime = map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[is], at(r)
+				ready.Status, ready.LastTransitionTime = map[bool]v1.ConditionStatus{true: v1.ConditionTrue,
+					false: v1.ConditionFalse}[is], at(r)
 				if is && c.ready == atResult {
 					ready.LastTransitionTime = at(success)
 				}
 			}
-			pod.Status.Phase, pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = v1.PodPhase(r.Status.Phase), nil, nil
+			pod.Status.Phase, pod.Status.InitContainerStatuses,
+				pod.Status.ContainerStatuses = v1.PodPhase(r.Status.Phase), nil, nil
 			for i, s := range r.Status.Containers { // init containers come first
 				of := &pod.Status.ContainerStatuses
 				if i < len(pod.Spec.InitContainers) {

@@ -17,7 +17,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes without delays.
+// Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes
+// without delays.
 type Options struct {
 	Profiles []profile.Profile  // of the kubelets; empty: all releases
 	Delays   fakeruntime.Delays // the latencies of the nodes
@@ -55,7 +56,8 @@ func (r *Report) Newest() (list []*Workload) {
 		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
 	}
 	for i, w := range r.Workloads {
-		if known(w) && !slices.ContainsFunc(r.Workloads[i+1:], func(o *Workload) bool { return o.of(&w.Revision) && known(o) }) {
+		if known(w) && !slices.ContainsFunc(r.Workloads[i+1:],
+			func(o *Workload) bool { return o.of(&w.Revision) && known(o) }) {
 			list = append(list, w)
 		}
 	}
@@ -83,7 +85,8 @@ type Revision struct {
 
 // of reports whether two revisions are those of one workload.
 func (r *Revision) of(o *Revision) bool {
-	return r.Kind == o.Kind && r.Name == o.Name && cmp.Or(r.Namespace, v1.NamespaceDefault) == cmp.Or(o.Namespace, v1.NamespaceDefault)
+	return r.Kind == o.Kind && r.Name == o.Name &&
+		cmp.Or(r.Namespace, v1.NamespaceDefault) == cmp.Or(o.Namespace, v1.NamespaceDefault)
 }
 
 // Workload is the pods of one revision of a workload.
@@ -102,10 +105,12 @@ type Container struct {
 	// Start contains all starts; nil if none is known. Median is the one in the middle.
 	Start  *Range `json:"start,omitempty"`
 	Median *Range `json:"median,omitempty"`
-	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as wide, such as readinessProbe.periodSeconds: 4.
+	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as
+	// wide, such as readinessProbe.periodSeconds: 4.
 	Ignorance Seconds `json:"ignorance,omitempty"`
 	Halve     string  `json:"halve,omitempty"`
-	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it. Margin is what the slowest start leaves of it at least.
+	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it.
+	// Margin is what the slowest start leaves of it at least.
 	Limit  Seconds `json:"limit,omitempty"`
 	Margin Seconds `json:"margin,omitempty"`
 
@@ -187,7 +192,8 @@ func Of(rec *incident.Recording, o Options) *Report {
 		}
 	}
 	slices.SortStableFunc(m.report.Workloads, func(a, b *Workload) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), a.newest.Compare(b.newest), cmp.Compare(a.Hash, b.Hash))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+			a.newest.Compare(b.newest), cmp.Compare(a.Hash, b.Hash))
 	})
 	return m.report
 }
@@ -267,13 +273,17 @@ func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 	return list
 }
 
-// isInit reports whether a container is an ordinary init container, which ends before the others start.
+// isInit reports whether a container is an ordinary init container, which ends before the others
+// start.
 func isInit(pod *v1.Pod, c *v1.Container) bool {
-	return !podutil.IsRestartableInitContainer(c) && slices.ContainsFunc(pod.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
+	return !podutil.IsRestartableInitContainer(c) && slices.ContainsFunc(pod.Spec.InitContainers,
+		func(i v1.Container) bool { return i.Name == c.Name })
 }
 
-// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although they started long before at different times: a kubelet that
-// starts can forget that they were Ready (KEP-4781). It forgets all of them, so those are the first pods of the node that became Ready.
+// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although
+// they started long before at different times: a kubelet that starts can forget that they were
+// Ready (KEP-4781). It forgets all of them, so those are the first pods of the node that became
+// Ready.
 func (m *measurement) leaveOutKubeletRestarts() {
 	const together, apart = 10 * time.Second, time.Minute
 	ofNode := map[string][]*sample{}
@@ -285,9 +295,11 @@ func (m *measurement) leaveOutKubeletRestarts() {
 	for _, node := range slices.Sorted(maps.Keys(ofNode)) {
 		list := ofNode[node]
 		first := slices.MinFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) }).ready.At
-		list = slices.DeleteFunc(list, func(s *sample) bool { return s.ready.At.Sub(first) > together || first.Sub(s.at.At) <= apart })
+		list = slices.DeleteFunc(list,
+			func(s *sample) bool { return s.ready.At.Sub(first) > together || first.Sub(s.at.At) <= apart })
 		for _, a := range list {
-			if slices.ContainsFunc(list, func(b *sample) bool { return a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart }) {
+			if slices.ContainsFunc(list,
+				func(b *sample) bool { return a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart }) {
 				a.unknown, a.fromAbove = kubeletRestarted, ""
 			}
 		}
@@ -337,7 +349,8 @@ func (c *Container) summarize() {
 		c.Limit = 0
 		return
 	}
-	slices.SortStableFunc(c.Starts, func(a, b Start) int { return cmp.Compare(a.Took.Least+a.Took.Greatest, b.Took.Least+b.Took.Greatest) })
+	slices.SortStableFunc(c.Starts,
+		func(a, b Start) int { return cmp.Compare(a.Took.Least+a.Took.Greatest, b.Took.Least+b.Took.Greatest) })
 	all := c.Starts[0].Took
 	for _, s := range c.Starts {
 		all = Range{min(all.Least, s.Took.Least), max(all.Greatest, s.Took.Greatest)}

@@ -33,7 +33,8 @@ status:
 }
 
 func running(name, at string, restarts int, last string) string {
-	return fmt.Sprintf(`{name: %s, restartCount: %d, ready: true, image: "", imageID: "", state: {running: {startedAt: "2026-05-01T10:%sZ"}}%s}`, name, restarts, at, last)
+	return fmt.Sprintf(`{name: %s, restartCount: %d, ready: true, image: "", imageID: "", state: {running: `+
+		`{startedAt: "2026-05-01T10:%sZ"}}%s}`, name, restarts, at, last)
 }
 
 func of(text string, o measure.Options) *measure.Report {
@@ -49,24 +50,45 @@ func TestStarts(t *testing.T) {
 		{"a readiness probe", pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "18s..31s", ""},
 		{"a startup probe", pod("web-0", app+startup+"}", "00:30", running("app", "00:10", 0, "")), "13s..21s", ""},
 		{"up at once", pod("web-0", app+readiness+"}", "00:11", running("app", "00:10", 0, "")), "0s..2s", ""},
-		{"a sidecar without probes", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:09", 0, "")), "18s..31s", ""},
-		{"another probe", pod("web-0", app+readiness+"}, "+side+", "+readiness+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:09", 0, "")), "0s..31s", "other containers of the pod have probes"},
-		{"an init container", strings.Replace(strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1", "nodeName: n1, initContainers: [{name: migrate, image: i}]", 1),
-			"  containerStatuses", `  initContainerStatuses: [{name: migrate, ready: true, restartCount: 0, image: "", imageID: "", state: {terminated: {exitCode: 0, startedAt: "2026-05-01T10:00:38Z", finishedAt: "2026-05-01T10:00:39Z"}}}]
+		{"a sidecar without probes", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+
+			", "+running("side", "00:09", 0, "")), "18s..31s", ""},
+		{"another probe", pod("web-0", app+readiness+"}, "+side+", "+readiness+"}", "00:40",
+			running("app", "00:10", 0, "")+", "+running("side", "00:09", 0, "")), "0s..31s",
+			"other containers of the pod have probes"},
+		{"an init container", strings.Replace(
+			strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1",
+				"nodeName: n1, initContainers: [{name: migrate, image: i}]", 1),
+			"  containerStatuses",
+			`  initContainerStatuses: [{name: migrate, ready: true, restartCount: 0, image: "", imageID: "", state: {terminated: {exitCode: 0, startedAt: "2026-05-01T10:00:38Z", finishedAt: "2026-05-01T10:00:39Z"}}}]
   containerStatuses`, 1), "18s..31s", ""},
-		{"a late container", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:39", 0, "")), "0s..31s", "started late"},
-		{"a restart of another", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+running("side", "00:35", 1, "")), "", "started again before"},
-		{"a gate", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "nodeName: n1", "nodeName: n1, readinessGates: [{conditionType: example.com/lb}]", 1), "0s..31s", "readiness gates"},
-		{"no probe", pod("web-0", "{name: app, image: i}", "00:40", running("app", "00:10", 0, "")), "", "no startup or readiness probe"},
-		{"never Ready", strings.Replace(pod("web-0", app+readiness+"}", "00:09", running("app", "00:10", 0, "")), `"True"`, `"False"`, 1), "", "never Ready"},
-		{"not Ready any more", strings.Replace(pod("web-0", app+readiness+"}", "50:40", running("app", "00:10", 0, "")), `"True"`, `"False"`, 1), "", "not Ready any more"},
-		{"Ready a week later", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "2026-05-01T10:00:40", "2026-05-08T10:00:40", 1), "", "more than 10 minutes"},
-		{"Ready before its start", pod("web-0", app+readiness+"}", "00:05", running("app", "00:10", 0, "")), "", "a clock was set"},
-		{"not started", pod("web-0", app+readiness+"}", "00:05", "{name: app, restartCount: 0, image: \"\", imageID: \"\", state: {waiting: {reason: ContainerCreating}}}"), "", "not started"},
-		{"the start of a whole node", pod("web-0", app+readiness+"}", "02:10", running("app", "00:10", 0, "")) + pod("web-1", app+readiness+"}", "02:11", running("app", "02:01", 0, "")), "0s..2m1s", ""},
-		{"Ready again later", pod("web-0", app+startup+"}", "59:30", running("app", "00:10", 0, "")), "", "it has been not Ready since"},
-		{"a restart of the kubelet", pod("web-0", app+readiness+"}", "59:40", running("app", "00:10", 0, "")) + pod("web-1", app+readiness+"}", "59:41", running("app", "30:10", 0, "")), "", "the kubelet has restarted"},
-		{"two versions", pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")) + pod("web-0", app+readiness+"}", "55:40", running("app", "00:10", 0, "")), "18s..31s", ""},
+		{"a late container", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+", "+
+			running("side", "00:39", 0, "")), "0s..31s", "started late"},
+		{"a restart of another", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+
+			", "+running("side", "00:35", 1, "")), "", "started again before"},
+		{"a gate", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")),
+			"nodeName: n1", "nodeName: n1, readinessGates: [{conditionType: example.com/lb}]", 1), "0s..31s",
+			"readiness gates"},
+		{"no probe", pod("web-0", "{name: app, image: i}", "00:40", running("app", "00:10", 0, "")), "",
+			"no startup or readiness probe"},
+		{"never Ready", strings.Replace(pod("web-0", app+readiness+"}", "00:09", running("app", "00:10", 0, "")),
+			`"True"`, `"False"`, 1), "", "never Ready"},
+		{"not Ready any more", strings.Replace(pod("web-0", app+readiness+"}", "50:40", running("app", "00:10", 0, "")),
+			`"True"`, `"False"`, 1), "", "not Ready any more"},
+		{"Ready a week later", strings.Replace(pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")),
+			"2026-05-01T10:00:40", "2026-05-08T10:00:40", 1), "", "more than 10 minutes"},
+		{"Ready before its start", pod("web-0", app+readiness+"}", "00:05", running("app", "00:10", 0, "")), "",
+			"a clock was set"},
+		{"not started", pod("web-0", app+readiness+"}", "00:05",
+			"{name: app, restartCount: 0, image: \"\", imageID: \"\", state: {waiting: {reason: ContainerCreating}}}"),
+			"", "not started"},
+		{"the start of a whole node", pod("web-0", app+readiness+"}", "02:10", running("app", "00:10", 0, "")) +
+			pod("web-1", app+readiness+"}", "02:11", running("app", "02:01", 0, "")), "0s..2m1s", ""},
+		{"Ready again later", pod("web-0", app+startup+"}", "59:30", running("app", "00:10", 0, "")), "",
+			"it has been not Ready since"},
+		{"a restart of the kubelet", pod("web-0", app+readiness+"}", "59:40", running("app", "00:10", 0, "")) +
+			pod("web-1", app+readiness+"}", "59:41", running("app", "30:10", 0, "")), "", "the kubelet has restarted"},
+		{"two versions", pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")) +
+			pod("web-0", app+readiness+"}", "55:40", running("app", "00:10", 0, "")), "18s..31s", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := of(test.text, measure.Options{}).Workloads[0].Containers[0]
@@ -84,11 +106,13 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestRecordings checks what recordings of real clusters show. The k3s cluster has delays before the first runs, so a short start is known to a period.
+// TestRecordings checks what recordings of real clusters show. The k3s cluster has delays before
+// the first runs, so a short start is known to a period.
 func TestRecordings(t *testing.T) {
 	const dir = "../incident/testdata/recordings/"
 	var files []incident.File
-	for _, pattern := range []string{"k3s-bundle/*.json", "knative-pod-statuses/*.yaml", "minikube-init-crashloop/*.json", "rollout-watch-ns/*.jsonl", "troubleshoot-pod-statuses/*.json"} {
+	for _, pattern := range []string{"k3s-bundle/*.json", "knative-pod-statuses/*.yaml",
+		"minikube-init-crashloop/*.json", "rollout-watch-ns/*.jsonl", "troubleshoot-pod-statuses/*.json"} {
 		names, err := filepath.Glob(dir + pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %d files: %v", pattern, len(names), err)
@@ -109,7 +133,8 @@ func TestRecordings(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"etcd-grpc-00002-deployment/queue-proxy 1 0s..1s", "memory-hungry-app/memory-hog 2 0s..14s", "test-probe-00001-deployment/queue-proxy 1 2m38s..2m51s",
+	want := []string{"etcd-grpc-00002-deployment/queue-proxy 1 0s..1s", "memory-hungry-app/memory-hog 2 0s..14s",
+		"test-probe-00001-deployment/queue-proxy 1 2m38s..2m51s",
 		"coredns/coredns 1 0s..2s", "metrics-server/metrics-server 1 14s..19s", "traefik/traefik 1 0s..12s"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the starts are %q, want %q", got, want)
@@ -118,7 +143,8 @@ func TestRecordings(t *testing.T) {
 
 // TestEnds checks how long programs lived and how long they took to stop.
 func TestEnds(t *testing.T) {
-	const last = `, lastState: {terminated: {exitCode: CODE, reason: Error, startedAt: "2026-05-01T10:00:10Z", finishedAt: "2026-05-01T10:05:FINISHZ"}}`
+	const last = `, lastState: {terminated: {exitCode: CODE, reason: Error, startedAt: "2026-05-01T10:00:10Z", ` +
+		`finishedAt: "2026-05-01T10:05:FINISHZ"}}`
 	const killing = `
 ---
 apiVersion: v1
@@ -141,36 +167,44 @@ count: 1
 		{"a hook of unknown length", "14", "0", ", lifecycle: {preStop: {exec: {command: [drain]}}}", "0s..15s", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			text := pod("web-0", "{name: app, image: i"+test.spec+"}", "06:40", running("app", "06:10", 1, strings.NewReplacer("CODE", test.code, "FINISH", test.finish).Replace(last))) + killing
+			text := pod("web-0", "{name: app, image: i"+test.spec+"}", "06:40",
+				running("app", "06:10", 1, strings.NewReplacer("CODE", test.code, "FINISH", test.finish).
+					Replace(last))) + killing
 			c := of(text, measure.Options{}).Workloads[0].Containers[0]
 			got := ""
 			if c.Stop != nil {
 				got = c.Stop.String()
 			}
 			if got != test.want || c.Killed != test.killed || c.Kills != 1 || c.Restarts != 1 || len(c.Lives) != 1 {
-				t.Errorf("stop %q, %d killed, %d kills, %d restarts, lives %v; want %q, %d", got, c.Killed, c.Kills, c.Restarts, c.Lives, test.want, test.killed)
+				t.Errorf("stop %q, %d killed, %d kills, %d restarts, lives %v; want %q, %d", got, c.Killed, c.Kills,
+					c.Restarts, c.Lives, test.want, test.killed)
 			}
 		})
 	}
 }
 
-// TestCrashLoop checks that versions of a pod that crashes tell each life once, also while it waits for its next start.
+// TestCrashLoop checks that versions of a pod that crashes tell each life once, also while it waits
+// for its next start.
 func TestCrashLoop(t *testing.T) {
 	const app = "{name: app, image: i, " + readiness + "}"
-	ended := `lastState: {terminated: {exitCode: 1, reason: Error, startedAt: "2026-05-01T10:00:10Z", finishedAt: "2026-05-01T10:00:12Z"}}`
+	ended := `lastState: {terminated: {exitCode: 1, reason: Error, startedAt: "2026-05-01T10:00:10Z", finishedAt: ` +
+		`"2026-05-01T10:00:12Z"}}`
 	notReady := func(status string) string {
 		return strings.Replace(pod("web-0", app, "00:01", status), `"True"`, `"False"`, 1)
 	}
 	text := notReady(running("app", "00:10", 1, "")) +
-		notReady(`{name: app, restartCount: 1, image: "", imageID: "", state: {waiting: {reason: CrashLoopBackOff}}, `+ended+"}") +
+		notReady(`{name: app, restartCount: 1, image: "", imageID: "", state: {waiting: {reason: CrashLoopBackOff}}, `+
+			ended+"}") +
 		notReady(running("app", "00:30", 2, ", "+ended))
 	c := of(text, measure.Options{}).Workloads[0].Containers[0]
-	if len(c.Lives) != 1 || c.Lives[0].Count != 1 || c.Restarts != 2 || len(c.Unknown) != 1 || c.Unknown[0].Starts != 2 {
+	if len(c.Lives) != 1 || c.Lives[0].Count != 1 || c.Restarts != 2 || len(c.Unknown) != 1 ||
+		c.Unknown[0].Starts != 2 {
 		t.Errorf("lives %v, %d restarts, unknown %v", c.Lives, c.Restarts, c.Unknown)
 	}
 }
 
-// TestMetrics checks that a pod that only Prometheus knows has a start, and that counters may begin again.
+// TestMetrics checks that a pod that only Prometheus knows has a start, and that counters may begin
+// again.
 func TestMetrics(t *testing.T) {
 	var o measure.Options
 	for _, text := range []string{
@@ -184,18 +218,22 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).Workloads[0].Containers[0]
+	c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).
+		Workloads[0].Containers[0]
 	if len(c.Starts) != 2 || c.Start.String() != "8s..31s" {
 		t.Errorf("the starts are %v", c.Starts)
 	}
-	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != measure.Seconds(5e8) || p.Timeout != measure.Seconds(1e9) {
+	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != measure.Seconds(5e8) ||
+		p.Timeout != measure.Seconds(1e9) {
 		t.Errorf("the probe is %+v", p)
 	}
 }
 
-// TestMetricsText checks the forms of texts, with labels that Prometheus has renamed, and what is said of those that cannot be used.
+// TestMetricsText checks the forms of texts, with labels that Prometheus has renamed, and what is
+// said of those that cannot be used.
 func TestMetricsText(t *testing.T) {
-	const labels = `prober_probe_total{exported_container="app", exported_namespace="shop", exported_pod="web-0", namespace="monitoring", pod="exporter-1", probe_type="Readiness", result="failed"}`
+	const labels = `prober_probe_total{exported_container="app", exported_namespace="shop", exported_pod="web-0", ` +
+		`namespace="monitoring", pod="exporter-1", probe_type="Readiness", result="failed"}`
 	for _, test := range []struct {
 		name, text string
 		failures   int
@@ -205,7 +243,8 @@ func TestMetricsText(t *testing.T) {
 		{"a value below", labels + "\n1\n", 1, ""},
 		{"promtool query instant", labels + " => 2 @[1777629610.1]\n", 2, ""},
 		{"promtool query range", labels + " =>\n2 @[1777629610]\n5 @[1777629670]\n", 3, ""},
-		{"an answer of a function", `{"status":"success","data":{"result":[{"metric":{},"value":[1,"0.2"]}]}}`, 0, "1:1: the answer has no name of a metric"},
+		{"an answer of a function", `{"status":"success","data":{"result":[{"metric":{},"value":[1,"0.2"]}]}}`, 0,
+			"1:1: the answer has no name of a metric"},
 		{"an error", "\n{\"status\":\"error\",\"error\":\"parse error\"}", 0, "parse error"},
 		{"a page", labels + " 3\n<html>", 0, "2:1: this is no sample"},
 		{"no number", labels + " three", 0, `"three" is no number`},
@@ -220,7 +259,8 @@ func TestMetricsText(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).Workloads[0].Containers[0]
+			c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).
+				Workloads[0].Containers[0]
 			if len(c.Probes) != 1 || c.Probes[0].Failures != test.failures {
 				t.Errorf("the probes are %+v, want %d failures", c.Probes, test.failures)
 			}
@@ -235,8 +275,10 @@ func TestVersions(t *testing.T) {
 		{"kind: Pod", "[] []"},
 		{node + `{"kubeletVersion": "v1.33.1"}`, "[v1.33 v1.34] []"},
 		{"Client Version: v1.37.0\nServer Version: v1.35.4\n", "[v1.35] []"},
-		{`{"clientVersion": {"gitVersion": "v1.37.0"}, "serverVersion": {"major": "1", "gitVersion": "v1.36.1"}}`, "[v1.36] []"},
-		{node + old, "[] [nodes.yaml:5: the rules of kubelets of v1.20 are not known: those of " + strings.Join(profile.Names(), ", ") + " count]"},
+		{`{"clientVersion": {"gitVersion": "v1.37.0"}, "serverVersion": {"major": "1", "gitVersion": "v1.36.1"}}`,
+			"[v1.36] []"},
+		{node + old, "[] [nodes.yaml:5: the rules of kubelets of v1.20 are not known: those of " +
+			strings.Join(profile.Names(), ", ") + " count]"},
 	} {
 		list, problems := measure.Versions([]incident.File{{Name: "nodes.yaml", Data: []byte(test.text)}})
 		names := []string{}
@@ -266,7 +308,8 @@ func FuzzMetrics(f *testing.F) {
 func BenchmarkTwoHundredPods(b *testing.B) {
 	var text strings.Builder
 	for i := range 200 {
-		text.WriteString(pod(fmt.Sprint("web-", i), "{name: app, image: i, "+readiness+", "+startup+"}", "00:30", running("app", "00:10", 0, "")))
+		text.WriteString(pod(fmt.Sprint("web-", i), "{name: app, image: i, "+readiness+", "+startup+"}", "00:30",
+			running("app", "00:10", 0, "")))
 	}
 	rec := incident.Read([]incident.File{{Name: "pods.yaml", Data: []byte(text.String())}})
 	for b.Loop() {

@@ -14,11 +14,12 @@ import (
 
 // Why a start, or its least time, is not known.
 const (
-	noProbe          = "no startup or readiness probe, so Ready does not wait for the program"
-	neverReady       = "never Ready"
-	earlierStart     = "an earlier start, of which the pod no longer has the time of Ready"
-	notReadyNow      = "not Ready any more, so the pod no longer has the time of Ready"
-	clocksDisagree   = "Ready before the container started, so a clock was set in between, or the files are of different pods"
+	noProbe        = "no startup or readiness probe, so Ready does not wait for the program"
+	neverReady     = "never Ready"
+	earlierStart   = "an earlier start, of which the pod no longer has the time of Ready"
+	notReadyNow    = "not Ready any more, so the pod no longer has the time of Ready"
+	clocksDisagree = "Ready before the container started, so a clock was set in between, or the files are of " +
+		"different pods"
 	notStarted       = "not started"
 	noTimes          = "the input has no times of starts (kubectl get pods -o json has them)"
 	noReadyTime      = "the input does not say since when the pod is Ready (kubectl get pods -o json does)"
@@ -32,7 +33,8 @@ const (
 	gated            = "only the greatest time is known, since the pod has readiness gates"
 )
 
-// longestStart is the longest start that counts if no probe stops a start. It is the default of progressDeadlineSeconds, after which a rollout has failed.
+// longestStart is the longest start that counts if no probe stops a start. It is the default of
+// progressDeadlineSeconds, after which a rollout has failed.
 const longestStart = 600 * time.Second
 
 // start is the start of an instance.
@@ -233,7 +235,8 @@ func (p *pod) ends(c *Container, spec *v1.Container) {
 	}
 	c.Restarts += restarts
 	for _, f := range p.Facts {
-		if by := incident.ParseKilling(f.Message); f.Kind == incident.Event && f.Reason == "Killing" && f.Container == c.Name && (by == incident.ByLiveness || by == incident.ByStartup) {
+		if by := incident.ParseKilling(f.Message); f.Kind == incident.Event && f.Reason == "Killing" && f.Container ==
+			c.Name && (by == incident.ByLiveness || by == incident.ByStartup) {
 			c.Kills += f.Count
 		}
 	}
@@ -241,7 +244,8 @@ func (p *pod) ends(c *Container, spec *v1.Container) {
 		if s.end == nil || !s.end.ExitKnown {
 			continue
 		}
-		i := slices.IndexFunc(c.Lives, func(l Life) bool { return l.Reason == s.end.Reason && l.ExitCode == s.end.ExitCode })
+		i := slices.IndexFunc(c.Lives,
+			func(l Life) bool { return l.Reason == s.end.Reason && l.ExitCode == s.end.ExitCode })
 		if i < 0 {
 			i, c.Lives = len(c.Lives), append(c.Lives, Life{Reason: s.end.Reason, ExitCode: s.end.ExitCode})
 		}
@@ -254,8 +258,9 @@ func (p *pod) ends(c *Container, spec *v1.Container) {
 	}
 }
 
-// stop adds the time from the Killing event of an instance to its end. The kubelet sends the event before the preStop hook (killContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// stop adds the time from the Killing event of an instance to its end. The kubelet sends the event
+// before the preStop hook (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
 func (p *pod) stop(c *Container, spec *v1.Container, s start) {
 	end := s.end.Last
 	if !end.Known() || s.end.Aged {

@@ -32,8 +32,8 @@ type series struct {
 // maxSeries limits the series of all files, and maxValues the values of one.
 const maxSeries, maxValues = 200_000, 100_000
 
-// Read adds the metrics in a file: the JSON of query or query_range, one after the other, or the text format, which can be that of promtool. The error has the
-// line.
+// Read adds the metrics in a file: the JSON of query or query_range, one after the other, or the
+// text format, which can be that of promtool. The error has the line.
 func (m *Metrics) Read(data []byte) error {
 	if text := bytes.TrimSpace(data); bytes.HasPrefix(text, []byte("{")) && !bytes.HasPrefix(text, []byte("{}")) {
 		return m.readJSON(data)
@@ -54,7 +54,8 @@ func (m *Metrics) Read(data []byte) error {
 		value, err := strconv.ParseFloat(text, 64)
 		switch {
 		case labels == nil || err != nil && text == line:
-			return fmt.Errorf("%d:1: this is no sample of the text format of Prometheus, such as prober_probe_total{probe_type=\"Liveness\"} 3", i+1)
+			return fmt.Errorf("%d:1: this is no sample of the text format of Prometheus, such as "+
+				"prober_probe_total{probe_type=\"Liveness\"} 3", i+1)
 		case text == "": // promtool and the page of Prometheus write the values below the labels
 		case err != nil:
 			return fmt.Errorf("%d:%d: %.20q is no number", i+1, strings.LastIndex(line, text)+1, text)
@@ -68,7 +69,8 @@ func (m *Metrics) Read(data []byte) error {
 }
 
 var (
-	sampleLine   = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?(?:\s*=>)?(?:\s+([^\s{]\S*))?(?:\s+-?\d+)?$`)
+	sampleLine = regexp.MustCompile(
+		`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?(?:\s*=>)?(?:\s+([^\s{]\S*))?(?:\s+-?\d+)?$`)
 	labelOf      = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
 	promtoolTime = regexp.MustCompile(`\s+@\[[\d.]+\]$`)
 )
@@ -92,13 +94,15 @@ func (m *Metrics) readJSON(data []byte) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("%d:1: this is no answer of Prometheus: a number, a list or an object is not where it should be, or the text is cut off", at(decoder.InputOffset()))
+			return fmt.Errorf("%d:1: this is no answer of Prometheus: a number, a list or an object is not where it "+
+				"should be, or the text is cut off", at(decoder.InputOffset()))
 		case answer.Data == nil || answer.Status == "error":
 			return fmt.Errorf("%d:1: this is no answer of Prometheus with data: %.200s", at(begin), answer.Error)
 		}
 		for _, r := range answer.Data.Result {
 			if r.Metric["__name__"] == "" {
-				return fmt.Errorf("%d:1: the answer has no name of a metric: ask for the metric itself, not for a function of it such as rate", at(begin))
+				return fmt.Errorf("%d:1: the answer has no name of a metric: ask for the metric itself, not for a "+
+					"function of it such as rate", at(begin))
 			}
 			if r.Value != nil {
 				r.Values = append(r.Values, *r.Value)
@@ -130,9 +134,11 @@ func (p *point) UnmarshalJSON(data []byte) error {
 
 func (m *Metrics) add(labels map[string]string, values []float64) error {
 	if len(m.series) >= maxSeries || len(values) > maxValues {
-		return fmt.Errorf("there are more than %d series, or more than %d values of one: ask for one namespace", maxSeries, maxValues)
+		return fmt.Errorf("there are more than %d series, or more than %d values of one: ask for one namespace",
+			maxSeries, maxValues)
 	}
-	for _, name := range []string{"namespace", "pod", "container"} { // without honorLabels, Prometheus renames the labels of kube-state-metrics
+	// without honorLabels, Prometheus renames the labels of kube-state-metrics
+	for _, name := range []string{"namespace", "pod", "container"} {
 		if exported, has := labels["exported_"+name]; has {
 			labels[name] = exported
 		}
@@ -155,7 +161,8 @@ func (m *Metrics) Empty() bool {
 	})
 }
 
-// The metrics that are read: those of the kubelet (pkg/kubelet/prober/prober_manager.go at v1.37.0), and those of kube-state-metrics.
+// The metrics that are read: those of the kubelet (pkg/kubelet/prober/prober_manager.go at
+// v1.37.0), and those of kube-state-metrics.
 const (
 	probeTotal    = "prober_probe_total"
 	probeDuration = "prober_probe_duration_seconds"
@@ -166,8 +173,9 @@ const (
 
 var metricNames = []string{probeTotal, probeDuration, readyTime, stateStarted, restartsTotal}
 
-// addTo adds the starts and the restarts that the metrics tell to the pods of a recording. A pod that the recording does not have gets the spec of another pod of
-// its workload, whose name differs in the last part.
+// addTo adds the starts and the restarts that the metrics tell to the pods of a recording. A pod
+// that the recording does not have gets the spec of another pod of its workload, whose name differs
+// in the last part.
 func (m *Metrics) addTo(pods []*incident.Pod) []*incident.Pod {
 	named, sibling := map[string]*incident.Pod{}, map[string]*incident.Pod{}
 	for i, p := range pods {
@@ -194,7 +202,8 @@ func (m *Metrics) addTo(pods []*incident.Pod) []*incident.Pod {
 		key := s.labels["namespace"] + "/" + s.labels["pod"]
 		p := named[key]
 		if of := sibling[withoutLast(key)]; p == nil && of != nil {
-			p = &incident.Pod{Namespace: of.Namespace, Name: s.labels["pod"], Node: s.labels["node"], Object: of.Object.DeepCopy()}
+			p = &incident.Pod{Namespace: of.Namespace, Name: s.labels["pod"], Node: s.labels["node"],
+				Object: of.Object.DeepCopy()}
 			p.Object.Name = p.Name
 			pods, named[key] = append(pods, p), p
 		}
@@ -237,8 +246,9 @@ type Probe struct {
 	Type     trace.Probe `json:"type"`
 	Runs     int         `json:"runs"`
 	Failures int         `json:"failures"`
-	// Within is the least bound of the histogram in which 99% of the successful runs ended, or nil if it has no such bound. The kubelet does not count the
-	// others (doProbe in pkg/kubelet/prober/worker.go at v1.37.0).
+	// Within is the least bound of the histogram in which 99% of the successful runs ended, or nil
+	// if it has no such bound. The kubelet does not count the others (doProbe in
+	// pkg/kubelet/prober/worker.go at v1.37.0).
 	Within  *Seconds `json:"within,omitempty"`
 	Timeout Seconds  `json:"timeout"`
 
@@ -251,7 +261,8 @@ func (m *Metrics) ofProbes(w *Workload, pods map[string]*incident.Pod) {
 		pod := pods[s.labels["namespace"]+"/"+s.labels["pod"]]
 		of := trace.Probe(strings.ToLower(s.labels["probe_type"]))
 		name := s.labels["__name__"]
-		if pod == nil || !slices.Contains(trace.ProbeTypes, of) || name != probeTotal && name != probeDuration+"_bucket" {
+		if pod == nil || !slices.Contains(trace.ProbeTypes, of) || name != probeTotal && name != probeDuration+
+			"_bucket" {
 			continue
 		}
 		p := w.container(s.labels["container"]).probe(of, pod)
@@ -271,7 +282,8 @@ func (m *Metrics) ofProbes(w *Workload, pods map[string]*incident.Pod) {
 	}
 }
 
-// increase returns by how much a counter grew. It begins again when the kubelet restarts. A single value counts from 0.
+// increase returns by how much a counter grew. It begins again when the kubelet restarts. A single
+// value counts from 0.
 func (s *series) increase() (sum float64) {
 	last := s.values[0]
 	if len(s.values) == 1 {

@@ -55,7 +55,8 @@ func (r Range) String() string {
 
 // Whole returns the ends of the range in whole seconds that contains it.
 func (r Range) Whole() (least, greatest time.Duration) {
-	return time.Duration(r.Least).Truncate(time.Second), (time.Duration(r.Greatest) + time.Second - 1).Truncate(time.Second)
+	return time.Duration(r.Least).Truncate(time.Second),
+		(time.Duration(r.Greatest) + time.Second - 1).Truncate(time.Second)
 }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }

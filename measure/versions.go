@@ -11,8 +11,9 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// The versions of kubelets are in Node objects. Without them, the answer of kubectl version has the version of the API server: no kubelet is newer, and few are
-// older (https://kubernetes.io/releases/version-skew-policy/).
+// The versions of kubelets are in Node objects. Without them, the answer of kubectl version has the
+// version of the API server: no kubelet is newer, and few are older
+// (https://kubernetes.io/releases/version-skew-policy/).
 var mentions = []struct {
 	word  string
 	until *regexp.Regexp // what follows the word, up to the version
@@ -22,8 +23,8 @@ var mentions = []struct {
 	{"Server Version", regexp.MustCompile(`^: (v1\.\d+)`)},
 }
 
-// Versions returns the versions of the kubelets that files name, oldest first, or nothing. A problem has the place of a version whose rules are not known: then
-// no version is returned.
+// Versions returns the versions of the kubelets that files name, oldest first, or nothing. A
+// problem has the place of a version whose rules are not known: then no version is returned.
 func Versions(files []incident.File) (list []profile.Profile, problems []incident.Problem) {
 	var names []string
 	for _, m := range mentions {
@@ -41,7 +42,9 @@ func Versions(files []incident.File) (list []profile.Profile, problems []inciden
 				names = append(names, string(found[1]))
 				if _, known := profile.Named(string(found[1])); !known {
 					place := incident.Place{File: f.Name, Line: bytes.Count(f.Data[:end], []byte("\n")) + 1}
-					problems = append(problems, incident.Problem{Place: place, Message: fmt.Sprintf("the rules of kubelets of %s are not known: those of %s count", found[1], strings.Join(profile.Names(), ", "))})
+					problems = append(problems, incident.Problem{Place: place,
+						Message: fmt.Sprintf("the rules of kubelets of %s are not known: those of %s count", found[1],
+							strings.Join(profile.Names(), ", "))})
 				}
 			}
 		}

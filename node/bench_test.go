@@ -28,19 +28,21 @@ func healthy(i int, period int32) (*v1.Pod, fakeruntime.Pod) {
 	name := fmt.Sprintf("p%05d", i)
 	probe := func() *v1.Probe {
 		exec := v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"true"}}}
-		return &v1.Probe{ProbeHandler: exec, PeriodSeconds: period, FailureThreshold: 3, SuccessThreshold: 1, TimeoutSeconds: 1}
+		return &v1.Probe{ProbeHandler: exec, PeriodSeconds: period, FailureThreshold: 3, SuccessThreshold: 1,
+			TimeoutSeconds: 1}
 	}
 	app := v1.Container{Name: "app", Image: "app:1", ImagePullPolicy: v1.PullIfNotPresent,
 		StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()}
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
-		Spec:       v1.PodSpec{RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace, Containers: []v1.Container{app}},
+		Spec: v1.PodSpec{RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace,
+			Containers: []v1.Container{app}},
 	}
 	return pod, fakeruntime.Pod{UID: string(pod.UID), Namespace: pod.Namespace, Name: name}
 }
 
-// BenchmarkProbes reports the number of probes per second on one core, with a recorded trace: one pod, three probes with a
-// period of 1 s, 24 virtual hours.
+// BenchmarkProbes reports the number of probes per second on one core, with a recorded trace: one
+// pod, three probes with a period of 1 s, 24 virtual hours.
 func BenchmarkProbes(b *testing.B) {
 	b.ReportAllocs()
 	probes := 0
@@ -60,7 +62,8 @@ func BenchmarkProbes(b *testing.B) {
 	b.ReportMetric(float64(probes)/b.Elapsed().Seconds(), "probes/s")
 }
 
-// BenchmarkNode runs a node of 250 pods with three probes each at the default period, for an hour and for a day.
+// BenchmarkNode runs a node of 250 pods with three probes each at the default period, for an hour
+// and for a day.
 func BenchmarkNode(b *testing.B) {
 	for _, hours := range []int{1, 24} {
 		b.Run(fmt.Sprintf("%dh", hours), func(b *testing.B) {
@@ -75,8 +78,8 @@ func BenchmarkNode(b *testing.B) {
 	}
 }
 
-// BenchmarkEvent reports the cost of one kernel event on nodes of different sizes, after all pods have started. Run it for at
-// least a second: it advances in steps of one virtual second.
+// BenchmarkEvent reports the cost of one kernel event on nodes of different sizes, after all pods
+// have started. Run it for at least a second: it advances in steps of one virtual second.
 func BenchmarkEvent(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprintf("%dpods", pods), func(b *testing.B) {
@@ -96,14 +99,17 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkQuickstart reports the runs per second of the scenario exec-liveness on all CPUs, 160 s of a pod with one probe after 150 s of
-// an idle node: without a seed, with another seed each time, and the latter without the shortcuts of the kubelet.
+// BenchmarkQuickstart reports the runs per second of the scenario exec-liveness on all CPUs, 160 s
+// of a pod with one probe after 150 s of an idle node: without a seed, with another seed each time,
+// and the latter without the shortcuts of the kubelet.
 func BenchmarkQuickstart(b *testing.B) {
 	all, err := library.Scenarios()
 	if err != nil {
 		b.Fatal(err)
 	}
-	quickstart := all[slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == "exec-liveness" })].Plans()[0]
+	quickstart := all[slices.IndexFunc(all, func(s *scenarios.Scenario) bool {
+		return s.Metadata.Name == "exec-liveness"
+	})].Plans()[0]
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the command does, in cmd/probesim/memory.go
 	defer runtime.KeepAlive(make([]byte, 8_000_000))
 	runtime.MemProfileRate = 0 // the command has no memory profile
@@ -145,7 +151,8 @@ func simulate(plan *scenarios.Plan, o node.Options) error {
 	return n.RunUntil(virtual.At(plan.Duration))
 }
 
-// started returns a node with this number of healthy pods, added 100 ms apart and running. It discards its records.
+// started returns a node with this number of healthy pods, added 100 ms apart and running. It
+// discards its records.
 func started(b *testing.B, pods int) *node.Node {
 	n := node.New(node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}})
 	for i := range pods {

@@ -16,7 +16,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// The kubelet reads at most 10 KiB of a body. It does not wait for the end of a body that has sent as much.
+// The kubelet reads at most 10 KiB of a body. It does not wait for the end of a body that has sent
+// as much.
 func TestBodyOf10KiBThatNeverEnds(t *testing.T) {
 	for size, want := range map[int][]string{
 		10<<10 - 1: {"16s error context deadline exceeded (Client.Timeout or context cancellation while reading body)"},
@@ -26,8 +27,10 @@ func TestBodyOf10KiBThatNeverEnds(t *testing.T) {
 		app := &pod.Spec.Containers[0]
 		app.StartupProbe, app.ReadinessProbe = nil, nil
 		app.LivenessProbe.TimeoutSeconds = 2
-		app.LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt(80), Scheme: v1.URISchemeHTTP}}
-		answer := fakeruntime.Item{Answer: fakeruntime.Answer{Word: fakeruntime.Answers, Body: strings.Repeat("x", size), BodyOpen: true}}
+		app.LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt(80),
+			Scheme: v1.URISchemeHTTP}}
+		answer := fakeruntime.Item{Answer: fakeruntime.Answer{Word: fakeruntime.Answers,
+			Body: strings.Repeat("x", size), BodyOpen: true}}
 		program.Containers = map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{
 			Rules: []fakeruntime.Rule{{Probes: &fakeruntime.Series{Items: []fakeruntime.Item{answer}}}},
 		}}}

@@ -17,13 +17,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// The default run writes the same records as a run with a chooser that always takes the canonical choice and without
-// the shortcuts of the kubelet. The comparison with the real kubelet always uses a chooser; this test extends its result to
-// the default run.
+// The default run writes the same records as a run with a chooser that always takes the canonical
+// choice and without the shortcuts of the kubelet. The comparison with the real kubelet always uses
+// a chooser; this test extends its result to the default run.
 func TestDefaultRunIsTheComparedRun(t *testing.T) {
 	eachPlan(t, func(plan *scenarios.Plan) error {
 		plan.Seed = nil
-		return same(hashRun(plan, node.Options{}), hashRun(plan, node.Options{Chooser: choose.NewReplay(nil)}.FullLists().EveryTick()))
+		return same(hashRun(plan, node.Options{}),
+			hashRun(plan, node.Options{Chooser: choose.NewReplay(nil)}.FullLists().EveryTick()))
 	})
 }
 
@@ -52,8 +53,9 @@ func TestIdleSecondsAreCheap(t *testing.T) {
 	}
 }
 
-// A seeded run that lists only the pods that changed writes the same records as one that lists all pods. The test does not
-// use EveryTick, which would renumber the turns of the sync loop and so change the draws.
+// A seeded run that lists only the pods that changed writes the same records as one that lists all
+// pods. The test does not use EveryTick, which would renumber the turns of the sync loop and so
+// change the draws.
 func TestFullListsDoNotChangeSeededRuns(t *testing.T) {
 	eachPlan(t, func(plan *scenarios.Plan) error {
 		seed := int64(7)
@@ -70,7 +72,8 @@ func same(a, b hashed) error {
 	return nil
 }
 
-// eachPlan calls check for the first plan of each 20th, or each, of the scenarios of the library and of 2000 random scenarios.
+// eachPlan calls check for the first plan of each 20th, or each, of the scenarios of the library
+// and of 2000 random scenarios.
 func eachPlan(t *testing.T, check func(*scenarios.Plan) error) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // the heap of a run is small, and the runs allocate much
@@ -103,8 +106,9 @@ type hashed struct {
 	err     string
 }
 
-// hashRun simulates a plan with the chooser and the shortcuts of o and hashes the observable records. Internal records
-// can differ in their order within one instant: a tick that the sync loop receives changes which process runs next.
+// hashRun simulates a plan with the chooser and the shortcuts of o and hashes the observable
+// records. Internal records can differ in their order within one instant: a tick that the sync loop
+// receives changes which process runs next.
 func hashRun(plan *scenarios.Plan, o node.Options) hashed {
 	var h hashed
 	sum, line := crc32.New(crc32.MakeTable(crc32.Castagnoli)), []byte(nil)

@@ -26,7 +26,8 @@ func (d drawsNow) Latency(key string, of fakeruntime.Latency) (time.Duration, bo
 	return d.Runtime.Latency(d.sim.Now(), key, of)
 }
 
-// Latencies returns the latencies of the control plane. Those that the control plane does not have are the standard ones.
+// Latencies returns the latencies of the control plane. Those that the control plane does not have
+// are the standard ones.
 func (o *ControlPlane) Latencies(draws Draws) controller.Delays {
 	return controlDelays{of: *o, draws: draws}
 }
@@ -38,9 +39,11 @@ type controlDelays struct {
 	standard controller.StandardDelays
 }
 
-// draw returns a latency: that of a range, or that of a set, or else the standard one. Without a seed, the latencies of a set are in
-// proportion to the standard ones, which are about those of typical: equal ones would make ties that no real cluster has.
-func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key string, of func(*fakeruntime.ControlDelays) fakeruntime.Latency) time.Duration {
+// draw returns a latency: that of a range, or that of a set, or else the standard one. Without a
+// seed, the latencies of a set are in proportion to the standard ones, which are about those of
+// typical: equal ones would make ties that no real cluster has.
+func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key string,
+	of func(*fakeruntime.ControlDelays) fakeruntime.Latency) time.Duration {
 	switch {
 	case own != nil:
 		return d.draws.Draw(key, *own)
@@ -56,7 +59,8 @@ func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key s
 }
 
 func (d controlDelays) Watch(watch string, c store.Change) time.Duration {
-	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New), func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Watch })
+	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New),
+		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Watch })
 }
 
 func (d controlDelays) Call(caller, method string, kind store.Kind, key string) time.Duration {
@@ -65,11 +69,13 @@ func (d controlDelays) Call(caller, method string, kind store.Kind, key string) 
 }
 
 func (d controlDelays) Schedule(pod string) time.Duration {
-	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod, func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Schedule })
+	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod,
+		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Schedule })
 }
 
 func (d controlDelays) Sync(router string) time.Duration {
-	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router, func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Sync })
+	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router,
+		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Sync })
 }
 
 func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// typical observes a Deployment without probes and its Service on a typical node with a control plane, for three minutes. At a minute, the
-// Deployment is restarted.
+// typical observes a Deployment without probes and its Service on a typical node with a control
+// plane, for three minutes. At a minute, the Deployment is restarted.
 func typical(t *testing.T, seed int64, replicas int32, observe func(*trace.Record)) {
 	t.Helper()
 	nodes, _ := fakeruntime.DelaySet("typical")
@@ -27,11 +27,13 @@ func typical(t *testing.T, seed int64, replicas int32, observe func(*trace.Recor
 	n.At(0, func() {
 		d := rollout{replicas: replicas}.deployment()
 		d.Spec.Template.Spec.Containers[0].ReadinessProbe = nil
-		s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.ServiceSpec{Selector: d.Spec.Template.Labels, Ports: []v1.ServicePort{{Port: 80}}}}
+		s := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec: v1.ServiceSpec{Selector: d.Spec.Template.Labels, Ports: []v1.ServicePort{{Port: 80}}}}
 		errs = append(errs, n.AddWorkload(d, nil), n.AddService(s))
 	})
 	n.At(virtual.At(time.Minute), func() {
-		errs = append(errs, n.PatchWorkload("default", "web", []byte(`{"spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}}}`)))
+		errs = append(errs, n.PatchWorkload("default", "web",
+			[]byte(`{"spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}}}`)))
 	})
 	for _, err := range append(errs, n.RunUntil(virtual.At(3*time.Minute))) {
 		if err != nil {
@@ -46,9 +48,10 @@ func quantile(list []time.Duration, share float64) time.Duration {
 	return list[int(share*float64(len(list)))]
 }
 
-// The time from Ready in the API until the endpoints show the pod is that of 1,741 pods in the conformance tests of 435 clusters, v1.21 to
-// v1.24 (github.com/cncf/k8s-conformance): 5% of them need at most 7 ms, and half 18 ms to 20 ms, here within a factor of two. 95% need at most
-// 72 ms to 444 ms, which differs by the version.
+// The time from Ready in the API until the endpoints show the pod is that of 1,741 pods in the
+// conformance tests of 435 clusters, v1.21 to v1.24 (github.com/cncf/k8s-conformance): 5% of them
+// need at most 7 ms, and half 18 ms to 20 ms, here within a factor of two. 95% need at most 72 ms
+// to 444 ms, which differs by the version.
 func TestReadyToEndpoints(t *testing.T) {
 	var samples []time.Duration
 	for seed := range int64(100) {
@@ -82,11 +85,13 @@ func TestReadyToEndpoints(t *testing.T) {
 	}
 }
 
-// A rolling update of two replicas has the order and the gaps of one on kind of 2021, whose events have their births in nanoseconds
-// (github.com/weaveworks-experiments/kspan at d5decdf, controllers/events/testdata/deployment-2-pods.yaml).
+// A rolling update of two replicas has the order and the gaps of one on kind of 2021, whose events
+// have their births in nanoseconds (github.com/weaveworks-experiments/kspan at d5decdf,
+// controllers/events/testdata/deployment-2-pods.yaml).
 func TestRecordedRollout(t *testing.T) {
 	order := []string{"up", "created", "scheduled", "down", "deleted", "up", "created", "scheduled", "down", "deleted"}
-	// An event is born when the response of the call has come. The simulator has the time of the call in the server, which is earlier.
+	// An event is born when the response of the call has come. The simulator has the time of the
+	// call in the server, which is earlier.
 	const response = 5 * time.Millisecond
 	recorded := map[string][]time.Duration{ // in microseconds
 		"up created":        {6619, 4455},

@@ -26,17 +26,20 @@ import (
 // ErrNoControlPlane is the error of a method that needs Options.ControlPlane.
 var ErrNoControlPlane = errors.New("the node has no control plane: set Options.ControlPlane")
 
-// ControlPlane configures the controllers beside a node: the Deployment, ReplicaSet and EndpointSlice controllers, a scheduler that binds
-// each pod to the node, and kube-proxy. The zero value has the default delays.
+// ControlPlane configures the controllers beside a node: the Deployment, ReplicaSet and
+// EndpointSlice controllers, a scheduler that binds each pod to the node, and kube-proxy. The zero
+// value has the default delays.
 type ControlPlane struct {
-	// Delays are the latencies, such as those of fakeruntime.ControlDelaySet. Nil: fixed ones, about 10 ms, 7 ms, 4 ms and 100 ms, which
-	// are distinct for each kind of object and call. Without Options.Seed, they are in proportion to these too.
+	// Delays are the latencies, such as those of fakeruntime.ControlDelaySet. Nil: fixed ones,
+	// about 10 ms, 7 ms, 4 ms and 100 ms, which are distinct for each kind of object and call.
+	// Without Options.Seed, they are in proportion to these too.
 	Delays *fakeruntime.ControlDelays
 	// Watch, Call, Schedule and Sync, unless nil, replace latencies of Delays.
 	Watch, Call, Schedule, Sync *fakeruntime.Draw
 	// LoadBalancers are routers besides kube-proxy.
 	LoadBalancers []router.LoadBalancer
-	// Traffic are streams of requests to Services. The trace then has records of the requests that are lost.
+	// Traffic are streams of requests to Services. The trace then has records of the requests that
+	// are lost.
 	Traffic []traffic.Entry
 }
 
@@ -79,12 +82,13 @@ func (n *Node) startControlPlane(o *ControlPlane) {
 	})
 }
 
-// AddWorkload creates a Deployment through the API now; its controllers create ReplicaSets web-1, web-2 and so on, with pods web-1-0, web-1-1
-// and so on. The API server sets the defaults in a copy. The function says how the containers of each new pod behave, as in AddPod; nil
-// means that they run forever and answer all probes with success. It must not call the node.
+// AddWorkload creates a Deployment through the API now; its controllers create ReplicaSets web-1,
+// web-2 and so on, with pods web-1-0, web-1-1 and so on. The API server sets the defaults in a
+// copy. The function says how the containers of each new pod behave, as in AddPod; nil means that
+// they run forever and answer all probes with success. It must not call the node.
 //
-// AddWorkload returns ErrNoControlPlane, an Invalid error that lists all invalid and unsupported fields, or an AlreadyExists error if the API
-// has a Deployment of that name.
+// AddWorkload returns ErrNoControlPlane, an Invalid error that lists all invalid and unsupported
+// fields, or an AlreadyExists error if the API has a Deployment of that name.
 func (n *Node) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error {
 	return n.changeControlled(func(u *use) error {
 		if d == nil {
@@ -100,14 +104,15 @@ func (n *Node) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakerunti
 		if _, err := n.api.CreateObject(store.Deployments, admitted); err != nil {
 			return err
 		}
-		n.control.workloads[store.Key(admitted)] = &workload{program, &use{kind: listener, name: "the function of AddWorkload", callers: u.callers}}
+		n.control.workloads[store.Key(admitted)] = &workload{program,
+			&use{kind: listener, name: "the function of AddWorkload", callers: u.callers}}
 		return nil
 	})
 }
 
-// PatchWorkload applies a strategic merge patch in JSON to a Deployment through the API now: a changed template starts a rollout. It
-// returns ErrNoControlPlane, a NotFound error if the API does not have the Deployment, a BadRequest error if the patch is unreadable, and
-// an Invalid error.
+// PatchWorkload applies a strategic merge patch in JSON to a Deployment through the API now: a
+// changed template starts a rollout. It returns ErrNoControlPlane, a NotFound error if the API does
+// not have the Deployment, a BadRequest error if the patch is unreadable, and an Invalid error.
 func (n *Node) PatchWorkload(namespace, name string, patch []byte) error {
 	return n.changeControlled(func(*use) error {
 		o, err := n.api.FindObject(store.Deployments, namespace, name)
@@ -124,8 +129,9 @@ func (n *Node) PatchWorkload(namespace, name string, patch []byte) error {
 	})
 }
 
-// UndoWorkload sets the template of a Deployment to that of the ReplicaSet with a revision, as kubectl rollout undo does. Revision 0 is the
-// one before the present one. It returns the errors of PatchWorkload, and an error if there is no such ReplicaSet or the Deployment is paused.
+// UndoWorkload sets the template of a Deployment to that of the ReplicaSet with a revision, as
+// kubectl rollout undo does. Revision 0 is the one before the present one. It returns the errors of
+// PatchWorkload, and an error if there is no such ReplicaSet or the Deployment is paused.
 func (n *Node) UndoWorkload(namespace, name string, revision int64) error {
 	return n.changeControlled(func(*use) error {
 		o, err := n.api.FindObject(store.Deployments, namespace, name)
@@ -136,14 +142,16 @@ func (n *Node) UndoWorkload(namespace, name string, revision int64) error {
 		if err != nil {
 			return err
 		}
-		step := n.step(trace.Record{Reason: "rollout", Message: fmt.Sprintf("%s/%s: undo %d", namespace, name, revision)})
+		step := n.step(trace.Record{Reason: "rollout",
+			Message: fmt.Sprintf("%s/%s: undo %d", namespace, name, revision)})
 		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, undone) })
 		return err
 	})
 }
 
-// AddService creates a Service through the API now. Its router sends requests to the pods that its selector matches. AddService returns
-// ErrNoControlPlane, an Invalid error, or an AlreadyExists error if the API has a Service of that name.
+// AddService creates a Service through the API now. Its router sends requests to the pods that its
+// selector matches. AddService returns ErrNoControlPlane, an Invalid error, or an AlreadyExists
+// error if the API has a Service of that name.
 func (n *Node) AddService(s *v1.Service) error {
 	return n.changeControlled(func(*use) error {
 		if s == nil {
@@ -158,8 +166,9 @@ func (n *Node) AddService(s *v1.Service) error {
 	})
 }
 
-// SendRequests sends a stream of requests to a Service from now on, as ControlPlane.Traffic does from the start. It returns
-// ErrNoControlPlane, and an error if a router has targets for the Service already.
+// SendRequests sends a stream of requests to a Service from now on, as ControlPlane.Traffic does
+// from the start. It returns ErrNoControlPlane, and an error if a router has targets for the
+// Service already.
 func (n *Node) SendRequests(e traffic.Entry) error {
 	return n.changeControlled(func(*use) error { return n.control.requests.Add(e) })
 }

@@ -38,7 +38,9 @@ type rollout struct {
 func program(*v1.Pod) fakeruntime.Pod {
 	zero, second := fakeruntime.Exactly(0), fakeruntime.Exactly(time.Second)
 	return fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{
-		{Clock: fakeruntime.AfterStart, For: ptr.To(fakeruntime.Exactly(8 * time.Second)), Probes: &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}}}}},
+		{Clock: fakeruntime.AfterStart, For: ptr.To(fakeruntime.Exactly(8 * time.Second)),
+			Probes: &fakeruntime.Series{Items: []fakeruntime.Item{
+				{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}}}}},
 		{Clock: fakeruntime.AfterSigterm, From: zero, Refuse: true},
 		{Clock: fakeruntime.AfterSigterm, From: second, Exit: &fakeruntime.Exit{}},
 	}}}}}
@@ -55,9 +57,11 @@ func (o rollout) deployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: &o.replicas, MinReadySeconds: o.minReadySeconds, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Replicas: &o.replicas, MinReadySeconds: o.minReadySeconds,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: appsv1.DeploymentStrategy{Type: o.strategy},
-			Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: v1.PodSpec{Containers: []v1.Container{container}}},
+			Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: v1.PodSpec{Containers: []v1.Container{container}}},
 		},
 	}
 }
@@ -65,7 +69,8 @@ func (o rollout) deployment() *appsv1.Deployment {
 // run returns the trace of a run of five minutes.
 func (o rollout) run(t testing.TB) []trace.Record {
 	n := node.New(node.Options{Profile: o.profile, ControlPlane: &node.ControlPlane{Traffic: []traffic.Entry{{
-		Service: "default/web", Router: "kube-proxy", Rate: 200, Least: 20 * time.Millisecond, Most: 80 * time.Millisecond,
+		Service: "default/web", Router: "kube-proxy", Rate: 200, Least: 20 * time.Millisecond,
+		Most: 80 * time.Millisecond,
 	}}}})
 	defer n.Close()
 	try := func(err error) {
@@ -77,11 +82,13 @@ func (o rollout) run(t testing.TB) []trace.Record {
 	n.At(0, func() {
 		try(n.AddWorkload(o.deployment(), program))
 		try(n.AddService(&v1.Service{
-			ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}},
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}},
 		}))
 	})
 	if o.patches == nil {
-		o.patches = map[time.Duration]string{90 * time.Second: `{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`}
+		o.patches = map[time.Duration]string{90 * time.Second: `{"spec": {"template": {"metadata": {"annotations": ` +
+			`{"kubectl.kubernetes.io/restartedAt": "now"}}}}}`}
 	}
 	for at := range o.patches {
 		n.At(virtual.At(at), func() { try(n.PatchWorkload("default", "web", []byte(o.patches[at]))) })
@@ -103,8 +110,9 @@ func lost(records []trace.Record) float64 {
 	return n
 }
 
-// A rollout loses about rate x window requests for each pod. With kube-proxy since v1.34, the change that a new Ready pod causes makes the
-// next one wait for a second; minReadySeconds keeps them apart. The real controllers and limiters lose 179, 19, 0 and 29.
+// A rollout loses about rate x window requests for each pod. With kube-proxy since v1.34, the
+// change that a new Ready pod causes makes the next one wait for a second; minReadySeconds keeps
+// them apart. The real controllers and limiters lose 179, 19, 0 and 29.
 func TestRolloutLosesRequests(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -124,7 +132,8 @@ func TestRolloutLosesRequests(t *testing.T) {
 	}
 }
 
-// The losses of a pod name their reasons, and their causes lead back to the step that started the rollout.
+// The losses of a pod name their reasons, and their causes lead back to the step that started the
+// rollout.
 func TestLossesHaveCauses(t *testing.T) {
 	records := rollout{replicas: 3}.run(t)
 	i := slices.IndexFunc(records, func(r trace.Record) bool { return r.Kind == trace.LossStarted })
@@ -139,8 +148,10 @@ func TestLossesHaveCauses(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"ListenerChanged web-1-0/app#0", "ContainerStopping web-1-0/app#0", "PodDeleteRequested web-1-0", "Scaled ReplicaSet default/web-1",
-		"StatusPatched web-2-0", "ContainerStarted web-2-0/app#0", "PodAdded web-2-0", "Scaled ReplicaSet default/web-2", "Step node",
+		"ListenerChanged web-1-0/app#0", "ContainerStopping web-1-0/app#0", "PodDeleteRequested web-1-0",
+		"Scaled ReplicaSet default/web-1",
+		"StatusPatched web-2-0", "ContainerStarted web-2-0/app#0", "PodAdded web-2-0",
+		"Scaled ReplicaSet default/web-2", "Step node",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("the causes do not have %s:\n%s", want, strings.Join(got, "\n"))
@@ -148,7 +159,8 @@ func TestLossesHaveCauses(t *testing.T) {
 	}
 }
 
-// A rollout keeps the pods that its strategy asks for, and its pods and ReplicaSets have the names of their order.
+// A rollout keeps the pods that its strategy asks for, and its pods and ReplicaSets have the names
+// of their order.
 func TestRollout(t *testing.T) {
 	records := rollout{replicas: 3}.run(t)
 	least, complete := int32(3), virtual.Time(0)
@@ -157,9 +169,11 @@ func TestRollout(t *testing.T) {
 		switch {
 		case r.Kind == trace.PodAdded:
 			pods = append(pods, trace.PodName(r.Pod))
-		case r.Kind == trace.WorkloadChanged && r.Object.Name == "Deployment default/web" && r.T > virtual.At(time.Minute):
+		case r.Kind == trace.WorkloadChanged && r.Object.Name == "Deployment default/web" &&
+			r.T > virtual.At(time.Minute):
 			least = min(least, r.Object.Workload.Ready)
-			if w := r.Object.Workload; w.Observed == 2 && w.Updated == 3 && w.Replicas == 3 && w.Available == 3 && complete == 0 {
+			if w := r.Object.Workload; w.Observed == 2 && w.Updated == 3 && w.Replicas == 3 && w.Available == 3 &&
+				complete == 0 {
 				complete = r.T
 			}
 		}
@@ -186,7 +200,8 @@ func TestControlPlaneErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := d.DeepCopy()
-	none.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromString("0%"))}
+	none.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(0)),
+		MaxUnavailable: ptr.To(intstr.FromString("0%"))}
 	for _, c := range []struct {
 		name string
 		err  error
@@ -195,7 +210,8 @@ func TestControlPlaneErrors(t *testing.T) {
 		{"a second Deployment of the name", n.AddWorkload(d, nil), apierrors.IsAlreadyExists},
 		{"surge and unavailable 0", n.AddWorkload(none, nil), apierrors.IsInvalid},
 		{"an unknown Deployment", n.PatchWorkload("default", "db", []byte(`{}`)), apierrors.IsNotFound},
-		{"another selector", n.PatchWorkload("default", "web", []byte(`{"spec": {"selector": {"matchLabels": {"app": "db"}}}}`)), apierrors.IsInvalid},
+		{"another selector", n.PatchWorkload("default", "web",
+			[]byte(`{"spec": {"selector": {"matchLabels": {"app": "db"}}}}`)), apierrors.IsInvalid},
 		{"an unreadable patch", n.PatchWorkload("default", "web", []byte(`{`)), apierrors.IsBadRequest},
 		{"nothing to go back to", n.UndoWorkload("default", "web", 0), func(err error) bool { return err != nil }},
 	} {
@@ -209,9 +225,11 @@ func TestControlPlaneErrors(t *testing.T) {
 func TestSendRequests(t *testing.T) {
 	n := node.New(node.Options{ControlPlane: &node.ControlPlane{}})
 	defer n.Close()
-	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}}}
+	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80}}}}
 	to := traffic.Entry{Service: "default/web", Router: "kube-proxy", Rate: 100}
-	if err := errors.Join(n.AddService(service), n.SendRequests(to), n.AddWorkload(rollout{replicas: 1}.deployment(), program)); err != nil {
+	if err := errors.Join(n.AddService(service), n.SendRequests(to),
+		n.AddWorkload(rollout{replicas: 1}.deployment(), program)); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.RunUntil(virtual.At(time.Minute)); err != nil {
@@ -233,7 +251,8 @@ func TestSendRequests(t *testing.T) {
 
 // A pod that does not fit beside the others waits until one of them has left.
 func TestPodThatDoesNotFitWaits(t *testing.T) {
-	n := node.New(node.Options{ControlPlane: &node.ControlPlane{}, Config: kubeletconfig.Config{Allocatable: kubeletconfig.Allocatable{MilliCPU: 2500}}})
+	n := node.New(node.Options{ControlPlane: &node.ControlPlane{},
+		Config: kubeletconfig.Config{Allocatable: kubeletconfig.Allocatable{MilliCPU: 2500}}})
 	defer n.Close()
 	d := rollout{replicas: 3}.deployment()
 	if err := n.RunUntil(0); err != nil {

@@ -79,7 +79,8 @@ func TestCopyAtRestart(t *testing.T) {
 	}
 }
 
-// A node has no copy if more than data would have to be copied, or if something comes before the end of the kubelet.
+// A node has no copy if more than data would have to be copied, or if something comes before the
+// end of the kubelet.
 func TestCopyAtRestartRefuses(t *testing.T) {
 	seed := int64(1)
 	handler := failing
@@ -93,7 +94,8 @@ func TestCopyAtRestartRefuses(t *testing.T) {
 	}{
 		{"a seed", node.Options{Seed: &seed}, failing, restartAt, restartAt - 1},
 		{"a handler", node.Options{}, handler, restartAt, restartAt - 1},
-		{"a trace that is not in memory", node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}, failing, restartAt, restartAt - 1},
+		{"a trace that is not in memory", node.Options{Trace: &trace.Recorder{Sink: func(*trace.Record) {}}}, failing,
+			restartAt, restartAt - 1},
 		{"another time", node.Options{}, failing, restartAt, restartAt - 2},
 		{"a call of At at the instant", node.Options{}, failing, virtual.At(time.Second), virtual.At(time.Second) - 1},
 	} {

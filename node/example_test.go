@@ -17,14 +17,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// web returns the pod default/web as a user writes it, without defaults: its container app has a readiness probe.
+// web returns the pod default/web as a user writes it, without defaults: its container app has a
+// readiness probe.
 func web() *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: v1.PodSpec{Containers: []v1.Container{{
 			Name: "app", Image: "web:1",
 			ReadinessProbe: &v1.Probe{
-				ProbeHandler:  v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080)}},
+				ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz",
+					Port: intstr.FromInt32(8080)}},
 				PeriodSeconds: 5,
 			},
 		}}},
@@ -50,7 +52,8 @@ func printReadiness(n *node.Node) {
 	}
 }
 
-// The server behind the readiness probe starts to answer at 12 s. The pod becomes Ready with the next probe.
+// The server behind the readiness probe starts to answer at 12 s. The pod becomes Ready with the
+// next probe.
 func Example() {
 	n := node.New(node.Options{})
 	defer n.Close()
@@ -86,9 +89,9 @@ func ExampleNode_AddPod_invalid() {
 	if err := n.RunUntil(virtual.At(time.Second)); err != nil {
 		log.Fatal(err)
 	}
-	// Output:
-	// true
-	// Pod "web" is invalid: [spec.containers[0].image: Required value, spec.containers[0].readinessProbe.periodSeconds: Invalid value: -1: must be greater than or equal to 0]
+	// Output: true Pod "web" is invalid: [spec.containers[0].image: Required value,
+	// spec.containers[0].readinessProbe.periodSeconds: Invalid value: -1: must be greater than or
+	// equal to 0]
 }
 
 func ExampleNode_DeletePod() {
@@ -111,7 +114,8 @@ func ExampleNode_DeletePod() {
 	}
 	for r := range n.Trace().All() {
 		switch r.Kind {
-		case trace.PodAdded, trace.PodDeleteRequested, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.PodRemoved:
+		case trace.PodAdded, trace.PodDeleteRequested, trace.ContainerStarted, trace.ContainerStopping,
+			trace.ContainerExited, trace.PodRemoved:
 			fmt.Println(trace.FormatTime(r.T), r.Kind)
 		}
 	}
@@ -158,7 +162,8 @@ func ExampleNode_PatchPod() {
 	// 20.196s ContainerStarted 1
 }
 
-// While the kubelet is stopped, the container is not probed: the pod stays Ready although its server is down.
+// While the kubelet is stopped, the container is not probed: the pod stays Ready although its
+// server is down.
 func ExampleNode_StopKubelet() {
 	n := node.New(node.Options{})
 	defer n.Close()
@@ -183,7 +188,8 @@ func ExampleNode_StopKubelet() {
 	// 132.622s default/web ready: false
 }
 
-// Observe reacts to what happens: the container is killed 3 s after the pod becomes Ready for the first time.
+// Observe reacts to what happens: the container is killed 3 s after the pod becomes Ready for the
+// first time.
 func ExampleNode_Observe() {
 	n := node.New(node.Options{})
 	defer n.Close()

@@ -1,6 +1,7 @@
 package node
 
-// FullLists makes the kubelet of a node with these options list all pods each time; see kubelet.Options.
+// FullLists makes the kubelet of a node with these options list all pods each time; see
+// kubelet.Options.
 func (o Options) FullLists() Options {
 	o.fullLists = true
 	return o

@@ -22,8 +22,9 @@ import (
 // DefaultHandlerTimeout is the default limit of the real time in which a handler must respond.
 const DefaultHandlerTimeout = 10 * time.Second
 
-// guarded returns a program whose handlers cannot crash or block the run: a handler that panics or does not return ends the
-// run with an error. Pods can share a program, so the function copies what it changes.
+// guarded returns a program whose handlers cannot crash or block the run: a handler that panics or
+// does not return ends the run with an error. Pods can share a program, so the function copies what
+// it changes.
 func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
@@ -46,7 +47,8 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 				if *s.series == nil {
 					continue
 				}
-				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name, sender: s.sender, scheme: "http"}
+				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name,
+					sender: s.sender, scheme: "http"}
 				if s.get != nil && s.get.Scheme == v1.URISchemeHTTPS {
 					w.scheme = "https"
 				}
@@ -78,9 +80,10 @@ func (w watchdog) watch(s *fakeruntime.Series) *fakeruntime.Series {
 	return &watched
 }
 
-// around returns a copy of an answer, and of those that it leads to, with a watchdog around each handler. Answers can lead to
-// each other in a cycle.
-func (w watchdog) around(a *fakeruntime.Answer, copies map[*fakeruntime.Answer]*fakeruntime.Answer) *fakeruntime.Answer {
+// around returns a copy of an answer, and of those that it leads to, with a watchdog around each
+// handler. Answers can lead to each other in a cycle.
+func (w watchdog) around(a *fakeruntime.Answer,
+	copies map[*fakeruntime.Answer]*fakeruntime.Answer) *fakeruntime.Answer {
 	if a == nil || copies[a] != nil {
 		return copies[a]
 	}
@@ -96,8 +99,8 @@ func (w watchdog) around(a *fakeruntime.Answer, copies map[*fakeruntime.Answer]*
 	return &watched
 }
 
-// ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its goroutine ends the run.
-// http.ErrAbortHandler closes the connection, as in a server of net/http.
+// ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its
+// goroutine ends the run. http.ErrAbortHandler closes the connection, as in a server of net/http.
 func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	response := &buffered{header: http.Header{}}
 	var aborted bool
@@ -113,9 +116,10 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	response.copyTo(rw)
 }
 
-// run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The simulation waits for the
-// goroutine, so both never run at the same time, and runs stay deterministic. Only the failure of a handler that hangs
-// depends on real time. It reports whether the handler aborted the response, and why the run must end, if so.
+// run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The
+// simulation waits for the goroutine, so both never run at the same time, and runs stay
+// deterministic. Only the failure of a handler that hangs depends on real time. It reports whether
+// the handler aborted the response, and why the run must end, if so.
 func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure error) {
 	type outcome struct {
 		returned bool
@@ -150,16 +154,18 @@ func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failu
 	}
 }
 
-// unreturned describes the end of a handler that did not return. It must be called while the handler panics. The result is
-// nil for http.ErrAbortHandler, which closes the connection.
+// unreturned describes the end of a handler that did not return. It must be called while the
+// handler panics. The result is nil for http.ErrAbortHandler, which closes the connection.
 func (w *watchdog) unreturned(panicked any, request string) error {
 	switch panicked {
 	case http.ErrAbortHandler:
 		return nil
 	case nil:
-		return fmt.Errorf("the handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s", w.container, request)
+		return fmt.Errorf("the handler of the container %s ended its goroutine, as t.FailNow and t.Fatal do.\n%s",
+			w.container, request)
 	}
-	return fmt.Errorf("the handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), request, panicFrames(own))
+	return fmt.Errorf("the handler of the container %s panicked: %w\n%s\n\n%s", w.container, errorOf(panicked), request,
+		panicFrames(own))
 }
 
 // hung describes a handler that has not returned in time.
@@ -204,7 +210,8 @@ func handlerStack(goroutine string) string {
 	return "    (the handler returned in the meantime)"
 }
 
-// buffered keeps a response until the handler returns, so that a handler that hangs cannot write later.
+// buffered keeps a response until the handler returns, so that a handler that hangs cannot write
+// later.
 type buffered struct {
 	header http.Header
 	sent   http.Header // the header at the time of the final code, as clients get it; nil: no final code yet
@@ -212,7 +219,8 @@ type buffered struct {
 	body   bytes.Buffer
 }
 
-// maxBody is the part of a body that buffered keeps. The kubelet reads 10 KiB (maxRespBodyLength in pkg/probe/http/http.go).
+// maxBody is the part of a body that buffered keeps. The kubelet reads 10 KiB (maxRespBodyLength in
+// pkg/probe/http/http.go).
 const maxBody = 1 << 20
 
 func (b *buffered) Header() http.Header { return b.header }

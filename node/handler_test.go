@@ -35,7 +35,8 @@ func TestHandler(t *testing.T) {
 	pod, program := healthy(0, 10)
 	app := &pod.Spec.Containers[0]
 	app.StartupProbe, app.ReadinessProbe = nil, nil
-	app.LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt(80), Scheme: v1.URISchemeHTTP}}
+	app.LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/", Port: intstr.FromInt(80),
+		Scheme: v1.URISchemeHTTP}}
 	answer := fakeruntime.Item{Answer: fakeruntime.Answer{Word: fakeruntime.Answers, Handler: handler}}
 	program.Containers = map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{
 		Rules: []fakeruntime.Rule{{Probes: &fakeruntime.Series{Items: []fakeruntime.Item{answer}}}},

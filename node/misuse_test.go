@@ -44,7 +44,8 @@ func panicked(do func()) (text string) {
 	return ""
 }
 
-// methods calls each method that a closed node, or a node in use, refuses. The result of a method is its error or panic.
+// methods calls each method that a closed node, or a node in use, refuses. The result of a method
+// is its error or panic.
 var methods = map[string]func(*node.Node) error{
 	"AddPod":    func(n *node.Node) error { return n.AddPod(web(), fakeruntime.Pod{}) },
 	"DeletePod": func(n *node.Node) error { return n.DeletePod("default", "web", nil) },
@@ -93,7 +94,8 @@ func TestClosed(t *testing.T) {
 	records, now := n.Trace().Len(), n.Now()
 	for name, do := range methods {
 		got := refusal(n, do)
-		if !strings.HasPrefix(got, name+" at ") || !strings.Contains(got, "/misuse_test.go:") || !strings.Contains(got, ": the node is closed, by Close at ") {
+		if !strings.HasPrefix(got, name+" at ") || !strings.Contains(got, "/misuse_test.go:") ||
+			!strings.Contains(got, ": the node is closed, by Close at ") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -108,7 +110,8 @@ func TestClosed(t *testing.T) {
 func TestNoNode(t *testing.T) {
 	for _, n := range []*node.Node{nil, {}} {
 		for name, do := range methods {
-			if got, want := refusal(n, do), "node: "+name; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "this is not a node: create it with node.New") {
+			if got, want := refusal(n, do), "node: "+name; !strings.HasPrefix(got, want) ||
+				!strings.HasSuffix(got, "this is not a node: create it with node.New") {
 				t.Errorf("%s of a nil or zero Node: %q", name, got)
 			}
 		}
@@ -123,7 +126,8 @@ func TestNoNode(t *testing.T) {
 	}
 }
 
-// inside runs a node until do runs: in a function of At, an observer, or a handler. It returns the error of RunUntil.
+// inside runs a node until do runs: in a function of At, an observer, or a handler. It returns the
+// error of RunUntil.
 func inside(t *testing.T, where string, o node.Options, do func(*node.Node)) error {
 	t.Helper()
 	n := node.New(o)
@@ -177,10 +181,11 @@ func answers(a fakeruntime.Answer) *fakeruntime.Series {
 	return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: a}}}
 }
 
-// TestInside checks which methods a function of At, an observer and a handler can call. RunUntil reports a refused call even if
-// the function ignores its error.
+// TestInside checks which methods a function of At, an observer and a handler can call. RunUntil
+// reports a refused call even if the function ignores its error.
 func TestInside(t *testing.T) {
-	names := map[string]string{"At": "the function of At at ", "observer": "the observer at ", "handler": "the handler of the container p00000/app"}
+	names := map[string]string{"At": "the function of At at ", "observer": "the observer at ",
+		"handler": "the handler of the container p00000/app"}
 	for where, of := range names {
 		for name, do := range methods {
 			allowed := name == "At" || name == "Pause" || name == "Usable" || where == "At" && name != "RunUntil"
@@ -188,12 +193,14 @@ func TestInside(t *testing.T) {
 			switch {
 			case allowed && err != nil:
 				t.Errorf("%s in %s: %v", name, where, err)
-			case !allowed && (!errors.Is(err, node.ErrInUse) || !strings.Contains(err.Error(), name+" at ") || !strings.Contains(err.Error(), "in use by "+of)):
+			case !allowed && (!errors.Is(err, node.ErrInUse) || !strings.Contains(err.Error(), name+" at ") ||
+				!strings.Contains(err.Error(), "in use by "+of)):
 				t.Errorf("%s in %s: %v", name, where, err)
 			}
 		}
 		err := inside(t, where, node.Options{}, func(n *node.Node) { n.Close() })
-		if !errors.Is(err, node.ErrInUse) || !strings.Contains(err.Error(), "Close at ") || !strings.Contains(err.Error(), "return from that function first") {
+		if !errors.Is(err, node.ErrInUse) || !strings.Contains(err.Error(), "Close at ") ||
+			!strings.Contains(err.Error(), "return from that function first") {
 			t.Errorf("Close in %s: %v", where, err)
 		}
 	}
@@ -202,7 +209,8 @@ func TestInside(t *testing.T) {
 // dereference panics, as a bug does.
 func dereference(p *int) int { return *p }
 
-// TestPanics checks that the error of RunUntil has the frames of a function that panics, even if it ran on a coroutine.
+// TestPanics checks that the error of RunUntil has the frames of a function that panics, even if it
+// ran on a coroutine.
 func TestPanics(t *testing.T) {
 	for _, where := range []string{"At", "observer", "handler"} {
 		err := inside(t, where, node.Options{}, func(*node.Node) { dereference(nil) })
@@ -210,7 +218,8 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%s: no error", where)
 			continue
 		}
-		for _, want := range []string{"panicked: runtime error: invalid memory address", "probesim.dev/node_test.dereference\n", "/misuse_test.go:"} {
+		for _, want := range []string{"panicked: runtime error: invalid memory address",
+			"probesim.dev/node_test.dereference\n", "/misuse_test.go:"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: the error has no %q:\n%v", where, want, err)
 			}
@@ -232,13 +241,15 @@ func TestHandlerEnds(t *testing.T) {
 	until := make(chan struct{})
 	defer close(until)
 	err = inside(t, "handler", node.Options{HandlerTimeout: 20 * time.Millisecond}, func(*node.Node) { <-until })
-	if err == nil || !strings.HasPrefix(err.Error(), "the handler of the container p00000/app did not respond within 20ms") || !strings.Contains(err.Error(), "/misuse_test.go:") {
+	if err == nil || !strings.HasPrefix(err.Error(),
+		"the handler of the container p00000/app did not respond within 20ms") ||
+		!strings.Contains(err.Error(), "/misuse_test.go:") {
 		t.Errorf("a handler that hangs: %v", err)
 	}
 }
 
-// TestFunctionEndsGoroutine checks that a function of At can end the goroutine of the test, and that the node can be closed
-// then, but not run.
+// TestFunctionEndsGoroutine checks that a function of At can end the goroutine of the test, and
+// that the node can be closed then, but not run.
 func TestFunctionEndsGoroutine(t *testing.T) {
 	n := node.New(node.Options{})
 	var ended sync.WaitGroup
@@ -254,7 +265,8 @@ func TestFunctionEndsGoroutine(t *testing.T) {
 	n.Close()
 }
 
-// TestTwoGoroutines checks that each method notices a run in another goroutine, and that both places are named.
+// TestTwoGoroutines checks that each method notices a run in another goroutine, and that both
+// places are named.
 func TestTwoGoroutines(t *testing.T) {
 	for name, do := range methods {
 		var n *node.Node
@@ -273,7 +285,8 @@ func TestTwoGoroutines(t *testing.T) {
 		})
 		err := n.RunUntil(virtual.At(time.Minute))
 		for _, text := range []string{got, errorText(err)} {
-			if !strings.HasPrefix(text, name+" at ") || !strings.Contains(text, "the node is in use by RunUntil at ") || strings.Count(text, "/misuse_test.go:") != 2 {
+			if !strings.HasPrefix(text, name+" at ") || !strings.Contains(text, "the node is in use by RunUntil at ") ||
+				strings.Count(text, "/misuse_test.go:") != 2 {
 				t.Errorf("%s: the other goroutine got %q, RunUntil returned %v", name, got, err)
 				break
 			}
@@ -289,8 +302,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestUsedAtOnce uses a node from many goroutines without any order. Whatever happens, a refused call names the rule, and
-// nothing else fails.
+// TestUsedAtOnce uses a node from many goroutines without any order. Whatever happens, a refused
+// call names the rule, and nothing else fails.
 func TestUsedAtOnce(t *testing.T) {
 	n := node.New(node.Options{})
 	var all sync.WaitGroup
@@ -306,7 +319,8 @@ func TestUsedAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestInvalidArguments checks that each invalid argument is an error or a panic that says what is wrong.
+// TestInvalidArguments checks that each invalid argument is an error or a panic that says what is
+// wrong.
 func TestInvalidArguments(t *testing.T) {
 	long := time.Duration(math.MaxInt64)
 	draw := func(least, most time.Duration) *fakeruntime.Draw { return &fakeruntime.Draw{Min: least, Max: most} }
@@ -339,39 +353,66 @@ func TestInvalidArguments(t *testing.T) {
 			n.SetDelays(fakeruntime.Delays{}, fakeruntime.Delays{APIGet: draw(2*time.Second, time.Second)})
 			return nil
 		},
-		"node: StepClock(2562047h47m16.854775807s): the wall clock would be more than 100 years off": func(n *node.Node) error {
+		"node: StepClock(2562047h47m16.854775807s): the wall clock would be more than 100 " +
+			"years off": func(n *node.Node) error {
 			n.StepClock(long)
 			return nil
 		},
-		"node: StepClock(-2562047h47m16.854775808s): the wall clock": func(n *node.Node) error { n.StepClock(math.MinInt64); return nil },
+		"node: StepClock(-2562047h47m16.854775808s): the wall clock": func(n *node.Node) error {
+			n.StepClock(math.MinInt64)
+			return nil
+		},
 
-		"node: New: Options.Uptime is -1s: use a duration from 0s to 8760h0m0s": options(node.Options{Uptime: new(-time.Second)}),
-		"node: New: Options.Uptime is 2562047h":                                 options(node.Options{Uptime: &long}),
-		`node: New: Options.Profile has the unknown version "v1.2.3"`:           options(node.Options{Profile: profile.Profile{Version: "v1.2.3"}}),
-		"node: New: Options.Delays are invalid: GRPC is from 3s to 2s":          options(node.Options{Delays: fakeruntime.Delays{GRPC: draw(3*time.Second, 2*time.Second)}}),
-		"node: New: Options.Config is invalid: SyncFrequency is -1s":            options(node.Options{Config: kubeletconfig.Config{SyncFrequency: -time.Second}}),
+		"node: New: Options.Uptime is -1s: use a duration from 0s to " +
+			"8760h0m0s": options(node.Options{Uptime: new(-time.Second)}),
+		"node: New: Options.Uptime is 2562047h": options(node.Options{Uptime: &long}),
+		`node: New: Options.Profile has the unknown version "v1.2.3"`: options(
+			node.Options{Profile: profile.Profile{Version: "v1.2.3"}}),
+		"node: New: Options.Delays are invalid: GRPC is from 3s " +
+			"to 2s": options(node.Options{Delays: fakeruntime.Delays{GRPC: draw(3*time.Second, 2*time.Second)}}),
+		"node: New: Options.Config is invalid: SyncFrequency " +
+			"is -1s": options(node.Options{Config: kubeletconfig.Config{SyncFrequency: -time.Second}}),
 
-		"program.Replica is -1: it must not be negative": func(n *node.Node) error { return n.AddPod(web(), fakeruntime.Pod{Replica: -1}) },
+		"program.Replica is -1: it must not be negative": func(n *node.Node) error {
+			return n.AddPod(web(), fakeruntime.Pod{Replica: -1})
+		},
 		"program.Delays.Exec is from -1ns to 0s: it must not be": func(n *node.Node) error {
 			return n.AddPod(web(), fakeruntime.Pod{Delays: fakeruntime.Delays{Exec: draw(-1, 0)}})
 		},
-		rule + "Instance is from 3 to 2: the range is empty":                             program(fakeruntime.Rule{Instance: fakeruntime.Range{Min: 3, Max: 2, Set: true}}),
-		rule + "Clock is 7: use AfterStart, AtScenario, AfterSigterm or AtMoment":        program(fakeruntime.Rule{Clock: 7}),
-		rule + "From is from -1s to 0s: it must not be negative":                         program(fakeruntime.Rule{From: *draw(-time.Second, 0)}),
-		rule + "For is from 2s to 1s: the range is empty":                                program(fakeruntime.Rule{For: draw(2*time.Second, time.Second)}),
-		rule + "Every is 0s: it must be positive":                                        program(fakeruntime.Rule{Every: draw(0, 0)}),
-		rule + "Chance is NaN: it must be from 0 to 1":                                   program(fakeruntime.Rule{Chance: new(math.NaN())}),
-		rule + "Chance is 1.5: it must be from 0 to 1":                                   program(fakeruntime.Rule{Chance: new(1.5)}),
-		rule + "Liveness.Items is empty":                                                 program(fakeruntime.Rule{Liveness: &fakeruntime.Series{}}),
-		rule + "Liveness.Items[0].Count is -1: it must not be negative":                  program(fakeruntime.Rule{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Count: -1, Answer: fakeruntime.Answer{Word: fakeruntime.Hangs}}}}}),
-		rule + "Exit.Code is 256: it must be from 0 to 255":                              program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Code: 256}}),
-		rule + "Exit.Never needs the Clock AfterSigterm":                                 program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Never: true}}),
-		rule + `Probes.Items[0].Answer.Word is "": use Answers`:                          answer(fakeruntime.Answer{}),
-		rule + "Probes.Items[0].Answer.Code is -1":                                       answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: -1}),
-		rule + "Probes.Items[0].Answer.Latency is from -1s to 0s":                        answer(fakeruntime.Answer{Word: fakeruntime.Answers, Latency: draw(-time.Second, 0)}),
-		rule + "Probes.Items[0].Answer.Handler is a nil http.HandlerFunc":                answer(fakeruntime.Answer{Word: fakeruntime.Answers, Handler: http.HandlerFunc(nil)}),
-		rule + "Probes.Items[0].Answer.Handler has no effect: it needs the Word Answers": answer(fakeruntime.Answer{Word: fakeruntime.Hangs, Handler: http.NotFoundHandler()}),
-		rule + "Probes.Items[0].Answer.Then.Code is -2":                                  answer(*cycle),
+		rule + "Instance is from 3 to 2: the range is " +
+			"empty": program(fakeruntime.Rule{Instance: fakeruntime.Range{Min: 3, Max: 2, Set: true}}),
+		rule + "Clock is 7: use AfterStart, AtScenario, AfterSigterm or " +
+			"AtMoment": program(fakeruntime.Rule{Clock: 7}),
+		rule + "From is from -1s to 0s: it must not be " +
+			"negative": program(fakeruntime.Rule{From: *draw(-time.Second, 0)}),
+		rule + "For is from 2s to 1s: the range is " +
+			"empty": program(fakeruntime.Rule{For: draw(2*time.Second, time.Second)}),
+		rule + "Every is 0s: it must be " +
+			"positive": program(fakeruntime.Rule{Every: draw(0, 0)}),
+		rule + "Chance is NaN: it must be from " +
+			"0 to 1": program(fakeruntime.Rule{Chance: new(math.NaN())}),
+		rule + "Chance is 1.5: it must be from " +
+			"0 to 1": program(fakeruntime.Rule{Chance: new(1.5)}),
+		rule + "Liveness.Items is " +
+			"empty": program(fakeruntime.Rule{Liveness: &fakeruntime.Series{}}),
+		rule + "Liveness.Items[0].Count is -1: it must not be " +
+			"negative": program(fakeruntime.Rule{
+			Liveness: &fakeruntime.Series{
+				Items: []fakeruntime.Item{{Count: -1, Answer: fakeruntime.Answer{Word: fakeruntime.Hangs}}}}}),
+		rule + "Exit.Code is 256: it must be from 0 " +
+			"to 255": program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Code: 256}}),
+		rule + "Exit.Never needs the Clock " +
+			"AfterSigterm": program(fakeruntime.Rule{Exit: &fakeruntime.Exit{Never: true}}),
+		rule + `Probes.Items[0].Answer.Word is "": use Answers`: answer(fakeruntime.Answer{}),
+		rule + "Probes.Items[0].Answer.Code " +
+			"is -1": answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: -1}),
+		rule + "Probes.Items[0].Answer.Latency is from -1s " +
+			"to 0s": answer(fakeruntime.Answer{Word: fakeruntime.Answers, Latency: draw(-time.Second, 0)}),
+		rule + "Probes.Items[0].Answer.Handler is a nil " +
+			"http.HandlerFunc": answer(fakeruntime.Answer{Word: fakeruntime.Answers, Handler: http.HandlerFunc(nil)}),
+		rule + "Probes.Items[0].Answer.Handler has no effect: it needs the Word " +
+			"Answers": answer(fakeruntime.Answer{Word: fakeruntime.Hangs, Handler: http.NotFoundHandler()}),
+		rule + "Probes.Items[0].Answer.Then.Code is -2": answer(*cycle),
 	} {
 		n := node.New(node.Options{})
 		if got := refusal(n, do); !strings.Contains(got, want) || strings.Contains(got, "runtime error") {
@@ -412,7 +453,8 @@ func TestExtremeTimes(t *testing.T) {
 		})
 	}
 	if got, want := off(virtual.At(math.MinInt64)), off(virtual.At(20*time.Second)); !reflect.DeepEqual(got, want) {
-		t.Errorf("a node that is switched on before it is switched off does not restart immediately: it has the records\n%v\nwant\n%v", got, want)
+		t.Errorf("a node that is switched on before it is switched off does not restart immediately: it has the "+
+			"records\n%v\nwant\n%v", got, want)
 	}
 }
 
@@ -455,7 +497,8 @@ func TestResponseWriter(t *testing.T) {
 	}
 }
 
-// TestLateHeader checks that a header that a handler sets after the status code has no effect, as in a server of net/http.
+// TestLateHeader checks that a header that a handler sets after the status code has no effect, as
+// in a server of net/http.
 func TestLateHeader(t *testing.T) {
 	var paths []string
 	err := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -469,13 +512,15 @@ func TestLateHeader(t *testing.T) {
 	}
 }
 
-// TestRequestChanged checks that the error of a handler describes the request as the handler got it.
+// TestRequestChanged checks that the error of a handler describes the request as the handler got
+// it.
 func TestRequestChanged(t *testing.T) {
 	err := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		r.URL, r.Host = nil, ""
 		panic("changed")
 	})
-	if err == nil || !strings.Contains(err.Error(), "panicked: changed\nThe request is from its ") || !strings.Contains(err.Error(), "GET http://10.") {
+	if err == nil || !strings.Contains(err.Error(), "panicked: changed\nThe request is from its ") ||
+		!strings.Contains(err.Error(), "GET http://10.") {
 		t.Errorf("error %v", err)
 	}
 }

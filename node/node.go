@@ -1,8 +1,8 @@
-// Package node simulates one Kubernetes node on a virtual clock: a kubelet, an API server, and a container runtime whose
-// containers run scripted programs. It is the Go API of the simulator.
+// Package node simulates one Kubernetes node on a virtual clock: a kubelet, an API server, and a
+// container runtime whose containers run scripted programs. It is the Go API of the simulator.
 //
-// A node does nothing by itself. You add pods and other changes with [Node.At], let virtual time pass with [Node.RunUntil],
-// and read what happened from [Node.Trace]:
+// A node does nothing by itself. You add pods and other changes with [Node.At], let virtual time
+// pass with [Node.RunUntil], and read what happened from [Node.Trace]:
 //
 //	n := node.New(node.Options{})
 //	defer n.Close()
@@ -20,27 +20,31 @@
 //
 // # Time
 //
-// An instant is a [virtual.Time]: virtual.At(d) is the instant d after t=0. An hour of virtual time takes milliseconds. The
-// kubelet starts [Options.Uptime] before t=0, and its tickers are in phase with that start. Real time has no effect on a
-// run. Use a node from one goroutine; it returns an error, or panics if a method has none, when it notices another one.
+// An instant is a [virtual.Time]: virtual.At(d) is the instant d after t=0. An hour of virtual time
+// takes milliseconds. The kubelet starts [Options.Uptime] before t=0, and its tickers are in phase
+// with that start. Real time has no effect on a run. Use a node from one goroutine; it returns an
+// error, or panics if a method has none, when it notices another one.
 //
-// The node calls your functions and handlers while RunUntil runs, and waits for them. They cannot let virtual time pass:
-// RunUntil and Close are errors there. A function of [Node.At] can call all other methods; a handler or an observer can only
-// schedule changes with At. If one of them panics, ends its goroutine, or does not respond in time, RunUntil returns an
-// error with its frames, and the node cannot run further.
+// The node calls your functions and handlers while RunUntil runs, and waits for them. They cannot
+// let virtual time pass: RunUntil and Close are errors there. A function of [Node.At] can call all
+// other methods; a handler or an observer can only schedule changes with At. If one of them panics,
+// ends its goroutine, or does not respond in time, RunUntil returns an error with its frames, and
+// the node cannot run further.
 //
 // # Determinism
 //
-// Two runs with equal Options and equal calls write equal traces, byte for byte. Some outcomes in the real kubelet are
-// nondeterministic, such as the order of events at one instant or the jitter of back-offs. A run takes the canonical
-// outcomes, or those that a seed ([Options.Seed]) or a chooser ([Options.Chooser]) picks.
+// Two runs with equal Options and equal calls write equal traces, byte for byte. Some outcomes in
+// the real kubelet are nondeterministic, such as the order of events at one instant or the jitter
+// of back-offs. A run takes the canonical outcomes, or those that a seed ([Options.Seed]) or a
+// chooser ([Options.Chooser]) picks.
 //
 // # Changes
 //
-// Methods such as [Node.AddPod], [Node.PatchPod] and [Node.StopKubelet] act at the current virtual time. Call them in a
-// function that you pass to [Node.At]. Without At, before the first [Node.RunUntil], they act when the kubelet starts,
-// before t=0. Errors about pods are errors of the Kubernetes API; test them with the functions of
-// k8s.io/apimachinery/pkg/api/errors, such as IsInvalid and IsNotFound.
+// Methods such as [Node.AddPod], [Node.PatchPod] and [Node.StopKubelet] act at the current virtual
+// time. Call them in a function that you pass to [Node.At]. Without At, before the first
+// [Node.RunUntil], they act when the kubelet starts, before t=0. Errors about pods are errors of
+// the Kubernetes API; test them with the functions of k8s.io/apimachinery/pkg/api/errors, such as
+// IsInvalid and IsNotFound.
 package node
 
 import (
@@ -71,48 +75,52 @@ import (
 	"probesim.dev/trace"
 )
 
-// DefaultUptime is the default age of the kubelet at t=0. It is longer than the usual probe periods, because a probe worker
-// of a younger kubelet first waits for a random part of its period. It is not a whole number of seconds, which puts t=0
-// between two ticks of the kubelet's tickers.
+// DefaultUptime is the default age of the kubelet at t=0. It is longer than the usual probe
+// periods, because a probe worker of a younger kubelet first waits for a random part of its period.
+// It is not a whole number of seconds, which puts t=0 between two ticks of the kubelet's tickers.
 const DefaultUptime = 150337 * time.Millisecond
 
 // epoch is the wall time at which the kubelet starts: a whole second.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million events at one instant, a year
-// of virtual time, and 2.2 GB of records in memory.
+// DefaultLimits are the default limits of a run: 500 million events, 200,000 processes, a million
+// events at one instant, a year of virtual time, and 2.2 GB of records in memory.
 var DefaultLimits = limit.Limits{
-	Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour), Memory: 2_200_000_000,
+	Events: 500_000_000, Processes: 200_000, AtOneInstant: 1_000_000, Time: virtual.At(365 * 24 * time.Hour),
+	Memory: 2_200_000_000,
 }
 
-// Options configure a node. The zero value is a node of the newest known Kubernetes release with the default delays and the
-// canonical order of events.
+// Options configure a node. The zero value is a node of the newest known Kubernetes release with
+// the default delays and the canonical order of events.
 type Options struct {
 	// Profile is the Kubernetes release, with its feature gates. Zero: profile.Newest.
 	Profile profile.Profile
 	// Uptime is the age of the kubelet at t=0. Nil: DefaultUptime.
 	Uptime *time.Duration
-	// Seed selects one of the possible runs: it decides delays within their ranges, events with a probability, and the order
-	// of events at one instant. Nil: delays are in the middle of their ranges, events with a probability do not happen, and
-	// the order is the canonical one.
+	// Seed selects one of the possible runs: it decides delays within their ranges, events with a
+	// probability, and the order of events at one instant. Nil: delays are in the middle of their
+	// ranges, events with a probability do not happen, and the order is the canonical one.
 	Seed *int64
-	// Delays are the latencies of the container runtime and the API server. A zero field is the default of its delay.
+	// Delays are the latencies of the container runtime and the API server. A zero field is the
+	// default of its delay.
 	Delays fakeruntime.Delays
-	// Config is the kubelet configuration. Its FeatureGates have no effect: set gates with Profile.SetGate.
+	// Config is the kubelet configuration. Its FeatureGates have no effect: set gates with
+	// Profile.SetGate.
 	Config kubeletconfig.Config
 	// Limits end a run that would take too long. Zero: DefaultLimits.
 	Limits limit.Limits
-	// Chooser makes the choices of the run instead of Seed, for example to search for runs (package explore) or to replay
-	// one (package choose). Seed still decides delays and probabilities. Nil: Seed decides.
+	// Chooser makes the choices of the run instead of Seed, for example to search for runs (package
+	// explore) or to replay one (package choose). Seed still decides delays and probabilities. Nil:
+	// Seed decides.
 	Chooser choose.Chooser
-	// Interrupt, if set, is called every 1,024 events, for example to ask whether a context is done. If it returns an error, the
-	// run ends with this error. It must not call the node.
+	// Interrupt, if set, is called every 1,024 events, for example to ask whether a context is
+	// done. If it returns an error, the run ends with this error. It must not call the node.
 	Interrupt func() error
-	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records in memory. Its Sink must
-	// not call the node.
+	// Trace receives the records of the run. Nil: a new recorder that keeps the observable records
+	// in memory. Its Sink must not call the node.
 	Trace *trace.Recorder
-	// HandlerTimeout limits the real time that an http.Handler may take to respond to a request. Zero: DefaultHandlerTimeout.
-	// Negative: no limit, as a debugger needs.
+	// HandlerTimeout limits the real time that an http.Handler may take to respond to a request.
+	// Zero: DefaultHandlerTimeout. Negative: no limit, as a debugger needs.
 	HandlerTimeout time.Duration
 	// ControlPlane adds controllers, for AddWorkload and AddService. Nil: there are none.
 	ControlPlane *ControlPlane
@@ -128,7 +136,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, and the largest part is %d records of kind %s (%s); "+
+	return fmt.Sprintf("stopped at %s: the trace takes more than %s of memory, and the largest part is %d records of "+
+		"kind %s (%s); "+
 		"use fewer pods, a longer period, a shorter duration or shorter bodies of answers",
 		trace.FormatTime(e.Now), megabytes(e.Max), e.Largest.Records, e.Largest.Kind, megabytes(e.Largest.Size))
 }
@@ -140,9 +149,10 @@ func megabytes(bytes int64) string {
 // ErrKubeletStopped is the error of a method that needs a running kubelet.
 var ErrKubeletStopped = errors.New("the kubelet is stopped")
 
-// Node is a simulated node. Create it with New; the zero Node is not usable. A Node is not safe for concurrent use. Methods
-// without an error result panic if you must not call them: with ErrClosed after Close, and with ErrInUse while RunUntil or
-// another method runs, unless a function that the node calls may call them.
+// Node is a simulated node. Create it with New; the zero Node is not usable. A Node is not safe for
+// concurrent use. Methods without an error result panic if you must not call them: with ErrClosed
+// after Close, and with ErrInUse while RunUntil or another method runs, unless a function that the
+// node calls may call them.
 type Node struct {
 	sim     *sim.Sim
 	trace   *trace.Recorder
@@ -167,8 +177,8 @@ type Node struct {
 	misuse         atomic.Pointer[error] // the first ErrInUse
 }
 
-// New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you no longer need it. New panics
-// with the error of Validate if the options are invalid.
+// New returns a node without pods. The first RunUntil starts its kubelet. Close the node when you
+// no longer need it. New panics with the error of Validate if the options are invalid.
 func New(o Options) *Node {
 	if err := o.Validate(); err != nil {
 		panic(fmt.Errorf("node: New: %w", err))
@@ -188,9 +198,11 @@ func New(o Options) *Node {
 	}
 	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout), memory: o.Limits.Memory}
 	n.limitMemory()
-	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits, Interrupt: o.Interrupt})
+	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits,
+		Interrupt: o.Interrupt})
 	n.runtime = newRuntimeDriver(n.sim, fakeruntime.New(fakeruntime.Options{
-		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal, RecordRules: o.Trace.Wants(trace.Behavior),
+		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
+		RecordRules: o.Trace.Wants(trace.Behavior),
 	}))
 	n.options = kubelet.Options{
 		Profile: o.Profile, Config: o.Config, Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,
@@ -219,7 +231,8 @@ func (n *Node) forAPI() apiserver.Options {
 	wall := n.options.Wall
 	return apiserver.Options{
 		Sim: n.sim, Trace: n.trace, Profile: n.options.Profile, Delays: n.runtime,
-		Now:        func() time.Time { return wall(virtual.Wall(n.sim.Now())) }, // the API server runs on another machine
+		// the API server runs on another machine
+		Now:        func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
 		PodCreated: n.podCreated,
 	}
 }
@@ -240,17 +253,19 @@ func chooserOf(o Options) choose.Chooser {
 	return o.Chooser
 }
 
-// AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the defaults in a copy, as for
-// a pod that you apply, generates a UID if there is none, and drops fields whose feature gate is off. Mounted volumes delay
-// the start of the containers; the contents of volumes, resources and scheduling have no effect.
+// AddPod creates a pod through the API now; the node's kubelet starts it. The API server sets the
+// defaults in a copy, as for a pod that you apply, generates a UID if there is none, and drops
+// fields whose feature gate is off. Mounted volumes delay the start of the containers; the contents
+// of volumes, resources and scheduling have no effect.
 //
-// The program says how the pod's containers behave. The zero program runs forever and answers all probes with success. Set
-// its Containers, Delays, Workload and Replica; the other fields are taken from the pod. An httpGet probe can call your
-// http.Handler: see fakeruntime.Answer.
+// The program says how the pod's containers behave. The zero program runs forever and answers all
+// probes with success. Set its Containers, Delays, Workload and Replica; the other fields are taken
+// from the pod. An httpGet probe can call your http.Handler: see fakeruntime.Answer.
 //
-// AddPod returns an Invalid error that lists all invalid and unsupported fields, an AlreadyExists error if the API has a pod of that name, a
-// Conflict error if an earlier pod had the same UID, and an error if an image is not a valid reference or if the program has
-// a container that the pod does not have. If AddPod returns an error, it has not added the pod.
+// AddPod returns an Invalid error that lists all invalid and unsupported fields, an AlreadyExists
+// error if the API has a pod of that name, a Conflict error if an earlier pod had the same UID, and
+// an error if an image is not a valid reference or if the program has a container that the pod does
+// not have. If AddPod returns an error, it has not added the pod.
 func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	return n.change(func() error {
 		if pod == nil {
@@ -268,8 +283,9 @@ func (n *Node) AddPod(pod *v1.Pod, program fakeruntime.Pod) error {
 	})
 }
 
-// AddAdmitted is AddPod for a pod that [admission.Admit] has returned for the profile of the node, and for a program that AddPod accepts. It
-// checks neither of them, so it is faster. Nodes can share the pod: they do not change it.
+// AddAdmitted is AddPod for a pod that [admission.Admit] has returned for the profile of the node,
+// and for a program that AddPod accepts. It checks neither of them, so it is faster. Nodes can
+// share the pod: they do not change it.
 func (n *Node) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	return n.change(func() error {
 		if pod == nil {
@@ -284,7 +300,8 @@ func (n *Node) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	})
 }
 
-// checkProgram returns an error if the program does not fit the pod, or if the pod has an image that is not supported.
+// checkProgram returns an error if the program does not fit the pod, or if the pod has an image
+// that is not supported.
 func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 	if err := program.Validate(); err != nil {
 		return err
@@ -296,7 +313,8 @@ func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 	}
 	for c := range podutil.Containers(&pod.Spec) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
-			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
+			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported",
+				c.Name, c.Image)
 		}
 	}
 	return nil
@@ -309,37 +327,46 @@ func (n *Node) addProgram(pod *v1.Pod, program fakeruntime.Pod) {
 	n.runtime.AddPod(n.guarded(pod, program))
 }
 
-// DeletePod deletes a pod through the API now, with a grace period in seconds. Nil means the grace period of the pod; 0
-// removes the pod from the API immediately, as kubectl delete --force does. A further DeletePod can only shorten the grace
-// period. DeletePod returns a NotFound error if the API does not have the pod.
+// DeletePod deletes a pod through the API now, with a grace period in seconds. Nil means the grace
+// period of the pod; 0 removes the pod from the API immediately, as kubectl delete --force does. A
+// further DeletePod can only shorten the grace period. DeletePod returns a NotFound error if the
+// API does not have the pod.
 func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
 	return n.change(func() error { return n.api.Delete(namespace, name, gracePeriodSeconds) })
 }
 
-// PatchPod applies a strategic merge patch in JSON to the metadata and the spec of a pod through the API now. It returns a
-// NotFound error if the API does not have the pod, a BadRequest error if the patch is unreadable, and an Invalid error if it
-// changes something other than labels, annotations, finalizers, tolerations and images, and probes with the feature gate
+// PatchPod applies a strategic merge patch in JSON to the metadata and the spec of a pod through
+// the API now. It returns a NotFound error if the API does not have the pod, a BadRequest error if
+// the patch is unreadable, and an Invalid error if it changes something other than labels,
+// annotations, finalizers, tolerations and images, and probes with the feature gate
 // MutableContainerProbes.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
 	return n.change(func() error { return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch)) })
 }
 
-// PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod through the API now, as a
-// controller does for a readiness gate. It returns the errors of PatchPod; the patch can change conditions only.
+// PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod
+// through the API now, as a controller does for a readiness gate. It returns the errors of
+// PatchPod; the patch can change conditions only.
 func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
-	return n.change(func() error { return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch)) })
+	return n.change(func() error {
+		return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
+	})
 }
 
-// AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug does. The program says how the
-// container behaves. It returns a NotFound error if the API does not have the pod, an Invalid error that lists all invalid fields,
-// and an error if the image is not a valid reference or the program is invalid.
-func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+// AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug
+// does. The program says how the container behaves. It returns a NotFound error if the API does not
+// have the pod, an Invalid error that lists all invalid fields, and an error if the image is not a
+// valid reference or the program is invalid.
+func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
+	program fakeruntime.ContainerConfig) error {
 	return n.change(func() error {
-		if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).Validate(); err != nil {
+		if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).
+			Validate(); err != nil {
 			return err
 		}
 		if c.Image != "" && !admission.IsImage(c.Image) {
-			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", c.Name, c.Image)
+			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported",
+				c.Name, c.Image)
 		}
 		step := func() int64 {
 			return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "debug", Message: c.Name})
@@ -352,8 +379,9 @@ func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralConta
 	})
 }
 
-// ResizePod applies a strategic merge patch in JSON to the resources of the containers of a pod through the API now, as kubectl patch
-// --subresource resize does. It returns the errors of PatchPod; the patch can change only the requests and limits of cpu and memory.
+// ResizePod applies a strategic merge patch in JSON to the resources of the containers of a pod
+// through the API now, as kubectl patch --subresource resize does. It returns the errors of
+// PatchPod; the patch can change only the requests and limits of cpu and memory.
 func (n *Node) ResizePod(namespace, name string, patch []byte) error {
 	return n.change(func() error {
 		if !n.options.Profile.ResizesAreQueued {
@@ -371,9 +399,10 @@ func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
 	}
 }
 
-// EvictPod makes the kubelet evict a pod now, as under memory pressure. It returns a NotFound error if the API does not have
-// the pod, ErrKubeletStopped while the kubelet is stopped, and an error if the kubelet cannot evict the pod: it does not
-// know the pod yet, the pod has terminated, or the pod is critical.
+// EvictPod makes the kubelet evict a pod now, as under memory pressure. It returns a NotFound error
+// if the API does not have the pod, ErrKubeletStopped while the kubelet is stopped, and an error if
+// the kubelet cannot evict the pod: it does not know the pod yet, the pod has terminated, or the
+// pod is critical.
 func (n *Node) EvictPod(namespace, name string) error {
 	return n.change(func() error {
 		stored := n.api.Pod(namespace, name)
@@ -385,7 +414,8 @@ func (n *Node) EvictPod(namespace, name string) error {
 		}
 		pod := n.kubelet.Evictable(stored.UID)
 		if pod == nil {
-			return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has terminated or is critical", namespace, name)
+			return fmt.Errorf("the kubelet cannot evict pod %s/%s: it does not know the pod, or the pod has "+
+				"terminated or is critical", namespace, name)
 		}
 		step := n.record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
 		n.sim.In(n.group, func() { n.sim.WithCause(step, func() { n.kubelet.Evict(pod) }) })
@@ -393,14 +423,15 @@ func (n *Node) EvictPod(namespace, name string) error {
 	})
 }
 
-// KillContainer ends the process of a container with SIGKILL now, sends it SIGTERM, or removes the container; see fakeruntime.Kill. It reports
-// false if there is no such container.
+// KillContainer ends the process of a container with SIGKILL now, sends it SIGTERM, or removes the
+// container; see fakeruntime.Kill. It reports false if there is no such container.
 func (n *Node) KillContainer(k fakeruntime.Kill) bool {
 	defer n.end(n.mustBegin(change))
 	return n.runtime.Kill(k)
 }
 
-// Occur starts the clocks of the rules whose Clock is AtMoment and that name a moment; see fakeruntime.Runtime.Occur.
+// Occur starts the clocks of the rules whose Clock is AtMoment and that name a moment; see
+// fakeruntime.Runtime.Occur.
 func (n *Node) Occur(moment int) {
 	defer n.end(n.mustBegin(change))
 	n.runtime.Occur(moment)
@@ -412,8 +443,9 @@ func (n *Node) OccurIn(podUID, container string, moment int) {
 	n.runtime.OccurIn(podUID, container, moment)
 }
 
-// StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and the API server are canceled.
-// Containers continue to run. It reports false, and does nothing, if the kubelet is stopped already.
+// StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and
+// the API server are canceled. Containers continue to run. It reports false, and does nothing, if
+// the kubelet is stopped already.
 func (n *Node) StopKubelet() bool {
 	defer n.end(n.mustBegin(change))
 	return n.stopKubelet()
@@ -432,8 +464,8 @@ func (n *Node) stopKubelet() bool {
 	return true
 }
 
-// StartKubelet starts the kubelet now, after StopKubelet. The new kubelet learns the pods from the API server and the
-// containers from the runtime. StartKubelet does nothing if the kubelet runs.
+// StartKubelet starts the kubelet now, after StopKubelet. The new kubelet learns the pods from the
+// API server and the containers from the runtime. StartKubelet does nothing if the kubelet runs.
 func (n *Node) StartKubelet() {
 	defer n.end(n.mustBegin(change))
 	if n.group != nil {
@@ -462,9 +494,10 @@ func (n *Node) runKubelet() {
 	n.kubelet.Start()
 }
 
-// ShutDown announces a shutdown of the node to the kubelet now, as systemd does; the kubelet then terminates all pods within
-// the configured grace periods. ShutDown reports false, and does nothing, if the kubelet does not listen: it is stopped, the
-// configuration has no ShutdownGracePeriod, or a shutdown has been announced already.
+// ShutDown announces a shutdown of the node to the kubelet now, as systemd does; the kubelet then
+// terminates all pods within the configured grace periods. ShutDown reports false, and does
+// nothing, if the kubelet does not listen: it is stopped, the configuration has no
+// ShutdownGracePeriod, or a shutdown has been announced already.
 func (n *Node) ShutDown() bool {
 	defer n.end(n.mustBegin(change))
 	if n.kubelet == nil || !n.kubelet.ListensForShutdown() {
@@ -475,9 +508,10 @@ func (n *Node) ShutDown() bool {
 	return true
 }
 
-// PowerOff switches the node off now: the kubelet is killed, as by StopKubelet, and all containers and sandboxes end. The
-// container runtime starts again at the virtual time back, and then finds that its containers have exited. Start the kubelet
-// at that time or later. A time that has passed means now.
+// PowerOff switches the node off now: the kubelet is killed, as by StopKubelet, and all containers
+// and sandboxes end. The container runtime starts again at the virtual time back, and then finds
+// that its containers have exited. Start the kubelet at that time or later. A time that has passed
+// means now.
 func (n *Node) PowerOff(back virtual.Time) {
 	defer n.end(n.mustBegin(change))
 	n.stopKubelet()
@@ -485,9 +519,10 @@ func (n *Node) PowerOff(back virtual.Time) {
 	n.runtime.arm()
 }
 
-// SetDelays changes the delays of the node from now on. If several of the Delays set the same delay, the last one wins. A
-// delay that none of them sets has its value from Options. Each call replaces the previous one, and SetDelays() restores
-// the delays of Options. SetDelays panics if a delay is negative or its range is empty.
+// SetDelays changes the delays of the node from now on. If several of the Delays set the same
+// delay, the last one wins. A delay that none of them sets has its value from Options. Each call
+// replaces the previous one, and SetDelays() restores the delays of Options. SetDelays panics if a
+// delay is negative or its range is empty.
 func (n *Node) SetDelays(d ...fakeruntime.Delays) {
 	defer n.end(n.mustBegin(change))
 	for _, delays := range d {
@@ -498,23 +533,24 @@ func (n *Node) SetDelays(d ...fakeruntime.Delays) {
 	n.runtime.SetDelays(d...)
 }
 
-// SetAPIDown starts or ends an outage of the API server for the kubelet now. During the outage the kubelet's calls fail, calls
-// in progress included, and the kubelet does not see changes; at the end it lists all pods. Methods such as AddPod still
-// work.
+// SetAPIDown starts or ends an outage of the API server for the kubelet now. During the outage the
+// kubelet's calls fail, calls in progress included, and the kubelet does not see changes; at the
+// end it lists all pods. Methods such as AddPod still work.
 func (n *Node) SetAPIDown(down bool) {
 	defer n.end(n.mustBegin(change))
 	n.api.SetDown(down)
 }
 
-// SetRuntimeHealth changes the health of the container runtime now. The zero Health is a healthy runtime.
+// SetRuntimeHealth changes the health of the container runtime now. The zero Health is a healthy
+// runtime.
 func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
 	defer n.end(n.mustBegin(change))
 	n.runtime.SetHealth(h)
 }
 
-// StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and the runtime read the new
-// time. Virtual time, timers and the clock of the API server do not change. StepClock panics if the wall clock would be more
-// than 100 years off.
+// StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and
+// the runtime read the new time. Virtual time, timers and the clock of the API server do not
+// change. StepClock panics if the wall clock would be more than 100 years off.
 func (n *Node) StepClock(by time.Duration) {
 	defer n.end(n.mustBegin(change))
 	const most = 100 * 365 * 24 * time.Hour
@@ -524,9 +560,10 @@ func (n *Node) StepClock(by time.Duration) {
 	n.runtime.StepClock(by)
 }
 
-// Record adds a record with the current time to the trace and returns its step. Use records of kind trace.Step to describe
-// your changes. PatchPod, PatchPodStatus and PowerOff use the step record that you added last as their cause, if it has
-// their pod and reason and the same instant. Otherwise they add a record of their own.
+// Record adds a record with the current time to the trace and returns its step. Use records of kind
+// trace.Step to describe your changes. PatchPod, PatchPodStatus and PowerOff use the step record
+// that you added last as their cause, if it has their pod and reason and the same instant.
+// Otherwise they add a record of their own.
 func (n *Node) Record(r trace.Record) int64 {
 	defer n.end(n.mustBegin(change))
 	return n.record(r)
@@ -541,7 +578,8 @@ func (n *Node) record(r trace.Record) int64 {
 	return r.Step
 }
 
-// step returns the step of the record that describes a change: the one that Record has just added, or a new one.
+// step returns the step of the record that describes a change: the one that Record has just added,
+// or a new one.
 func (n *Node) step(r trace.Record) int64 {
 	r.Kind = trace.Step
 	if n.noted.Kind == r.Kind && n.noted.T == n.sim.Now() && n.noted.Pod == r.Pod && n.noted.Reason == r.Reason {
@@ -553,8 +591,8 @@ func (n *Node) step(r trace.Record) int64 {
 	return r.Step
 }
 
-// At schedules a call of do for the virtual time t, or for the current instant if t has passed. RunUntil makes the call, after
-// all calls to the container runtime that end at that instant.
+// At schedules a call of do for the virtual time t, or for the current instant if t has passed.
+// RunUntil makes the call, after all calls to the container runtime that end at that instant.
 func (n *Node) At(t virtual.Time, do func()) {
 	at := n.mustBegin(schedule)
 	defer n.end(at)
@@ -575,8 +613,8 @@ func (n *Node) At(t virtual.Time, do func()) {
 	}
 }
 
-// Observe registers f, which is called for each record when it is added to the trace. The function must not change the record
-// or the node; it can schedule changes with At.
+// Observe registers f, which is called for each record when it is added to the trace. The function
+// must not change the record or the node; it can schedule changes with At.
 func (n *Node) Observe(f func(*trace.Record)) {
 	observe := n.mustBegin(change)
 	defer n.end(observe)
@@ -587,9 +625,10 @@ func (n *Node) Observe(f func(*trace.Record)) {
 	n.trace.Observe(func(r *trace.Record) { n.call(u, func() { f(r) }) })
 }
 
-// RunUntil runs the node up to and including the virtual time t, or until Pause. It does nothing if t has passed. It returns a
-// *limit.Error or a *MemoryError if the run exceeds one of the limits before t, the error of Options.Interrupt if that returns
-// one, and an error with the frames if a function of At, an observer or a handler fails. The node cannot run further then.
+// RunUntil runs the node up to and including the virtual time t, or until Pause. It does nothing if
+// t has passed. It returns a *limit.Error or a *MemoryError if the run exceeds one of the limits
+// before t, the error of Options.Interrupt if that returns one, and an error with the frames if a
+// function of At, an observer or a handler fails. The node cannot run further then.
 func (n *Node) RunUntil(t virtual.Time) error {
 	u, err := n.begin(passTime)
 	if err != nil {
@@ -609,9 +648,10 @@ func (n *Node) RunUntil(t virtual.Time) error {
 	return err
 }
 
-// Pause makes the RunUntil in progress return nil after the present event, for example from an observer that has seen what you look
-// for. Virtual time stands still at this event, and the trace can have more records of the same instant. The next RunUntil
-// continues from there. Pause has no effect outside RunUntil.
+// Pause makes the RunUntil in progress return nil after the present event, for example from an
+// observer that has seen what you look for. Virtual time stands still at this event, and the trace
+// can have more records of the same instant. The next RunUntil continues from there. Pause has no
+// effect outside RunUntil.
 func (n *Node) Pause() {
 	defer n.end(n.mustBegin(schedule))
 	n.sim.Pause()
@@ -625,7 +665,8 @@ func (n *Node) Now() virtual.Time {
 	return n.sim.Now()
 }
 
-// Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New created.
+// Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New
+// created.
 func (n *Node) Trace() *trace.Recorder {
 	if n == nil || n.sim == nil {
 		panic("node: Trace: this is not a node: create it with node.New")
@@ -633,7 +674,8 @@ func (n *Node) Trace() *trace.Recorder {
 	return n.trace
 }
 
-// Close ends the run and frees the resources of the node. The trace stays readable. A second Close does nothing.
+// Close ends the run and frees the resources of the node. The trace stays readable. A second Close
+// does nothing.
 func (n *Node) Close() {
 	if n != nil && n.closed.Load() != nil {
 		return

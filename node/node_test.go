@@ -16,8 +16,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// at runs do on a new node at 20 s, after the pod default/web was added at t=0, and lets a minute pass. It returns the
-// records.
+// at runs do on a new node at 20 s, after the pod default/web was added at t=0, and lets a minute
+// pass. It returns the records.
 func at(t *testing.T, do func(*node.Node)) []trace.Record {
 	t.Helper()
 	n := node.New(node.Options{})
@@ -89,7 +89,8 @@ func TestAddPodErrors(t *testing.T) {
 			},
 			texts: []string{
 				`Pod "Web" is invalid`, "metadata.name: Invalid value", "spec.containers[0].image: Required value",
-				"spec.containers[0].readinessProbe.failureThreshold: Invalid value: -1: must be greater than or equal to 0",
+				"spec.containers[0].readinessProbe.failureThreshold: Invalid value: -1: must be greater than or " +
+					"equal to 0",
 			},
 		},
 		{
@@ -98,7 +99,8 @@ func TestAddPodErrors(t *testing.T) {
 				pod.Annotations = map[string]string{"kubernetes.io/config.mirror": "3ed8"}
 				return pod
 			},
-			texts: []string{"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: only the kubelet creates mirror pods"},
+			texts: []string{"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: only the kubelet creates " +
+				"mirror pods"},
 		},
 		{
 			name: "an invalid image reference", pod: func() *v1.Pod {
@@ -150,7 +152,8 @@ func TestAddPodTwice(t *testing.T) {
 			t.Errorf("after the first pod was removed: %v", err)
 		}
 	})
-	if added, started := count(records, trace.PodAdded), count(records, trace.ContainerStarted); added != 2 || started != 2 {
+	if added, started := count(records, trace.PodAdded), count(records, trace.ContainerStarted); added != 2 ||
+		started != 2 {
 		t.Errorf("%d pods were added and %d containers started; want 2 and 2", added, started)
 	}
 }
@@ -159,11 +162,12 @@ func TestAddPodTwice(t *testing.T) {
 func TestUnknownPod(t *testing.T) {
 	records := at(t, func(n *node.Node) {
 		for name, err := range map[string]error{
-			"DeletePod":             n.DeletePod("default", "db", nil),
-			"PatchPod":              n.PatchPod("default", "db", []byte(`{}`)),
-			"PatchPodStatus":        n.PatchPodStatus("default", "db", []byte(`{}`)),
-			"AddEphemeralContainer": n.AddEphemeralContainer("default", "db", v1.EphemeralContainer{}, fakeruntime.ContainerConfig{}),
-			"EvictPod":              n.EvictPod("default", "db"),
+			"DeletePod":      n.DeletePod("default", "db", nil),
+			"PatchPod":       n.PatchPod("default", "db", []byte(`{}`)),
+			"PatchPodStatus": n.PatchPodStatus("default", "db", []byte(`{}`)),
+			"AddEphemeralContainer": n.AddEphemeralContainer("default", "db", v1.EphemeralContainer{},
+				fakeruntime.ContainerConfig{}),
+			"EvictPod": n.EvictPod("default", "db"),
 		} {
 			if !apierrors.IsNotFound(err) {
 				t.Errorf("%s: error %v", name, err)
@@ -186,14 +190,16 @@ func TestAddEphemeralContainer(t *testing.T) {
 	exits := fakeruntime.ContainerConfig{Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{
 		From: fakeruntime.Exactly(time.Second), Exit: &fakeruntime.Exit{Code: 3},
 	}}}}
-	invalid := fakeruntime.ContainerConfig{Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{For: new(fakeruntime.Exactly(-1))}}}}
+	invalid := fakeruntime.ContainerConfig{
+		Program: fakeruntime.Program{Rules: []fakeruntime.Rule{{For: new(fakeruntime.Exactly(-1))}}}}
 	records := at(t, func(n *node.Node) {
 		probed := container("probed", "debug:1")
 		probed.LivenessProbe = &v1.Probe{}
 		for _, test := range []struct {
 			container v1.EphemeralContainer
 			program   fakeruntime.ContainerConfig
-		}{{container("app", "debug:1"), exits}, {container("", "debug:1"), exits}, {probed, exits}, {container("a", "X"), exits}, {container("a", "debug:1"), invalid}} {
+		}{{container("app", "debug:1"), exits}, {container("", "debug:1"), exits}, {probed, exits},
+			{container("a", "X"), exits}, {container("a", "debug:1"), invalid}} {
 			if err := n.AddEphemeralContainer("default", "web", test.container, test.program); err == nil {
 				t.Errorf("%q was added", test.container.Name)
 			}
@@ -201,11 +207,13 @@ func TestAddEphemeralContainer(t *testing.T) {
 		if err := n.AddEphemeralContainer("default", "web", container("debugger", "debug:1"), exits); err != nil {
 			t.Error(err)
 		}
-		if err := n.AddEphemeralContainer("default", "web", container("debugger", "debug:1"), exits); !apierrors.IsInvalid(err) {
+		if err := n.AddEphemeralContainer("default", "web", container("debugger", "debug:1"),
+			exits); !apierrors.IsInvalid(err) {
 			t.Errorf("the same name again: error %v", err)
 		}
 	})
-	if count(records, trace.Step) != 1 || count(records, trace.ContainerStarted) != 2 || count(records, trace.ContainerExited) != 1 {
+	if count(records, trace.Step) != 1 || count(records, trace.ContainerStarted) != 2 ||
+		count(records, trace.ContainerExited) != 1 {
 		t.Errorf("want one step, two starts and one exit: %+v", records)
 	}
 }
@@ -225,7 +233,8 @@ func TestPatchErrors(t *testing.T) {
 				t.Errorf("%s: error %v", test.patch, err)
 			}
 		}
-		if err := n.PatchPodStatus("default", "web", []byte(`{"status": {"phase": "Failed"}}`)); !apierrors.IsInvalid(err) {
+		if err := n.PatchPodStatus("default", "web",
+			[]byte(`{"status": {"phase": "Failed"}}`)); !apierrors.IsInvalid(err) {
 			t.Errorf("a patch of the phase: error %v", err)
 		}
 	})
@@ -234,7 +243,8 @@ func TestPatchErrors(t *testing.T) {
 	}
 }
 
-// A patch takes the record that Record has added for it as its cause, and adds one if there is none.
+// A patch takes the record that Record has added for it as its cause, and adds one if there is
+// none.
 func TestRecordIsCause(t *testing.T) {
 	image := []byte(`{"spec": {"containers": [{"name": "app", "image": "web:2"}]}}`)
 	for _, recorded := range []bool{false, true} {
@@ -242,7 +252,8 @@ func TestRecordIsCause(t *testing.T) {
 		records := at(t, func(n *node.Node) {
 			n.Record(trace.Record{Kind: trace.Step, Pod: "default/db", Reason: "patch", Message: "of another pod"})
 			if recorded {
-				step = n.Record(trace.Record{Kind: trace.Step, Pod: "default/web", Reason: "patch", Message: "a new image"})
+				step = n.Record(trace.Record{Kind: trace.Step, Pod: "default/web", Reason: "patch",
+					Message: "a new image"})
 			}
 			if err := n.PatchPod("default", "web", image); err != nil {
 				t.Error(err)
@@ -295,7 +306,8 @@ func TestStopKubeletTwice(t *testing.T) {
 		n.StartKubelet()
 		n.StartKubelet()
 	})
-	if stopped, started := count(records, trace.KubeletStopped), count(records, trace.KubeletStarted); stopped != 1 || started != 1 {
+	if stopped, started := count(records, trace.KubeletStopped), count(records, trace.KubeletStarted); stopped != 1 ||
+		started != 1 {
 		t.Errorf("%d stops and %d starts, want one each", stopped, started)
 	}
 }
@@ -306,14 +318,16 @@ func TestPowerOff(t *testing.T) {
 		n.PowerOff(virtual.At(30 * time.Second))
 		n.At(virtual.At(30*time.Second), n.StartKubelet)
 	})
-	if stopped, exited, started := count(records, trace.KubeletStopped), count(records, trace.ContainerExited), count(records, trace.ContainerStarted); stopped != 1 || exited != 1 || started != 2 {
+	if stopped, exited, started := count(records, trace.KubeletStopped), count(records, trace.ContainerExited),
+		count(records, trace.ContainerStarted); stopped != 1 || exited != 1 || started != 2 {
 		t.Errorf("%d stops, %d exits, %d starts; want 1, 1 and 2", stopped, exited, started)
 	}
 }
 
 // A run ends with an error when it exceeds a limit.
 func TestLimits(t *testing.T) {
-	n := node.New(node.Options{Limits: limit.Limits{Events: 100, Processes: 100, AtOneInstant: 100, Time: virtual.At(time.Hour)}})
+	n := node.New(node.Options{Limits: limit.Limits{Events: 100, Processes: 100, AtOneInstant: 100,
+		Time: virtual.At(time.Hour)}})
 	defer n.Close()
 	var reached *limit.Error
 	if err := n.RunUntil(virtual.At(time.Minute)); !errors.As(err, &reached) {

@@ -12,8 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Pause makes RunUntil return at the instant of the record that an observer has seen, before the next event. A run with pauses
-// writes the same records as one without.
+// Pause makes RunUntil return at the instant of the record that an observer has seen, before the
+// next event. A run with pauses writes the same records as one without.
 func TestPause(t *testing.T) {
 	const end = 5 * time.Minute
 	run := func(seed *int64, pauses bool) []trace.Record {

@@ -12,7 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// A kubelet can stop at the instant at which several of its calls end: here two probes of a container that exits.
+// A kubelet can stop at the instant at which several of its calls end: here two probes of a
+// container that exits.
 func TestKubeletStopsWhenCallsEnd(t *testing.T) {
 	for seed := range int64(40) {
 		recorder := &trace.Recorder{}
@@ -23,7 +24,9 @@ func TestKubeletStopsWhenCallsEnd(t *testing.T) {
 		app.LivenessProbe.TimeoutSeconds, app.ReadinessProbe.TimeoutSeconds = 30, 30
 		hang := fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Hangs}}}}
 		program.Containers = map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{
-			Rules: []fakeruntime.Rule{{Probes: &hang}, {From: fakeruntime.Draw{Min: 40 * time.Second, Max: 40 * time.Second}, Exit: &fakeruntime.Exit{Code: 1}}},
+			Rules: []fakeruntime.Rule{{Probes: &hang},
+				{From: fakeruntime.Draw{Min: 40 * time.Second, Max: 40 * time.Second},
+					Exit: &fakeruntime.Exit{Code: 1}}},
 		}}}
 		stopped := false
 		n.Observe(func(r *trace.Record) {
@@ -41,16 +44,19 @@ func TestKubeletStopsWhenCallsEnd(t *testing.T) {
 	}
 }
 
-// The next kubelet attaches and mounts the volumes whose mount the previous one has not ended. It only mounts the others
-// again, one loop of 100 ms earlier. The delays make this loop decide which poll finds the volumes.
+// The next kubelet attaches and mounts the volumes whose mount the previous one has not ended. It
+// only mounts the others again, one loop of 100 ms earlier. The delays make this loop decide which
+// poll finds the volumes.
 func TestKubeletStopsDuringAMount(t *testing.T) {
 	for _, c := range []struct{ stop, delay, want time.Duration }{
 		{time.Second, 1850 * time.Millisecond, 6801500 * time.Microsecond},
 		{2200 * time.Millisecond, 1850 * time.Millisecond, 7701500 * time.Microsecond},
 	} {
-		n := node.New(node.Options{Delays: fakeruntime.Delays{VolumeMount: &fakeruntime.Draw{Min: c.delay, Max: c.delay}}})
+		n := node.New(node.Options{Delays: fakeruntime.Delays{VolumeMount: &fakeruntime.Draw{Min: c.delay,
+			Max: c.delay}}})
 		pod, program := healthy(0, 10)
-		pod.Spec.Volumes = []v1.Volume{{Name: "cache", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+		pod.Spec.Volumes = []v1.Volume{{Name: "cache",
+			VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 		pod.Spec.Containers[0].VolumeMounts = []v1.VolumeMount{{Name: "cache", MountPath: "/cache"}}
 		var started []virtual.Time
 		n.Observe(func(r *trace.Record) {

@@ -13,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// runtimeDriver runs the container runtime on the kernel. A call blocks the process that makes it, and a timer advances the
-// runtime at the times that the runtime asks for.
+// runtimeDriver runs the container runtime on the kernel. A call blocks the process that makes it,
+// and a timer advances the runtime at the times that the runtime asks for.
 type runtimeDriver struct {
 	*fakeruntime.Runtime
 	sim   *sim.Sim
@@ -35,7 +35,8 @@ func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
 	return d
 }
 
-// copy returns a driver of a copy of the runtime, on the copy of the simulation. All calls that have ended must have been handed out.
+// copy returns a driver of a copy of the runtime, on the copy of the simulation. All calls that
+// have ended must have been handed out.
 func (d *runtimeDriver) copy(s *sim.Sim, record func(trace.Record) int64) *runtimeDriver {
 	c := newRuntimeDriver(s, d.Runtime.Copy(record))
 	s.RunUntil(s.Now()) // its process begins to wait
@@ -57,15 +58,16 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
-// ListsEnd returns the time at which list calls end if they begin at a time, one after the other. It returns virtual.Max if the
-// calls fail, leave records or take no time.
+// ListsEnd returns the time at which list calls end if they begin at a time, one after the other.
+// It returns virtual.Max if the calls fail, leave records or take no time.
 func (d *runtimeDriver) ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time {
 	var ends [4]virtual.Time
 	all := d.ListsEnds(ends[:0], at, calls...)
 	return all[len(all)-1]
 }
 
-// ListsEnds appends the times at which the calls of ListsEnd end. The last one is what ListsEnd returns.
+// ListsEnds appends the times at which the calls of ListsEnd end. The last one is what ListsEnd
+// returns.
 func (d *runtimeDriver) ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time {
 	if d.Down() || d.RecordsCalls() {
 		return append(ends, virtual.Max)
@@ -106,9 +108,9 @@ func (d *runtimeDriver) arm() {
 	d.sim.Set(d.timer, at)
 }
 
-// advance ends the first call that completes. Further calls that complete at the same instant end one by one, each after the
-// consequences of the one before, as with the real kubelet. Calls that time out do not wait: their timers are independent
-// of the runtime.
+// advance ends the first call that completes. Further calls that complete at the same instant end
+// one by one, each after the consequences of the one before, as with the real kubelet. Calls that
+// time out do not wait: their timers are independent of the runtime.
 func (d *runtimeDriver) advance() {
 	d.armed = false
 	for _, op := range d.Advance(d.sim.Now()) {

@@ -13,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// During a shutdown of the node, the kubelet rejects new pods. A deleted pod that was rejected disappears even if its
-// failure has not reached the API server yet.
+// During a shutdown of the node, the kubelet rejects new pods. A deleted pod that was rejected
+// disappears even if its failure has not reached the API server yet.
 func TestShutdownRejectsPods(t *testing.T) {
 	for _, p := range []profile.Profile{profile.V1_34, profile.V1_36, profile.V1_37} {
 		n := node.New(node.Options{Profile: p, Config: kubeletconfig.Config{ShutdownGracePeriod: 20 * time.Second}})

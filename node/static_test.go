@@ -46,11 +46,13 @@ func TestStaticPod(t *testing.T) {
 		if !slices.Contains(got, r.Kind) {
 			got = append(got, r.Kind)
 			if r.Cause > 0 {
-				causes[r.Kind] = records[slices.IndexFunc(records, func(c trace.Record) bool { return c.Step == r.Cause })].Kind
+				causes[r.Kind] = records[slices.IndexFunc(records,
+					func(c trace.Record) bool { return c.Step == r.Cause })].Kind
 			}
 		}
 	}
-	want := []trace.Kind{trace.Step, trace.PodAdded, trace.Event, trace.StatusPatched, trace.ContainerStarted, trace.ProbeExecuted,
+	want := []trace.Kind{trace.Step, trace.PodAdded, trace.Event, trace.StatusPatched, trace.ContainerStarted,
+		trace.ProbeExecuted,
 		trace.ContainerStopping, trace.ContainerExited, trace.PodRemoved}
 	if !slices.Equal(got, want) {
 		t.Errorf("the first records of each kind are %v, want %v", got, want)

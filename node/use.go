@@ -12,12 +12,14 @@ import (
 var (
 	// ErrClosed is the error of a method after Close.
 	ErrClosed = errors.New("the node is closed")
-	// ErrInUse is the error of a method while another call uses the node: a call from another goroutine, or a call from a
-	// handler, a function of At or an observer that must not call the method.
+	// ErrInUse is the error of a method while another call uses the node: a call from another
+	// goroutine, or a call from a handler, a function of At or an observer that must not call the
+	// method.
 	ErrInUse = errors.New("the node is in use")
 )
 
-// use is one use of a node: a call of a method, or a call of a function of the user by the node. Uses nest.
+// use is one use of a node: a call of a method, or a call of a function of the user by the node.
+// Uses nest.
 type use struct {
 	kind    useKind
 	name    string      // of a listener; the others have theirs in their frames
@@ -50,8 +52,9 @@ func (u *use) within(outer *use) {
 	}
 }
 
-// begin begins a call of a method. It returns an error if the node is closed, or if a call that is in progress does not allow
-// the method. RunUntil reports the latter error too, because the caller may ignore it.
+// begin begins a call of a method. It returns an error if the node is closed, or if a call that is
+// in progress does not allow the method. RunUntil reports the latter error too, because the caller
+// may ignore it.
 func (n *Node) begin(d demand) (*use, error) {
 	u := &use{kind: method}
 	isNode := n != nil && n.sim != nil
@@ -75,8 +78,8 @@ func (n *Node) begin(d demand) (*use, error) {
 	return u, nil
 }
 
-// locate notes the frames of the call of a method. That takes longer than most methods do, and few frames are nearly always enough to
-// find the caller.
+// locate notes the frames of the call of a method. That takes longer than most methods do, and few
+// frames are nearly always enough to find the caller.
 func (u *use) locate() {
 	const few = 5
 	runtime.Callers(2, u.callers[:few])
@@ -98,7 +101,8 @@ func (n *Node) refuses(u *use, d demand) error {
 	case d == passTime:
 		return fmt.Errorf("%s: %w by %s: return from that function first", u, ErrInUse, o)
 	case d == change && o.kind == listener:
-		return fmt.Errorf("%s: %w by %s, which can only call At: schedule the change with At, for the present time", u, ErrInUse, o)
+		return fmt.Errorf("%s: %w by %s, which can only call At: schedule the change with At, for the present time", u,
+			ErrInUse, o)
 	}
 	if !n.use.CompareAndSwap(u.outer, u) {
 		return fmt.Errorf("%s: %w by another call at the same time: use a node from one goroutine", u, ErrInUse)
@@ -146,8 +150,8 @@ func (n *Node) Usable() error {
 	return err
 }
 
-// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or misuses the node. An observer that adds
-// a record to the trace observes it at once.
+// call calls a function of the user. It ends the run if the function panics, ends its goroutine, or
+// misuses the node. An observer that adds a record to the trace observes it at once.
 func (n *Node) call(u *use, f func()) {
 	if n.use.Load() == u {
 		f()
@@ -170,7 +174,8 @@ func (n *Node) call(u *use, f func()) {
 	returned = true
 }
 
-// unreturned describes the end of a function that did not return. It must be called while the function panics.
+// unreturned describes the end of a function that did not return. It must be called while the
+// function panics.
 func unreturned(u *use, panicked any) error {
 	if panicked == nil {
 		return fmt.Errorf("%s ended its goroutine, as t.FailNow and t.Fatal do", u)
@@ -204,7 +209,8 @@ func (u *use) String() string {
 	return name + " at " + place
 }
 
-// api are the prefixes of the functions of the Go API. Its caller is the first function without such a prefix, or in a test.
+// api are the prefixes of the functions of the Go API. Its caller is the first function without
+// such a prefix, or in a test.
 var api = []string{"probesim.dev/node.", "probesim.dev/probetest."}
 
 func inAPI(f runtime.Frame) bool {
@@ -215,7 +221,8 @@ func isAPI(function string) bool {
 	return slices.ContainsFunc(api, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
-// origin returns the name of the function of the Go API that the user called, and the place of that call.
+// origin returns the name of the function of the Go API that the user called, and the place of that
+// call.
 func origin(callers []uintptr) (name, place string) {
 	frames := runtime.CallersFrames(callers)
 	for {
@@ -238,8 +245,9 @@ func origin(callers []uintptr) (name, place string) {
 	}
 }
 
-// panicFrames returns the frames of a function of the user, from the statement that panicked up to the function end of this
-// package, without the frames of the Go API. It must be called while the function panics.
+// panicFrames returns the frames of a function of the user, from the statement that panicked up to
+// the function end of this package, without the frames of the Go API. It must be called while the
+// function panics.
 func panicFrames(end string) string {
 	callers := make([]uintptr, 200)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])

@@ -9,19 +9,21 @@ import (
 	"probesim.dev/status"
 )
 
-// StatusGetter returns the statuses that the kubelet has stored, on which the workers act. A stored status can be older
-// than the state of the runtime and newer than the status in the API.
+// StatusGetter returns the statuses that the kubelet has stored, on which the workers act. A stored
+// status can be older than the state of the runtime and newer than the status in the API.
 type StatusGetter interface {
 	// Snapshot returns the stored status of a pod, false if there is none.
 	Snapshot(uid types.UID) (*status.Snapshot, bool)
 }
 
-// ContainerStatus caches the part of a pod's stored status that a worker acts on, because the status is the same at most
-// ticks. It is valid until the status manager replaces the status. The zero value is an empty cache.
+// ContainerStatus caches the part of a pod's stored status that a worker acts on, because the
+// status is the same at most ticks. It is valid until the status manager replaces the status. The
+// zero value is an empty cache.
 type ContainerStatus struct {
 	snapshot *status.Snapshot // nil if the pod has no status
 	Phase    v1.PodPhase
-	// ContainerID is empty if the status has no ID of the container. The fields below are valid only if it is set.
+	// ContainerID is empty if the status has no ID of the container. The fields below are valid
+	// only if it is set.
 	ContainerID string
 	Running     *v1.ContainerStateRunning
 	StartedAt   time.Time // of running

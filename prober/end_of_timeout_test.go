@@ -29,9 +29,11 @@ func (l *logged) Place(process, point string) (int, bool) {
 func (l *logged) Walk(string, string, string) ([]string, bool) { return nil, false }
 func (l *logged) Turn(process, point string)                   { l.turns = append(l.turns, process+": "+point) }
 
-// The error of an https request at its deadline is the one in the log of a real run. Without a log it is the first one.
+// The error of an https request at its deadline is the one in the log of a real run. Without a log
+// it is the first one.
 func TestLogHasTheEndOfATimeout(t *testing.T) {
-	for _, end := range []string{errDeadline, "net/http: request canceled" + clientTimeout, errDeadline + clientTimeout, errHandshake, "unknown"} {
+	for _, end := range []string{errDeadline, "net/http: request canceled" + clientTimeout, errDeadline + clientTimeout,
+		errHandshake, "unknown"} {
 		l := &logged{Replay: *choose.NewReplay(nil), end: end}
 		s := sim.New(sim.Options{Chooser: l})
 		var err error
@@ -47,7 +49,8 @@ func TestLogHasTheEndOfATimeout(t *testing.T) {
 		if end == "unknown" {
 			want = errDeadline
 		}
-		if err == nil || err.Error() != want || strings.Join(l.turns, ", ") != "timeout of readiness worker default/web/app: "+want {
+		if err == nil || err.Error() != want ||
+			strings.Join(l.turns, ", ") != "timeout of readiness worker default/web/app: "+want {
 			t.Errorf("with %q in the log: error %v, turns %q", end, err, l.turns)
 		}
 	}

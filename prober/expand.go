@@ -6,9 +6,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// expandCommand replaces each reference $(NAME) in the arguments by the value of NAME in the container's env. $$ is an
-// escaped $, and a reference to an undefined name stays unchanged. A value from another source (valueFrom) is empty
-// (ExpandContainerCommandOnlyStatic in pkg/kubelet/container/helpers.go at v1.37.0).
+// expandCommand replaces each reference $(NAME) in the arguments by the value of NAME in the
+// container's env. $$ is an escaped $, and a reference to an undefined name stays unchanged. A
+// value from another source (valueFrom) is empty (ExpandContainerCommandOnlyStatic in
+// pkg/kubelet/container/helpers.go at v1.37.0).
 func expandCommand(args []string, env []v1.EnvVar) []string {
 	values := make(map[string]string, len(env))
 	for _, e := range env {

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// The connection back-off of google.golang.org/grpc v1.82.1, the kubelet's gRPC client (backoff/backoff.go,
-// internal/backoff/backoff.go, clientconn.go).
+// The connection back-off of google.golang.org/grpc v1.82.1, the kubelet's gRPC client
+// (backoff/backoff.go, internal/backoff/backoff.go, clientconn.go).
 const (
 	backOffBase       = time.Second
 	backOffMax        = 120 * time.Second
@@ -19,14 +19,16 @@ const (
 	backOffJitter     = 0.2 // to either side; the first back-off has none
 )
 
-// MinConnectTimeout is the least time after which a gRPC probe gives up a connection that the program does not answer.
+// MinConnectTimeout is the least time after which a gRPC probe gives up a connection that the
+// program does not answer.
 const MinConnectTimeout = 20 * time.Second
 
-// ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker draws it.
+// ConnectJitter is the jitter of the back-off between two connections of a gRPC probe. The worker
+// draws it.
 const ConnectJitter choose.JitterSource = "connect of "
 
-// ConnectBackOff returns the range of the time from a connection of a gRPC probe that is refused until the next one, for the first connection of a
-// probe run, which is 0, and later ones.
+// ConnectBackOff returns the range of the time from a connection of a gRPC probe that is refused
+// until the next one, for the first connection of a probe run, which is 0, and later ones.
 func ConnectBackOff(connection int) (least, greatest time.Duration) {
 	if connection == 0 {
 		return backOffBase, backOffBase
@@ -42,8 +44,8 @@ func nextBackOff(backOff time.Duration) time.Duration {
 	return min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax)
 }
 
-// runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health of a service, all
-// within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
+// runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health
+// of a service, all within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
 func (e *Execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	deadline, retry := p.Now().Add(e.timeout()), false
 	for backOff := backOffBase; ; backOff = nextBackOff(backOff) {
@@ -58,7 +60,8 @@ func (e *Execution) runGRPC(p *sim.Proc, podIP string) outcome {
 		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
 			addr := joinHostPort(podIP, int(e.Spec.GRPC.Port))
-			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded", addr, e.timeout()))
+			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded",
+				addr, e.timeout()))
 		}
 	}
 }
@@ -86,13 +89,16 @@ func (e *Execution) healthOutcome(reply *Reply) outcome {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
 		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", e.timeout()))
 	case reply.HungUp:
-		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = Unavailable desc = error reading from server: %s", cmp.Or(reply.TransportError, "EOF")))
+		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = Unavailable desc = error "+
+			"reading from server: %s", cmp.Or(reply.TransportError, "EOF")))
 	case reply.Status == "SERVING":
 		return outcome{result: trace.Success, message: "service healthy"}
 	case reply.Status == "UNIMPLEMENTED":
-		return failure(fmt.Sprintf("error: this server does not implement the grpc health protocol (grpc.health.v1.Health): %s", reply.Body))
+		return failure(fmt.Sprintf("error: this server does not implement the grpc health protocol "+
+			"(grpc.health.v1.Health): %s", reply.Body))
 	case grpcCodes[reply.Status] != "":
-		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = %s desc = %s", grpcCodes[reply.Status], reply.Body))
+		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = %s desc = %s",
+			grpcCodes[reply.Status], reply.Body))
 	}
 	return failure(fmt.Sprintf("service unhealthy (responded with %q)", reply.Status))
 }

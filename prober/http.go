@@ -13,14 +13,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// HTTP probes follow redirects with the client of package net/http as the kubelet does, so redirects follow exactly the same rules.
-// Only the transport differs: it waits in virtual time for an answer of the simulated program.
+// HTTP probes follow redirects with the client of package net/http as the kubelet does, so
+// redirects follow exactly the same rules. Only the transport differs: it waits in virtual time for
+// an answer of the simulated program.
 
 // maxRedirects is the number of redirects that a probe follows (pkg/probe/http/http.go at v1.37.0).
 const maxRedirects = 10
 
-// TLSHandshakeTimeout is separate from the timeout of the probe, and can be the shorter one (SetTransportDefaults in
-// pkg/util/net/http.go of k8s.io/apimachinery v0.37.0, net/http/transport.go of Go 1.26).
+// TLSHandshakeTimeout is separate from the timeout of the probe, and can be the shorter one
+// (SetTransportDefaults in pkg/util/net/http.go of k8s.io/apimachinery v0.37.0,
+// net/http/transport.go of Go 1.26).
 const TLSHandshakeTimeout = 10 * time.Second
 
 // NewClient returns the HTTP client for one try of a probe or one run of a lifecycle hook.
@@ -48,8 +50,9 @@ func (e *Execution) runHTTP(p *sim.Proc, podIP string, retry bool) outcome {
 	return responseOutcome(res)
 }
 
-// get makes the request of a probe as a client of package net/http does. It does without one where the response is no redirect: the client
-// copies all headers first, and most responses need none of the copies.
+// get makes the request of a probe as a client of package net/http does. It does without one where
+// the response is no redirect: the client copies all headers first, and most responses need none of
+// the copies.
 func get(t *Transport, req *http.Request) (*http.Response, error) {
 	if req.URL.User != nil { // the client makes a header of it
 		return NewClient(t).Do(req)
@@ -78,8 +81,9 @@ func (t *hasResponse) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-// responseOutcome returns the outcome of a response: a 2xx status is a success, a redirect that the client did not follow
-// is a warning, and any other status is a failure. A body that cannot be read is an error of the probe.
+// responseOutcome returns the outcome of a response: a 2xx status is a success, a redirect that the
+// client did not follow is a warning, and any other status is a failure. A body that cannot be read
+// is an error of the probe.
 func responseOutcome(res *http.Response) outcome {
 	var body []byte
 	var err error

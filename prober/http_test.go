@@ -16,7 +16,8 @@ type pages struct {
 }
 
 func (n *pages) Connect(_ *sim.Proc, c Connection) Reply {
-	n.requests = append(n.requests, c.Request.Method+" "+c.Request.URL.String()+" "+c.Request.Header.Get("Authorization"))
+	n.requests = append(n.requests, c.Request.Method+" "+c.Request.URL.String()+" "+
+		c.Request.Header.Get("Authorization"))
 	return n.replies[c.Request.URL.Path]
 }
 
@@ -26,20 +27,24 @@ func TestGetDoesWhatAClientDoes(t *testing.T) {
 		url     string
 		replies map[string]Reply
 	}{
-		"success":              {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200, Body: "fine"}}},
-		"failure":              {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 503}}},
-		"refused":              {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Refused: true}}},
-		"no host":              {"mailto:somebody", nil},
-		"redirect":             {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 302, Location: "/b"}, "/b": {Code: 200}}},
-		"redirect to refused":  {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 307, Location: "/b"}, "/b": {Refused: true}}},
+		"success": {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200, Body: "fine"}}},
+		"failure": {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 503}}},
+		"refused": {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Refused: true}}},
+		"no host": {"mailto:somebody", nil},
+		"redirect": {"http://10.0.0.1:80/a",
+			map[string]Reply{"/a": {Code: 302, Location: "/b"}, "/b": {Code: 200}}},
+		"redirect to refused": {"http://10.0.0.1:80/a",
+			map[string]Reply{"/a": {Code: 307, Location: "/b"}, "/b": {Refused: true}}},
 		"redirect to nowhere":  {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 301, Location: "http://%zz"}}},
 		"redirect without end": {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 301, Location: "/a"}}},
-		"another host":         {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 302, Location: "http://10.0.0.2/b"}}},
-		"no Location":          {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 302}}},
-		"useless Location":     {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200, Location: "/b"}}},
-		"user":                 {"http://me:secret@10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200}}},
-		"user, refused":        {"http://me:secret@10.0.0.1:80/a", map[string]Reply{"/a": {Refused: true}}},
-		"user, redirect":       {"http://me:secret@10.0.0.1:80/a", map[string]Reply{"/a": {Code: 302, Location: "/b"}, "/b": {Code: 200}}},
+		"another host": {"http://10.0.0.1:80/a",
+			map[string]Reply{"/a": {Code: 302, Location: "http://10.0.0.2/b"}}},
+		"no Location":      {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 302}}},
+		"useless Location": {"http://10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200, Location: "/b"}}},
+		"user":             {"http://me:secret@10.0.0.1:80/a", map[string]Reply{"/a": {Code: 200}}},
+		"user, refused":    {"http://me:secret@10.0.0.1:80/a", map[string]Reply{"/a": {Refused: true}}},
+		"user, redirect": {"http://me:secret@10.0.0.1:80/a",
+			map[string]Reply{"/a": {Code: 302, Location: "/b"}, "/b": {Code: 200}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			probe := func(do func(*Transport, *http.Request) (*http.Response, error)) []string {
@@ -65,7 +70,9 @@ func TestGetDoesWhatAClientDoes(t *testing.T) {
 				}
 				return append(network.requests, string(result.result)+" "+result.message)
 			}
-			client := probe(func(t *Transport, req *http.Request) (*http.Response, error) { return NewClient(t).Do(req) })
+			client := probe(func(t *Transport, req *http.Request) (*http.Response, error) {
+				return NewClient(t).Do(req)
+			})
 			if diff := cmp.Diff(client, probe(get)); diff != "" {
 				t.Errorf("a client gets something else (-client +get):\n%s", diff)
 			}

@@ -23,8 +23,8 @@ const (
 	GRPC      Protocol = "grpc"
 )
 
-// Connection is a network request of a probe or a lifecycle hook to a container. A newer instance of the container than
-// the stored status shows can answer it.
+// Connection is a network request of a probe or a lifecycle hook to a container. A newer instance
+// of the container than the stored status shows can answer it.
 type Connection struct {
 	PodUID    types.UID
 	Container string
@@ -37,19 +37,23 @@ type Connection struct {
 	Retry     bool          // a further try within one probe run
 	Followed  bool          // follows the answer to the request before it, for example a redirect
 	Handshake time.Duration // limit of the TLS or HTTP/2 handshake; 0 for none
-	// Rest is the Rest of an earlier reply: the connection is that of the reply, and the outcome is the end of its body.
+	// Rest is the Rest of an earlier reply: the connection is that of the reply, and the outcome is
+	// the end of its body.
 	Rest any
 }
 
-// Reply is the outcome of a connection. The program answered if none of the first five fields is set.
+// Reply is the outcome of a connection. The program answered if none of the first five fields is
+// set.
 type Reply struct {
-	TimedOut         bool
-	Refused          bool
-	HungUp           bool   // accepted, then closed without an answer
-	HandshakeTimeout bool   // accepted, but without a handshake in time; set together with TimedOut if both end at the same instant
+	TimedOut bool
+	Refused  bool
+	HungUp   bool // accepted, then closed without an answer
+	// accepted, but without a handshake in time; set together with TimedOut if both end at the same
+	// instant
+	HandshakeTimeout bool
 	TransportError   string // why the transport failed; with HungUp, after the connection was accepted
-	// Unanswered reports that the program did not accept the connection, or accepted it and sent nothing. It accompanies
-	// the other fields.
+	// Unanswered reports that the program did not accept the connection, or accepted it and sent
+	// nothing. It accompanies the other fields.
 	Unanswered bool
 
 	Code          int // of HTTP
@@ -95,9 +99,10 @@ func dialError(host string, port int, why string) error {
 	return fmt.Errorf("dial tcp %s: %s", joinHostPort(ip, port), why)
 }
 
-// resolve returns the IP address of a host. The node's hosts file has one name, localhost, and the node has no name
-// server: the error of a failed lookup would name the server (lookupStaticHost in net/hosts.go and goLookupIPCNAMEOrder in
-// net/dnsclient_unix.go of Go 1.26). An empty host, of a pod without an IP, is the node itself.
+// resolve returns the IP address of a host. The node's hosts file has one name, localhost, and the
+// node has no name server: the error of a failed lookup would name the server (lookupStaticHost in
+// net/hosts.go and goLookupIPCNAMEOrder in net/dnsclient_unix.go of Go 1.26). An empty host, of a
+// pod without an IP, is the node itself.
 func resolve(host string) (string, error) {
 	if strings.ToLower(host) == "localhost" {
 		return "127.0.0.1", nil

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// PodBound is what the managers whose workers live as long as their pods have in common: they derive Started and Ready from the
-// results, the stored status, and whether a worker exists.
+// PodBound is what the managers whose workers live as long as their pods have in common: they
+// derive Started and Ready from the results, the stored status, and whether a worker exists.
 type PodBound struct {
 	Options
 	Start     virtual.Time // virtual time of the kubelet's start
@@ -29,7 +29,8 @@ type PodBoundWorker struct {
 	ManualTrigger *sim.Chan[struct{}]
 }
 
-// NewPodBound returns a PodBound for a kubelet that starts now. find returns a worker that exists and is enabled, otherwise nil.
+// NewPodBound returns a PodBound for a kubelet that starts now. find returns a worker that exists
+// and is enabled, otherwise nil.
 func NewPodBound(o Options, find func(Key) *PodBoundWorker) PodBound {
 	return PodBound{Options: o, Start: o.Sim.Now(), startWall: o.Now(), find: find}
 }
@@ -41,14 +42,15 @@ func NewPodBoundWorker(m *PodBound, pod *v1.Pod, c *v1.Container, probeType trac
 	return w
 }
 
-// IsSidecar reports whether the container is an init container. Validation allows probes only for init containers that
-// restart, the sidecars.
+// IsSidecar reports whether the container is an init container. Validation allows probes only for
+// init containers that restart, the sidecars.
 func (w *PodBoundWorker) IsSidecar() bool {
 	return slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == w.name })
 }
 
-// WillRestart reports whether a terminated container restarts, as far as a worker knows. Up to 1.34, a worker considers
-// only the restart policy of the pod: with OnFailure, it outlives a container that exited with code 0.
+// WillRestart reports whether a terminated container restarts, as far as a worker knows. Up to
+// 1.34, a worker considers only the restart policy of the pod: with OnFailure, it outlives a
+// container that exited with code 0.
 func (w *PodBoundWorker) WillRestart(c *ContainerStatus) bool {
 	if !w.Profile.ContainerRestartRules {
 		return w.Pod.Spec.RestartPolicy != v1.RestartPolicyNever || w.IsSidecar()
@@ -66,15 +68,16 @@ func (m *PodBound) StartProbes(*sim.Proc, *v1.Pod, *v1.Container, string, string
 // StopProbes does nothing: workers outlive the instances of their container.
 func (m *PodBound) StopProbes(*sim.Proc, string, ...trace.Probe) {}
 
-// restartGracePeriod is the minimum time between the start of a container and the start of the kubelet for the container
-// to count as running before the kubelet (kubeletRestartGracePeriod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+// restartGracePeriod is the minimum time between the start of a container and the start of the
+// kubelet for the container to count as running before the kubelet (kubeletRestartGracePeriod in
+// pkg/kubelet/prober/prober_manager.go at v1.37.0).
 const restartGracePeriod = 10 * time.Second
 
-// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
-// init containers in the order of the spec.
+// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates.
+// The status lists the init containers in the order of the spec.
 //
-// A started container that is not ready gets a manual trigger of its readiness worker. The kubelet stores the status only
-// afterwards, so the worker can run first and read the old status
+// A started container that is not ready gets a manual trigger of its readiness worker. The kubelet
+// stores the status only afterwards, so the worker can run first and read the old status
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 func (m *PodBound) UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus) {
 	for i := range status.ContainerStatuses {
@@ -102,7 +105,8 @@ func (m *PodBound) updateContainerStatus(p *sim.Proc, pod *v1.Pod, c *v1.Contain
 	}
 }
 
-// isContainerStarted reports whether a container runs and its startup probe, if it has one, has succeeded.
+// isContainerStarted reports whether a container runs and its startup probe, if it has one, has
+// succeeded.
 func (m *PodBound) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if c.State.Running == nil {
 		return false
@@ -116,8 +120,8 @@ func (m *PodBound) isContainerStarted(pod *v1.Pod, c *v1.ContainerStatus) bool {
 	return m.find(Key{pod.UID, c.Name, trace.Startup}) == nil
 }
 
-// isContainerReady reports whether a started container runs and its readiness probe, if it has one, has succeeded. If the
-// probe has not succeeded yet, isContainerReady triggers its worker.
+// isContainerReady reports whether a started container runs and its readiness probe, if it has one,
+// has succeeded. If the probe has not succeeded yet, isContainerReady triggers its worker.
 func (m *PodBound) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerStatus) bool {
 	if c.State.Running == nil {
 		return false
@@ -136,9 +140,9 @@ func (m *PodBound) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerSta
 	return w == nil
 }
 
-// isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet restarted, until its first
-// result. A container with a readiness probe was ready only if its pod was (setReadyStateOnKubeletRestart in
-// pkg/kubelet/prober/prober_manager.go at v1.37.0).
+// isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet
+// restarted, until its first result. A container with a readiness probe was ready only if its pod
+// was (setReadyStateOnKubeletRestart in pkg/kubelet/prober/prober_manager.go at v1.37.0).
 func (m *PodBound) isReadyAfterKubeletRestart(pod *v1.Pod, c *v1.ContainerStatus, ready bool) bool {
 	if spec := podutil.Find(pod, c.Name); spec != nil && spec.ReadinessProbe != nil && !isPodReady(pod) {
 		return false
@@ -155,13 +159,15 @@ func isPodReady(pod *v1.Pod) bool {
 	return false
 }
 
-// StartedBeforeKubelet reports whether a container ran before the kubelet started, on the wall clock.
+// StartedBeforeKubelet reports whether a container ran before the kubelet started, on the wall
+// clock.
 func (m *PodBound) StartedBeforeKubelet(c *v1.ContainerStateRunning) bool {
 	start := c.StartedAt.Time
 	return !start.IsZero() && start.Before(m.startWall.Add(-restartGracePeriod))
 }
 
-// trigger wakes a readiness worker before its next tick. A trigger is lost if one is waiting already.
+// trigger wakes a readiness worker before its next tick. A trigger is lost if one is waiting
+// already.
 func (m *PodBound) trigger(p *sim.Proc, w *PodBoundWorker, cause int64) {
 	if m.Trace.Wants(trace.ManualTrigger) {
 		cause = m.Trace.Add(trace.Record{

@@ -31,8 +31,8 @@ type Command struct {
 	Args        []string
 	Timeout     time.Duration
 	Retry       bool // a second or third try within one probe run
-	// Memo belongs to the runner. The next command of the same probe in the same container finds the value that the runner
-	// stores here; the first command finds nil.
+	// Memo belongs to the runner. The next command of the same probe in the same container finds
+	// the value that the runner stores here; the first command finds nil.
 	Memo *any
 }
 
@@ -52,7 +52,8 @@ type CommandRunner interface {
 
 // EventRecorder publishes events about containers.
 type EventRecorder interface {
-	// ContainerEvent publishes an event and returns the step of its record. The event has the cause of the running process.
+	// ContainerEvent publishes an event and returns the step of its record. The event has the cause
+	// of the running process.
 	ContainerEvent(pod *v1.Pod, container, eventType, reason, message string) int64
 }
 
@@ -60,8 +61,8 @@ type EventRecorder interface {
 type outcome struct {
 	result  trace.Result
 	message string
-	// errorState is the result that accompanies an error: Failure if the probe had an answer before the error, otherwise
-	// empty for unknown. It appears in the event.
+	// errorState is the result that accompanies an error: Failure if the probe had an answer before
+	// the error, otherwise empty for unknown. It appears in the event.
 	errorState trace.Result
 }
 
@@ -74,8 +75,8 @@ func failure(message string) outcome { return outcome{result: trace.Failure, mes
 // errNoHandler is the error of a probe without a known handler.
 var errNoHandler = errors.New("missing probe handler")
 
-// Execution is the part of a worker that runs the probe of a container and keeps its results, the same for all kinds of
-// workers.
+// Execution is the part of a worker that runs the probe of a container and keeps its results, the
+// same for all kinds of workers.
 type Execution struct {
 	*Options
 	// ContainerID is the container that the worker probes. It is empty while the worker knows none.
@@ -85,7 +86,8 @@ type Execution struct {
 	// hasResult reports whether result, the stored result of the container, is valid.
 	hasResult bool
 	result    results.Result
-	// lastResult is the result of the last probe run, and resultRun the number of runs in a row with this result.
+	// lastResult is the result of the last probe run, and resultRun the number of runs in a row
+	// with this result.
 	lastResult results.Result
 	resultRun  int32
 	Recorder   Recorder
@@ -104,7 +106,8 @@ type Execution struct {
 	resultsManager *results.Manager
 }
 
-// NewExecution returns the part of the worker of a probe, which knows no container of the runtime yet.
+// NewExecution returns the part of the worker of a probe, which knows no container of the runtime
+// yet.
 func NewExecution(o *Options, pod *v1.Pod, c *v1.Container, probeType trace.Probe) Execution {
 	e := Execution{
 		Options: o, podUID: pod.UID, name: c.Name, ProbeType: probeType,
@@ -149,7 +152,8 @@ func SetProbe(c *v1.Container, probeType trace.Probe, p *v1.Probe) {
 	}
 }
 
-// InitialValue returns the result of a container before its first probe: it is alive, not ready, and not known to be started.
+// InitialValue returns the result of a container before its first probe: it is alive, not ready,
+// and not known to be started.
 func InitialValue(probeType trace.Probe) results.Result {
 	switch probeType {
 	case trace.Readiness:
@@ -165,7 +169,8 @@ func (e *Execution) Key() Key { return Key{e.podUID, e.name, e.ProbeType} }
 
 // Compare orders workers by pod, container and probe. The kubelet stops them in any order.
 func (e *Execution) Compare(f *Execution) int {
-	return cmp.Or(cmp.Compare(e.Recorder.pod, f.Recorder.pod), cmp.Compare(e.name, f.name), cmp.Compare(e.ProbeType, f.ProbeType))
+	return cmp.Or(cmp.Compare(e.Recorder.pod, f.Recorder.pod), cmp.Compare(e.name, f.name),
+		cmp.Compare(e.ProbeType, f.ProbeType))
 }
 
 // ProcessName returns the name of the worker's process.
@@ -178,7 +183,8 @@ func (e *Execution) timeout() time.Duration {
 	return time.Duration(e.Spec.TimeoutSeconds) * time.Second
 }
 
-// NewContainer makes the worker probe another container, without a result. The count of equal results in a row continues.
+// NewContainer makes the worker probe another container, without a result. The count of equal
+// results in a row continues.
 func (e *Execution) NewContainer(containerID string) {
 	e.RemoveResult()
 	e.ContainerID, e.memo = containerID, nil
@@ -196,7 +202,8 @@ func (e *Execution) RemoveResult() {
 // ResetCount makes the count of equal results in a row begin again.
 func (e *Execution) ResetCount() { e.resultRun = 0 }
 
-// Count counts a result and reports whether the number of equal results in a row reaches the threshold.
+// Count counts a result and reports whether the number of equal results in a row reaches the
+// threshold.
 func (e *Execution) Count(result results.Result) bool {
 	if e.lastResult == result {
 		e.resultRun++
@@ -208,8 +215,8 @@ func (e *Execution) Count(result results.Result) bool {
 		result == results.Success && e.resultRun < e.Spec.SuccessThreshold)
 }
 
-// SetResult stores the result of the container. The results manager ignores an unchanged result too; the check here
-// saves a lookup on every tick.
+// SetResult stores the result of the container. The results manager ignores an unchanged result
+// too; the check here saves a lookup on every tick.
 func (e *Execution) SetResult(p *sim.Proc, r results.Result) {
 	if e.hasResult && e.result == r {
 		return
@@ -223,9 +230,9 @@ func (e *Execution) SetResult(p *sim.Proc, r results.Result) {
 	})
 }
 
-// Probe runs the probe once, with retries, and publishes an event if the run fails or warns. It returns false if the run
-// has no result: the probe itself ended with an error, or the run was canceled (probe in pkg/kubelet/prober/prober.go
-// at v1.37.0; kubernetes/kubernetes#140704).
+// Probe runs the probe once, with retries, and publishes an event if the run fails or warns. It
+// returns false if the run has no result: the probe itself ended with an error, or the run was
+// canceled (probe in pkg/kubelet/prober/prober.go at v1.37.0; kubernetes/kubernetes#140704).
 func (e *Execution) Probe(p *sim.Proc, podIP string) (results.Result, bool) {
 	start, epoch := p.Now(), e.Epoch
 	e.Recorder.startRun()
@@ -259,7 +266,8 @@ func (e *Execution) recordContainerEvent(reason, message string) {
 	e.Events.ContainerEvent(e.Pod, e.name, v1.EventTypeWarning, reason, message)
 }
 
-// runProbeWithRetries tries the probe until a try ends without an error of the probe, at most maxProbeRetries times.
+// runProbeWithRetries tries the probe until a try ends without an error of the probe, at most
+// maxProbeRetries times.
 func (e *Execution) runProbeWithRetries(p *sim.Proc, podIP string) (o outcome) {
 	epoch := e.Epoch
 	for try := range maxProbeRetries {
@@ -275,7 +283,8 @@ func (e *Execution) runProbe(p *sim.Proc, podIP string, retry bool) outcome {
 	switch {
 	case e.Spec.Exec != nil:
 		return execOutcome(e.Runner.RunInContainer(p, Command{
-			PodUID: e.podUID, ContainerID: e.ContainerID, Probe: e.ProbeType, Args: e.command, Timeout: e.timeout(), Retry: retry, Memo: &e.memo,
+			PodUID: e.podUID, ContainerID: e.ContainerID, Probe: e.ProbeType, Args: e.command, Timeout: e.timeout(),
+			Retry: retry, Memo: &e.memo,
 		}))
 	case e.Spec.HTTPGet != nil:
 		return e.runHTTP(p, podIP, retry)
@@ -287,8 +296,9 @@ func (e *Execution) runProbe(p *sim.Proc, podIP string, retry bool) outcome {
 	return probeError(errNoHandler)
 }
 
-// execOutcome returns the outcome of an exec probe: exit code 0 is a success, any other code or a timeout is a failure,
-// and everything else is an error of the probe (pkg/probe/exec/exec.go at v1.37.0).
+// execOutcome returns the outcome of an exec probe: exit code 0 is a success, any other code or a
+// timeout is a failure, and everything else is an error of the probe (pkg/probe/exec/exec.go at
+// v1.37.0).
 func execOutcome(o Output) outcome {
 	switch {
 	case o.TimedOut:

@@ -1,19 +1,22 @@
 // Package prober probes containers as the kubelet does.
 //
-// A worker runs one probe of one container. It wakes up once per period. The periods count from the first sync of the
-// pod, whenever the container starts. At each tick, the worker reads the container's status from the status manager,
-// decides whether to probe, runs the probe, and stores a result once the number of equal runs in a row reaches a
-// threshold.
+// A worker runs one probe of one container. It wakes up once per period. The periods count from the
+// first sync of the pod, whenever the container starts. At each tick, the worker reads the
+// container's status from the status manager, decides whether to probe, runs the probe, and stores
+// a result once the number of equal runs in a row reaches a threshold.
 //
-// A result (package results) is the kubelet's opinion of a container after several runs. A changed result goes to the sync
-// loop, which updates the pod's status or kills the container.
+// A result (package results) is the kubelet's opinion of a container after several runs. A changed
+// result goes to the sync loop, which updates the pod's status or kills the container.
 //
-// A manual trigger wakes a readiness worker between two ticks. The kubelet sends one whenever it generates the status of
-// a started container that is not ready. A container that has just started thus need not wait for the next tick.
+// A manual trigger wakes a readiness worker between two ticks. The kubelet sends one whenever it
+// generates the status of a started container that is not ready. A container that has just started
+// thus need not wait for the next tick.
 //
-// The Manager creates and stops workers, and derives from their results which containers are started and ready.
+// The Manager creates and stops workers, and derives from their results which containers are
+// started and ready.
 //
-// The rules are those of pkg/kubelet/prober and pkg/probe at v1.37.0. Where versions differ, a profile decides.
+// The rules are those of pkg/kubelet/prober and pkg/probe at v1.37.0. Where versions differ, a
+// profile decides.
 package prober
 
 import (
@@ -44,9 +47,11 @@ type Options struct {
 	Events  EventRecorder
 	Results Results
 
-	// Instance returns the instance of a container: 0 for the first run, 1 after the first restart, and so on.
+	// Instance returns the instance of a container: 0 for the first run, 1 after the first restart,
+	// and so on.
 	Instance func(containerID string) int
-	// Step returns the step of the trace record of the container's last change, or of the kubelet's start if that is later.
+	// Step returns the step of the trace record of the container's last change, or of the kubelet's
+	// start if that is later.
 	Step func(containerID string) int64
 }
 
@@ -67,23 +72,28 @@ func (r *Results) Of(probeType trace.Probe) *results.Manager {
 // Manager creates and stops the probe workers of pods, and sets Started and Ready in their statuses
 // (pkg/kubelet/prober/prober_manager.go at v1.37.0).
 //
-// The workers of a container tick as long as its pod lives, and take what they know from the stored status. Package preview138 has managers
-// of another kind, whose workers belong to one instance of a container each, and start and stop with it. They use EnsureProbes, StartProbes
-// and StopProbes in place of ReconcilePod, and each kind ignores the calls for the other.
+// The workers of a container tick as long as its pod lives, and take what they know from the stored
+// status. Package preview138 has managers of another kind, whose workers belong to one instance of
+// a container each, and start and stop with it. They use EnsureProbes, StartProbes and StopProbes
+// in place of ReconcilePod, and each kind ignores the calls for the other.
 type Manager interface {
-	// ReconcilePod starts the missing workers of a pod whose volumes are mounted. With MutableContainerProbes it also applies the changes
-	// of its probes, and reports whether these can change its status.
+	// ReconcilePod starts the missing workers of a pod whose volumes are mounted. With
+	// MutableContainerProbes it also applies the changes of its probes, and reports whether these
+	// can change its status.
 	ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged bool)
-	// IsResultCurrent reports whether the sync loop, which has received an update of a result, must act on it.
+	// IsResultCurrent reports whether the sync loop, which has received an update of a result, must
+	// act on it.
 	IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool
-	// EnsureProbes compares the workers of a pod with its running containers in the runtime, and with MutableContainerProbes with its
-	// probes. Each sync of the pod begins with it.
+	// EnsureProbes compares the workers of a pod with its running containers in the runtime, and
+	// with MutableContainerProbes with its probes. Each sync of the pod begins with it.
 	EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []Instance)
 	// StartProbes starts the workers of an instance that has just started.
 	StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Container, podIP, containerID string)
-	// StopProbes stops workers of an instance that is about to be stopped or has stopped, and cancels their runs.
+	// StopProbes stops workers of an instance that is about to be stopped or has stopped, and
+	// cancels their runs.
 	StopProbes(p *sim.Proc, containerID string, probes ...trace.Probe)
-	// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate.
+	// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to
+	// terminate.
 	StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod)
 	// RemovePod stops all workers of a pod.
 	RemovePod(p *sim.Proc, pod *v1.Pod)
@@ -91,8 +101,8 @@ type Manager interface {
 	CleanupPods(p *sim.Proc, keep func(types.UID) bool)
 	// Keeps reports whether CleanupPods would stop none and would not wait.
 	Keeps(keep func(types.UID) bool) bool
-	// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet generates. The status lists the
-	// init containers in the order of the spec.
+	// UpdatePodStatus sets Started and Ready of the containers in a status that the kubelet
+	// generates. The status lists the init containers in the order of the spec.
 	UpdatePodStatus(p *sim.Proc, pod *v1.Pod, status *v1.PodStatus)
 }
 
@@ -103,8 +113,8 @@ type Instance struct {
 	StartedAt   time.Time
 }
 
-// NewManager returns a manager without workers, for a kubelet that starts now. Its probes do not change, and its workers live as long as
-// their pods.
+// NewManager returns a manager without workers, for a kubelet that starts now. Its probes do not
+// change, and its workers live as long as their pods.
 func NewManager(o Options) Manager {
 	m := &manager{workers: map[Key]*worker{}, pods: map[types.UID]int{}}
 	m.PodBound = NewPodBound(o, func(k Key) *PodBoundWorker {
@@ -116,7 +126,8 @@ func NewManager(o Options) Manager {
 	return m
 }
 
-// manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at v1.37.0).
+// manager has the workers that live as long as their pods (pkg/kubelet/prober/prober_manager.go at
+// v1.37.0).
 type manager struct {
 	PodBound
 	workers map[Key]*worker
@@ -130,9 +141,10 @@ type Key struct {
 	ProbeType trace.Probe
 }
 
-// ReconcilePod starts the missing workers of a pod: startup, readiness and liveness of each regular container, then of each
-// sidecar. If a worker exists already, ReconcilePod skips the other probes of the same container. Before 1.37 it also skips the
-// containers after it (AddPod in pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
+// ReconcilePod starts the missing workers of a pod: startup, readiness and liveness of each regular
+// container, then of each sidecar. If a worker exists already, ReconcilePod skips the other probes
+// of the same container. Before 1.37 it also skips the containers after it (AddPod in
+// pkg/kubelet/prober/prober_manager.go at v1.36.3 and v1.37.0).
 func (m *manager) ReconcilePod(_ *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 	for c := range ProbeableContainers(pod) {
 		if !m.addContainer(pod, c) && !m.Profile.AddPodSkipsOnlyContainer {
@@ -145,7 +157,8 @@ func (m *manager) ReconcilePod(_ *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 // IsResultCurrent returns true: the probes of a pod do not change.
 func (m *manager) IsResultCurrent(*sim.Proc, results.Update, trace.Probe) bool { return true }
 
-// ProbeableContainers returns the containers that can have probes: regular containers, then sidecars.
+// ProbeableContainers returns the containers that can have probes: regular containers, then
+// sidecars.
 func ProbeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
 	return func(yield func(*v1.Container) bool) {
 		for i := range pod.Spec.Containers {
@@ -161,12 +174,15 @@ func ProbeableContainers(pod *v1.Pod) iter.Seq[*v1.Container] {
 	}
 }
 
-// addContainer starts the workers of a container. It stops and returns false if it finds one that exists.
+// addContainer starts the workers of a container. It stops and returns false if it finds one that
+// exists.
 func (m *manager) addContainer(pod *v1.Pod, c *v1.Container) bool {
-	return m.addWorker(pod, c, trace.Startup) && m.addWorker(pod, c, trace.Readiness) && m.addWorker(pod, c, trace.Liveness)
+	return m.addWorker(pod, c, trace.Startup) && m.addWorker(pod, c, trace.Readiness) &&
+		m.addWorker(pod, c, trace.Liveness)
 }
 
-// addWorker starts a worker if the container has the probe. It returns false if the worker exists already.
+// addWorker starts a worker if the container has the probe. It returns false if the worker exists
+// already.
 func (m *manager) addWorker(pod *v1.Pod, c *v1.Container, probeType trace.Probe) bool {
 	if ProbeOf(c, probeType) == nil {
 		return true
@@ -195,8 +211,9 @@ func (m *manager) removeWorker(w *worker) {
 	}
 }
 
-// StopLivenessAndStartup stops the liveness and startup workers of the regular containers of a pod that starts to
-// terminate. Readiness workers and all workers of sidecars continue, and a running probe runs to its end.
+// StopLivenessAndStartup stops the liveness and startup workers of the regular containers of a pod
+// that starts to terminate. Readiness workers and all workers of sidecars continue, and a running
+// probe runs to its end.
 func (m *manager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
 	for i := range pod.Spec.Containers {
 		m.stopWorkers(pod, &pod.Spec.Containers[i], trace.Liveness, trace.Startup)
@@ -218,7 +235,8 @@ func (m *manager) stopWorkers(pod *v1.Pod, c *v1.Container, probes ...trace.Prob
 	}
 }
 
-// Keeps reports whether keep returns true for all pods with workers, so that CleanupPods would stop none.
+// Keeps reports whether keep returns true for all pods with workers, so that CleanupPods would stop
+// none.
 func (m *manager) Keeps(keep func(types.UID) bool) bool {
 	for uid := range m.pods {
 		if !keep(uid) {

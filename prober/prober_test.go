@@ -49,7 +49,8 @@ func TestExpandCommand(t *testing.T) {
 			t.Errorf("%q expands to %q, want %q", arg, got, want)
 		}
 	}
-	if got := expandCommand([]string{"sh", "-c", "check $(PORT)"}, env); !slices.Equal(got, []string{"sh", "-c", "check 80"}) {
+	if got := expandCommand([]string{"sh", "-c", "check $(PORT)"}, env); !slices.Equal(got,
+		[]string{"sh", "-c", "check 80"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -59,13 +60,14 @@ func TestExecOutputIsTruncated(t *testing.T) {
 	text := strings.Repeat("x", 10<<10)
 	for _, o := range []Output{{Text: text}, {Text: text + "y"}, {Text: text + "y", ExitCode: 7}} {
 		if v := execOutcome(o); v.message != text {
-			t.Errorf("an output of %d bytes with exit code %d is truncated to %d bytes, want 10240", len(o.Text), o.ExitCode, len(v.message))
+			t.Errorf("an output of %d bytes with exit code %d is truncated to %d bytes, want 10240", len(o.Text),
+				o.ExitCode, len(v.message))
 		}
 	}
 }
 
-// The runner receives the container's ID, the expanded command and the probe's timeout. Its memo survives until there is a
-// new container.
+// The runner receives the container's ID, the expanded command and the probe's timeout. Its memo
+// survives until there is a new container.
 func TestCommandOfTheRunner(t *testing.T) {
 	pod := podWith(&v1.Probe{TimeoutSeconds: 7, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1})
 	pod.Spec.Containers[0].Env = []v1.EnvVar{{Name: "PORT", Value: "80"}}
@@ -85,7 +87,8 @@ func TestCommandOfTheRunner(t *testing.T) {
 	w.runUntil(10 * time.Second)
 	w.setContainer("app", "running", []string{"c2", "started"})
 	w.runUntil(20 * time.Second)
-	c1 := Command{PodUID: "uid", ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"}, Timeout: 7 * time.Second}
+	c1 := Command{PodUID: "uid", ContainerID: "c1", Probe: trace.Readiness, Args: []string{"check", "80"},
+		Timeout: 7 * time.Second}
 	c2 := c1
 	c2.ContainerID = "c2"
 	if diff := cmp.Diff([]Command{c1, c1, c2}, got); diff != "" {
@@ -142,7 +145,8 @@ func TestCleanupPods(t *testing.T) {
 	w.runUntil(2 * time.Minute)
 	slices.Sort(ended)
 	if got := slices.Compact(ended); !slices.Equal(got, []string{"kept"}) || len(w.manager.workers) != 1 {
-		t.Errorf("after the clean-up the workers look up the pods %v, and %d workers are left; want [kept] and 1", got, len(w.manager.workers))
+		t.Errorf("after the clean-up the workers look up the pods %v, and %d workers are left; want [kept] and 1", got,
+			len(w.manager.workers))
 	}
 }
 
@@ -154,8 +158,8 @@ func (g getter) Snapshot(uid types.UID) (*status.Snapshot, bool) {
 	return nil, false
 }
 
-// The record of a probe run names its cause, the instance of the container and the duration. The result that follows has
-// the record as its cause.
+// The record of a probe run names its cause, the instance of the container and the duration. The
+// result that follows has the record as its cause.
 func TestProbeRecord(t *testing.T) {
 	pod := podWith(&v1.Probe{PeriodSeconds: 60, SuccessThreshold: 1, FailureThreshold: 1})
 	pod.Spec.Containers[0].ReadinessProbe.Exec = &v1.ExecAction{}
@@ -181,7 +185,8 @@ func TestProbeRecord(t *testing.T) {
 			Result: trace.Failure, Message: "broken",
 		},
 		{
-			T: virtual.At(12 * time.Second), Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3, Probe: trace.Readiness,
+			T: virtual.At(12 * time.Second), Kind: trace.ProbeExecuted, Pod: "ns/web", Container: "app", Instance: 3,
+			Probe:  trace.Readiness,
 			Result: trace.Success, Message: "fine", Took: 2 * time.Second,
 		},
 	}
@@ -217,7 +222,8 @@ func TestTerminatedContainerIsNotReady(t *testing.T) {
 	w := newWorld(worldOptions{t: t, pod: pod, uptime: time.Hour, profile: profile.Newest()})
 	defer w.sim.Close()
 	w.sim.Go("p", func(p *sim.Proc) {
-		w.manager.Results.Readiness.Set(p, results.Subject{}, results.Update{ContainerID: "c1", Result: results.Success})
+		w.manager.Results.Readiness.Set(p, results.Subject{},
+			results.Update{ContainerID: "c1", Result: results.Success})
 		w.setContainer("app", "exited", []string{"c1", "0"})
 		w.status.ContainerStatuses[0].Started = new(bool)
 		*w.status.ContainerStatuses[0].Started = true

@@ -13,7 +13,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// interrupt interrupts processes at one preemption point until all other enabled processes have run.
+// interrupt interrupts processes at one preemption point until all other enabled processes have
+// run.
 type interrupt string
 
 func (i interrupt) Choose(c choose.Choice, _ int) int {
@@ -25,9 +26,10 @@ func (i interrupt) Choose(c choose.Choice, _ int) int {
 func (interrupt) Next([]choose.Choice) int       { return 0 }
 func (interrupt) Fraction(choose.Choice) float64 { return 0.5 }
 
-// The kubelet triggers the readiness worker before it stores the status (B6 in docs/bugs.md). If the kubelet stores the
-// status before the worker runs, the first probe is at 2 s. If the worker runs first, it does not find the container, and
-// the trigger only restarts the period: the first probe is at 7 s. Without the restart of the period, it is at 5 s.
+// The kubelet triggers the readiness worker before it stores the status (B6 in docs/bugs.md). If
+// the kubelet stores the status before the worker runs, the first probe is at 2 s. If the worker
+// runs first, it does not find the container, and the trigger only restarts the period: the first
+// probe is at 7 s. Without the restart of the period, it is at 5 s.
 func TestTriggerRacesStoredStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -37,7 +39,8 @@ func TestTriggerRacesStoredStatus(t *testing.T) {
 	}{
 		{"status stored first", nil, true, virtual.At(2 * time.Second)},
 		{"worker runs first", interrupt("readiness triggered, status not stored"), true, virtual.At(7 * time.Second)},
-		{"worker runs first, ticker not reset", interrupt("readiness triggered, status not stored"), false, virtual.At(5 * time.Second)},
+		{"worker runs first, ticker not reset", interrupt("readiness triggered, status not stored"), false,
+			virtual.At(5 * time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := podWith(&v1.Probe{PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3})

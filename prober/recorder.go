@@ -6,12 +6,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// Recorder writes the trace records of one worker and keeps their causes. The cause of a record is the step of an earlier
-// record; 0 means none. The kubelet has no counterpart.
+// Recorder writes the trace records of one worker and keeps their causes. The cause of a record is
+// the step of an earlier record; 0 means none. The kubelet has no counterpart.
 type Recorder struct {
 	env *Options
-	// eligibleCause is the cause that made the container eligible for probing: its start, or the success of its startup
-	// probe. It is 0 while the container is not eligible.
+	// eligibleCause is the cause that made the container eligible for probing: its start, or the
+	// success of its startup probe. It is 0 while the container is not eligible.
 	eligibleCause int64
 	// runCause is the probe run of the present turn, 0 before there is one.
 	runCause int64
@@ -19,8 +19,8 @@ type Recorder struct {
 	pod       string // namespace/name
 	container string
 	probe     trace.Probe
-	// containerID and instance identify the container in the status that the worker acts on. They are empty and 0 until the
-	// worker has seen a container.
+	// containerID and instance identify the container in the status that the worker acts on. They
+	// are empty and 0 until the worker has seen a container.
 	containerID string
 	instance    int
 }
@@ -34,7 +34,8 @@ func (r *Recorder) newContainer(id string) {
 func (r *Recorder) Triggered(p *sim.Proc) {
 	if r.env.Trace.Wants(trace.TriggerTaken) {
 		r.env.Trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe,
+			T: p.Now(), Kind: trace.TriggerTaken, Cause: p.Cause(), Pod: r.pod, Container: r.container,
+			Instance: r.instance, Probe: r.probe,
 		})
 	}
 }
@@ -43,12 +44,14 @@ func (r *Recorder) Triggered(p *sim.Proc) {
 func (r *Recorder) Skipped(p *sim.Proc, reason string) {
 	if r.env.Trace.Wants(trace.ProbeSkipped) {
 		r.env.Trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Instance: r.instance, Probe: r.probe, Reason: reason,
+			T: p.Now(), Kind: trace.ProbeSkipped, Pod: r.pod, Container: r.container, Instance: r.instance,
+			Probe: r.probe, Reason: reason,
 		})
 	}
 }
 
-// Ineligible records why the worker does not probe a running container, which is not eligible for probing.
+// Ineligible records why the worker does not probe a running container, which is not eligible for
+// probing.
 func (r *Recorder) Ineligible(p *sim.Proc, reason string) {
 	r.eligibleCause = 0
 	r.Skipped(p, reason)
@@ -75,8 +78,8 @@ func (r *Recorder) endRun(p *sim.Proc, start virtual.Time, o outcome) {
 	p.SetCause(r.runCause)
 }
 
-// resultCause returns the cause of a result stored now: the probe run of this turn, or if there is none yet, the last
-// change of the container.
+// resultCause returns the cause of a result stored now: the probe run of this turn, or if there is
+// none yet, the last change of the container.
 func (r *Recorder) resultCause() int64 {
 	if r.runCause != 0 {
 		return r.runCause

@@ -13,10 +13,12 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// NewRequest returns the request of an httpGet handler of a container. The request goes to the handler's host, or to the
-// pod's IP if the handler has none. The purpose, "probe" or "lifecycle", is part of the User-Agent. An unknown port name
-// and an invalid header are errors (pkg/probe/http/request.go at v1.37.0).
-func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p profile.Profile) (*http.Request, error) {
+// NewRequest returns the request of an httpGet handler of a container. The request goes to the
+// handler's host, or to the pod's IP if the handler has none. The purpose, "probe" or "lifecycle",
+// is part of the User-Agent. An unknown port name and an invalid header are errors
+// (pkg/probe/http/request.go at v1.37.0).
+func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p profile.Profile) (*http.Request,
+	error) {
 	port, err := resolvePort(get.Port, c, p)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ func NewRequest(get *v1.HTTPGetAction, c *v1.Container, podIP, purpose string, p
 	return req, nil
 }
 
-// httpHeader returns the headers of a handler with the kubelet's defaults. An empty Accept header removes the default.
+// httpHeader returns the headers of a handler with the kubelet's defaults. An empty Accept header
+// removes the default.
 func httpHeader(list []v1.HTTPHeader, userAgent string) http.Header {
 	h := http.Header{}
 	for _, header := range list {
@@ -62,7 +65,8 @@ func userAgent(purpose string, p profile.Profile) string {
 	return "kube-" + purpose + "/" + release
 }
 
-// ProbePort returns the port of the container that a probe asks, or 0: a command asks none, and a name may be that of no port.
+// ProbePort returns the port of the container that a probe asks, or 0: a command asks none, and a
+// name may be that of no port.
 func ProbePort(c *v1.Container, p *v1.Probe) int32 {
 	var port intstr.IntOrString
 	switch {

@@ -21,13 +21,15 @@ import (
 
 func TestScripts(t *testing.T) { RunScripts(t, "testdata", NewManager) }
 
-// RunScripts runs the scripts in a directory, which document the behavior of workers and of their manager. The command is
+// RunScripts runs the scripts in a directory, which document the behavior of workers and of their
+// manager. The command is
 //
 //	run [CONTAINER.]PROBE=(FIELD:N, FIELD:N...) [FIELD=VALUE...] until=T
 //
-// The default CONTAINER is app. The container sidecar is a restartable init container. The fields of a probe are period,
-// delay, success, failure and timeout. A probe runs a command, unless it has the field http, https, tcp or grpc with a port
-// number or port name. The kubelet adds the pod at 0 s. Each line of the input is an action at a time:
+// The default CONTAINER is app. The container sidecar is a restartable init container. The fields
+// of a probe are period, delay, success, failure and timeout. A probe runs a command, unless it has
+// the field http, https, tcp or grpc with a port number or port name. The kubelet adds the pod at 0
+// s. Each line of the input is an action at a time:
 //
 //	T CONTAINER running ID [at=T] [started] [ready]   store a status in which the container runs
 //	T CONTAINER waiting [ID]        store a status in which the container waits
@@ -44,8 +46,8 @@ func TestScripts(t *testing.T) { RunScripts(t, "testdata", NewManager) }
 //	T remove                        call RemovePod
 //	T workers                       print the workers and the stored results
 //
-// The output has the probe runs when they end, the results when the sync loop receives them, and the events. With verbose
-// it also has the reasons why a worker skips a probe.
+// The output has the probe runs when they end, the results when the sync loop receives them, and
+// the events. With verbose it also has the reasons why a worker skips a probe.
 func RunScripts(t *testing.T, dir string, newManager func(Options) Manager) {
 	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -59,7 +61,8 @@ func RunScripts(t *testing.T, dir string, newManager func(Options) Manager) {
 
 func runScript(t *testing.T, d *datadriven.TestData, newManager func(Options) Manager) string {
 	w := newWorld(worldOptions{
-		t: t, pod: podOf(t, d), uptime: duration(t, d, "uptime", time.Hour), profile: profileOf(t, d), verbose: d.HasArg("verbose"),
+		t: t, pod: podOf(t, d), uptime: duration(t, d, "uptime", time.Hour), profile: profileOf(t, d),
+		verbose:    d.HasArg("verbose"),
 		newManager: newManager,
 	})
 	defer w.sim.Close()
@@ -133,7 +136,8 @@ func (w *world) changeProbe(probe, spec string) {
 }
 
 func probeField(c *v1.Container, probe string) **v1.Probe {
-	return map[string]**v1.Probe{"startup": &c.StartupProbe, "readiness": &c.ReadinessProbe, "liveness": &c.LivenessProbe}[probe]
+	return map[string]**v1.Probe{"startup": &c.StartupProbe, "readiness": &c.ReadinessProbe,
+		"liveness": &c.LivenessProbe}[probe]
 }
 
 // setContainer stores a status of a container.
@@ -253,7 +257,8 @@ func networkHandler(name string, port intstr.IntOrString) *v1.ProbeHandler {
 	return nil
 }
 
-// profileOf returns the newest profile, with the fields in the arguments "with" and "without" set to true and false.
+// profileOf returns the newest profile, with the fields in the arguments "with" and "without" set
+// to true and false.
 func profileOf(t *testing.T, d *datadriven.TestData) profile.Profile {
 	p := profile.Newest()
 	for key, on := range map[string]bool{"with": true, "without": false} {

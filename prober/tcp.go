@@ -5,8 +5,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// runTCP runs a tcpSocket probe: it succeeds if it can connect, and closes the connection immediately
-// (pkg/probe/tcp/tcp.go at v1.37.0).
+// runTCP runs a tcpSocket probe: it succeeds if it can connect, and closes the connection
+// immediately (pkg/probe/tcp/tcp.go at v1.37.0).
 func (e *Execution) runTCP(p *sim.Proc, podIP string, retry bool) outcome {
 	socket := e.Spec.TCPSocket
 	port, err := resolvePort(socket.Port, e.Container, e.Profile)

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Transport is an http.RoundTripper that connects in virtual time. It serves the requests of one try of a probe or one
-// run of a lifecycle hook, which a process makes one after the other.
+// Transport is an http.RoundTripper that connects in virtual time. It serves the requests of one
+// try of a probe or one run of a lifecycle hook, which a process makes one after the other.
 type Transport struct {
 	Network   Network
 	Proc      *sim.Proc
@@ -33,9 +33,10 @@ const (
 	clientTimeout = " (Client.Timeout exceeded while awaiting headers)"
 )
 
-// timeoutError returns the error of a request that reaches its deadline. For https, several timers of the client fire at
-// the same instant and race: the deadline of the context, the timer that cancels the request, and possibly the handshake
-// timeout. The error depends on the winner (setRequestCancel in net/http/client.go of Go 1.26).
+// timeoutError returns the error of a request that reaches its deadline. For https, several timers
+// of the client fire at the same instant and race: the deadline of the context, the timer that
+// cancels the request, and possibly the handshake timeout. The error depends on the winner
+// (setRequestCancel in net/http/client.go of Go 1.26).
 func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	canceled := "net/http: request canceled"
 	if reply.Unanswered {
@@ -52,7 +53,8 @@ func (t *Transport) timeoutError(scheme string, reply *Reply) error {
 	return t.end(ends[t.Proc.Sim().Race("timeout of "+t.Proc.Name(), len(ends))])
 }
 
-// TimeoutOf returns the name of the race of the timers that end an https request of a probe worker. Its points are the errors.
+// TimeoutOf returns the name of the race of the timers that end an https request of a probe worker.
+// Its points are the errors.
 func TimeoutOf(worker string) string { return "timeout of " + worker }
 
 // sortAsLogged puts the error first that the log of a real run has.
@@ -66,8 +68,8 @@ func (t *Transport) end(message string) error {
 	return errors.New(message)
 }
 
-// bodyTimeoutError returns the error of a body that has not ended at the deadline. For https the same timers race as in
-// timeoutError (cancelTimerBody in net/http/client.go of Go 1.26).
+// bodyTimeoutError returns the error of a body that has not ended at the deadline. For https the
+// same timers race as in timeoutError (cancelTimerBody in net/http/client.go of Go 1.26).
 func (t *Transport) bodyTimeoutError(scheme string) error {
 	const suffix = " (Client.Timeout or context cancellation while reading body)"
 	ends := []string{errDeadline, "net/http: request canceled" + suffix, errDeadline + suffix}
@@ -117,8 +119,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *Transport) expired() bool { return t.Deadline > 0 && t.Proc.Now() >= t.Deadline }
 
-// expiredError returns the error of a request that begins after the deadline: the client makes no connection. For https,
-// the timer of the client races with the error of the context.
+// expiredError returns the error of a request that begins after the deadline: the client makes no
+// connection. For https, the timer of the client races with the error of the context.
 func (t *Transport) expiredError(scheme string) error {
 	if scheme != "https" {
 		return errors.New(errDeadline + clientTimeout)
@@ -151,8 +153,10 @@ func (t *Transport) response(req *http.Request, reply *Reply) *http.Response {
 		res.Body = io.NopCloser(truncatedBody{})
 	case reply.Rest != nil:
 		res.ContentLength = -1
-		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(reply.Body), &pendingBody{t: t, req: req, rest: reply.Rest}))
-	case reply.Body != "" && reply.Code >= 200 && reply.Code != http.StatusNoContent && reply.Code != http.StatusNotModified:
+		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(reply.Body),
+			&pendingBody{t: t, req: req, rest: reply.Rest}))
+	case reply.Body != "" && reply.Code >= 200 && reply.Code != http.StatusNoContent &&
+		reply.Code != http.StatusNotModified:
 		res.Body = io.NopCloser(strings.NewReader(reply.Body))
 	}
 	return res

@@ -22,8 +22,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// world is a manager in a scripted environment: a stored status, a runner that answers from a list, and a sync loop that
-// receives the results.
+// world is a manager in a scripted environment: a stored status, a runner that answers from a list,
+// and a sync loop that receives the results.
 type world struct {
 	t       testing.TB
 	sim     *sim.Sim
@@ -61,15 +61,20 @@ func newWorld(o worldOptions) *world {
 	recorder := &trace.Recorder{Internal: true}
 	recorder.Observe(w.observe)
 	w.stored = Results{
-		Liveness: w.results(recorder, trace.Liveness, o.profile), Readiness: w.results(recorder, trace.Readiness, o.profile),
-		Startup: w.results(recorder, trace.Startup, o.profile),
+		Liveness:  w.results(recorder, trace.Liveness, o.profile),
+		Readiness: w.results(recorder, trace.Readiness, o.profile),
+		Startup:   w.results(recorder, trace.Startup, o.profile),
 	}
 	if o.newManager == nil {
 		o.newManager = NewManager
 	}
 	w.managed = o.newManager(Options{
-		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time { return epoch.Add(w.sim.Now().Offset()) },
-		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int { return map[string]int{"c1": 3}[id] },
+		Sim: w.sim, Trace: recorder, Profile: o.profile, Now: func() time.Time {
+			return epoch.Add(w.sim.Now().Offset())
+		},
+		Status: w, Runner: w, Network: w, Events: w, Instance: func(id string) int {
+			return map[string]int{"c1": 3}[id]
+		},
 		Step: func(string) int64 { return 0 }, Results: w.stored,
 	})
 	w.manager, _ = w.managed.(*manager)
@@ -107,7 +112,8 @@ func (w *world) second(t time.Duration) metav1.Time {
 	return metav1.NewTime(epoch.Add(t).Truncate(time.Second))
 }
 
-// Snapshot returns the present status. It is outdated immediately, because a script can change the status at any time.
+// Snapshot returns the present status. It is outdated immediately, because a script can change the
+// status at any time.
 func (w *world) Snapshot(types.UID) (*status.Snapshot, bool) {
 	return &status.Snapshot{Status: w.status.DeepCopy(), Outdated: true}, w.known
 }
@@ -144,8 +150,10 @@ func (w *world) Connect(p *sim.Proc, c Connection) Reply {
 		return Reply{Status: answer}
 	}
 	reply, known := map[string]Reply{
-		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true}, "hang": {TimedOut: true, Unanswered: true}, "silent": {HandshakeTimeout: true, Unanswered: true},
-		"refused": {Refused: true, Unanswered: true}, "closed": {HungUp: true}, "broken": {Code: 200, BodyTruncated: true}, "reset": {TransportError: "reset"},
+		"ok": {Code: 200, Status: "SERVING", Body: "fine"}, "timeout": {TimedOut: true},
+		"hang": {TimedOut: true, Unanswered: true}, "silent": {HandshakeTimeout: true, Unanswered: true},
+		"refused": {Refused: true, Unanswered: true}, "closed": {HungUp: true},
+		"broken": {Code: 200, BodyTruncated: true}, "reset": {TransportError: "reset"},
 	}[answer]
 	if !known {
 		w.t.Fatalf("unknown answer %q", answer)
@@ -217,7 +225,8 @@ func (w *world) workers() string {
 			probe trace.Probe
 			*results.Manager
 		}{
-			{trace.Startup, w.stored.Startup}, {trace.Readiness, w.stored.Readiness}, {trace.Liveness, w.stored.Liveness},
+			{trace.Startup, w.stored.Startup}, {trace.Readiness, w.stored.Readiness},
+			{trace.Liveness, w.stored.Liveness},
 		} {
 			if r, ok := m.Get(id); ok {
 				stored = append(stored, fmt.Sprintf("%s of %s is %s", m.probe, id, r))

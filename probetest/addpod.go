@@ -12,12 +12,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// AddPod creates a pod through the API at the current virtual time. The API server sets defaults in a copy,
-// so the argument stays unchanged.
+// AddPod creates a pod through the API at the current virtual time. The API server sets defaults in
+// a copy, so the argument stays unchanged.
 //
-// The optional behaviors say what the programs in the containers do. If several behaviors have the same
-// container, the last one applies. The test fails if the API server would reject the pod, if a behavior does not fit the
-// pod, or if the node still has a pod of the same name.
+// The optional behaviors say what the programs in the containers do. If several behaviors have the
+// same container, the last one applies. The test fails if the API server would reject the pod, if a
+// behavior does not fit the pod, or if the node still has a pod of the same name.
 func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	n.tb().Helper()
 	if pod == nil {
@@ -31,9 +31,10 @@ func (n *Node) AddPod(pod *v1.Pod, behavior ...Behavior) *Pod {
 	return added[0]
 }
 
-// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob, one for each
-// replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod, errors fail the test, and
-// no controller acts on them: nothing replaces a pod that is deleted. For a Deployment that is rolled out, see AddDeployment.
+// AddWorkload adds the pods of a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job or CronJob,
+// one for each replica, 100 ms apart. Their names are NAME-0, NAME-1, and so on. As with AddPod,
+// errors fail the test, and no controller acts on them: nothing replaces a pod that is deleted. For
+// a Deployment that is rolled out, see AddDeployment.
 func (n *Node) AddWorkload(w Workload, behavior ...Behavior) []*Pod {
 	n.tb().Helper()
 	return n.add(w, behavior)
@@ -62,8 +63,8 @@ func (n *Node) add(w Workload, behavior []Behavior) []*Pod {
 	return added
 }
 
-// addPlanned adds a pod. Like the API server, it gives each pod a new UID, even if an earlier pod had the
-// same name.
+// addPlanned adds a pod. Like the API server, it gives each pod a new UID, even if an earlier pod
+// had the same name.
 func (n *Node) addPlanned(key string, p *plan.PlannedPod) *Pod {
 	if again := n.added[key]; again > 0 {
 		p.Pod.UID += types.UID(fmt.Sprintf("-%d", again))

@@ -15,7 +15,8 @@ func (n *Node) compile(w Workload, b Behavior) ([]plan.PlannedPod, error) {
 	pods, err := scenarios.Compile(w, b, scenarios.CompileOptions{Profile: n.profile, Seed: n.options.Seed})
 	if _, invalid := err.(scenarios.Errors); invalid {
 		kind := reflect.TypeOf(w).Elem().Name()
-		return nil, fmt.Errorf("the %s %s cannot be added:\n%w", kind, printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())), err)
+		return nil, fmt.Errorf("the %s %s cannot be added:\n%w", kind,
+			printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())), err)
 	}
 	return pods, err
 }

@@ -9,8 +9,8 @@ type countable interface {
 	in(*subject) ([]occurrence, error) // the whole run
 }
 
-// CountMatcher examines how often something happened to a *Pod or a *Container. The zero value expects that it happened once or more
-// in the whole run.
+// CountMatcher examines how often something happened to a *Pod or a *Container. The zero value
+// expects that it happened once or more in the whole run.
 type CountMatcher[C countable] struct {
 	settled
 	occurrences
@@ -35,8 +35,8 @@ func (m *CountMatcher[C]) Within(d time.Duration) *CountMatcher[C] {
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the
+// addition of the pod.
 func (m *CountMatcher[C]) Between(from, until time.Duration) *CountMatcher[C] {
 	m.setBetween(from, until)
 	return m
@@ -48,8 +48,8 @@ func (m *CountMatcher[C]) After(d time.Duration) *CountMatcher[C] {
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements
+// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *CountMatcher[C]) Match(actual any) (bool, error) {
 	var of C
 	return matchedEach(of.function(), m, actual)

@@ -20,10 +20,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// Deployment is a Deployment whose pods the controllers of a node create: web-1-0, web-1-1 and so on, and web-2-0 after the first change of
-// the template. AddDeployment and ScenarioRun.Deployment return Deployments.
+// Deployment is a Deployment whose pods the controllers of a node create: web-1-0, web-1-1 and so
+// on, and web-2-0 after the first change of the template. AddDeployment and ScenarioRun.Deployment
+// return Deployments.
 //
-// Its methods act at the current virtual time, as soon as Advance is called next. If a change is not possible, that call fails the test.
+// Its methods act at the current virtual time, as soon as Advance is called next. If a change is
+// not possible, that call fails the test.
 type Deployment struct {
 	object
 	pods     []*Pod
@@ -32,15 +34,17 @@ type Deployment struct {
 	sets     map[int]*plan.PlannedPod // those of the ReplicaSets that exist, by number
 }
 
-// AddDeployment creates a Deployment through the API at the current virtual time. The node needs NodeOptions.ControlPlane. The behaviors
-// say what the programs of its pods do, as in AddPod. The test fails if the API server would reject the Deployment, if a behavior does not
-// fit, or if there is a Deployment of that name.
+// AddDeployment creates a Deployment through the API at the current virtual time. The node needs
+// NodeOptions.ControlPlane. The behaviors say what the programs of its pods do, as in AddPod. The
+// test fails if the API server would reject the Deployment, if a behavior does not fit, or if there
+// is a Deployment of that name.
 func (n *Node) AddDeployment(d *appsv1.Deployment, behavior ...Behavior) *Deployment {
 	n.tb().Helper()
 	if !n.controlled("AddDeployment", d == nil) {
 		return nil
 	}
-	added := &Deployment{object: n.object("Deployment", d), behavior: merged(nil, behavior), sets: map[int]*plan.PlannedPod{}}
+	added := &Deployment{object: n.object("Deployment", d), behavior: merged(nil, behavior),
+		sets: map[int]*plan.PlannedPod{}}
 	var err error
 	if added.current, err = n.programs(d, added.behavior); err == nil {
 		_, err = admission.AdmitDeployment(n.profile, d)
@@ -55,7 +59,8 @@ func (n *Node) AddDeployment(d *appsv1.Deployment, behavior ...Behavior) *Deploy
 	return added
 }
 
-// controlled reports whether the node can take an object of a control plane. If it cannot, it fails the test.
+// controlled reports whether the node can take an object of a control plane. If it cannot, it fails
+// the test.
 func (n *Node) controlled(method string, isNil bool) bool {
 	n.t.Helper()
 	switch {
@@ -92,7 +97,8 @@ func merged(b Behavior, more []Behavior) Behavior {
 
 // programs returns a pod of a Deployment with the programs in its containers.
 func (n *Node) programs(d *appsv1.Deployment, b Behavior) (*plan.PlannedPod, error) {
-	one := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, Labels: d.Labels}, Spec: *d.Spec.DeepCopy()}
+	one := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, Labels: d.Labels},
+		Spec: *d.Spec.DeepCopy()}
 	one.Spec.Replicas = new(int32(1))
 	planned, err := n.compile(one, b)
 	if err != nil {
@@ -134,8 +140,9 @@ func (d *Deployment) Pods() []*Pod {
 	return append([]*Pod(nil), d.pods...)
 }
 
-// Update changes the spec of the Deployment, as kubectl apply does; a changed template begins a rollout. The behaviors are those of the
-// pods with the new template; containers that they do not name behave as before. A change without an effect fails the test.
+// Update changes the spec of the Deployment, as kubectl apply does; a changed template begins a
+// rollout. The behaviors are those of the pods with the new template; containers that they do not
+// name behave as before. A change without an effect fails the test.
 func (d *Deployment) Update(change func(*appsv1.DeploymentSpec), behavior ...Behavior) {
 	d.t.Helper()
 	d.do("Update", func(n *Node) error { return d.update(n, change, behavior) })
@@ -159,7 +166,8 @@ func (d *Deployment) Scale(replicas int) {
 	})
 }
 
-// Undo goes back to the template of the revision before, as kubectl rollout undo does. Its ReplicaSet keeps the behavior that it had.
+// Undo goes back to the template of the revision before, as kubectl rollout undo does. Its
+// ReplicaSet keeps the behavior that it had.
 func (d *Deployment) Undo() {
 	d.t.Helper()
 	d.do("Undo", func(n *Node) error { return n.sim.UndoWorkload(d.namespace, d.name, 0) })
@@ -168,7 +176,9 @@ func (d *Deployment) Undo() {
 // Pause stops a rollout in progress, and keeps later changes from beginning one, until Resume.
 func (d *Deployment) Pause() {
 	d.t.Helper()
-	d.do("Pause", func(n *Node) error { return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = true }, nil) })
+	d.do("Pause", func(n *Node) error {
+		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = true }, nil)
+	})
 }
 
 // Resume goes on with the rollout of a Deployment that Pause has stopped.
@@ -192,7 +202,8 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 		return err
 	}
 	behaves := maps.Clone(d.behavior)
-	maps.DeleteFunc(behaves, func(container string, _ []Rule) bool { return !hasContainer(&changed.Spec.Template.Spec, container) })
+	maps.DeleteFunc(behaves,
+		func(container string, _ []Rule) bool { return !hasContainer(&changed.Spec.Template.Spec, container) })
 	behaves = merged(behaves, behavior)
 	programs, err := n.programs(changed, behaves)
 	if err != nil {
@@ -262,7 +273,8 @@ func (d *Deployment) states() []state {
 	return list
 }
 
-// deploymentOf returns the Deployment of an assertion, or an error if the assertion would be vacuous.
+// deploymentOf returns the Deployment of an assertion, or an error if the assertion would be
+// vacuous.
 func (s *settled) deploymentOf(actual any) (*Deployment, []state, error) {
 	if s.wasPolled() {
 		return nil, nil, errPolled

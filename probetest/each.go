@@ -22,8 +22,8 @@ type examiner[M any] interface {
 	list() *settled
 }
 
-// matchedEach examines a pod, a container, or each element of a list of them. All must match. If only some of them do, that is an error, so
-// that NotTo fails too: it expects that none matches.
+// matchedEach examines a pod, a container, or each element of a list of them. All must match. If
+// only some of them do, that is an error, so that NotTo fails too: it expects that none matches.
 func matchedEach[M any, P examiner[M]](matcher string, m P, actual any) (bool, error) {
 	elements, isList := elementsOf(actual)
 	if m == nil || !isList {
@@ -64,7 +64,8 @@ func matchedEach[M any, P examiner[M]](matcher string, m P, actual any) (bool, e
 		m.list().others = "\n\nThe others:" + printable.Lines(others.String())
 	}
 	if matching > 0 && matching < len(all) {
-		return false, errors.New(fmt.Sprintf("%s: %d of %d match. To expects that all do, NotTo that none does.\n\n", matcher, matching, len(all)) + m.FailureMessage(actual))
+		return false, errors.New(fmt.Sprintf("%s: %d of %d match. To expects that all do, NotTo that none does.\n\n",
+			matcher, matching, len(all)) + m.FailureMessage(actual))
 	}
 	return ok[0], nil
 }
@@ -83,8 +84,8 @@ func elementsOf(actual any) (elements []any, isList bool) {
 	return elements, true
 }
 
-// described says what a matcher expects and what its last match found. Gomega prints it in messages such as that of HaveEach, which ends
-// at the first element that does not match.
+// described says what a matcher expects and what its last match found. Gomega prints it in messages
+// such as that of HaveEach, which ends at the first element that does not match.
 func described[M any, P examiner[M]](m P) string {
 	if m.examined() == nil {
 		return m.wording()

@@ -90,8 +90,8 @@ func ExampleNewNode() {
 	// Output: ready in time
 }
 
-// The http.Handler of the program answers its probes. Virtual time stands still while the test changes its
-// state.
+// The http.Handler of the program answers its probes. Virtual time stands still while the test
+// changes its state.
 func ExampleNode_AddPod() {
 	Expect := NewWithT(t).Expect
 	n := NewNode(t, NodeOptions{})
@@ -109,7 +109,8 @@ func ExampleNode_AddPod() {
 	database = false
 	n.AdvanceTo(90 * time.Second)
 
-	Expect(pod).To(HaveReadyIntervals(ReadyInterval{From: BeNumerically("<", 10*time.Second), To: BeNumerically("~", 70*time.Second, 2*time.Second)}))
+	Expect(pod).To(HaveReadyIntervals(ReadyInterval{From: BeNumerically("<", 10*time.Second),
+		To: BeNumerically("~", 70*time.Second, 2*time.Second)}))
 	Expect(pod).NotTo(HaveRestarted())
 	fmt.Println("not ready without its database, and not restarted")
 	// Output: not ready without its database, and not restarted
@@ -215,7 +216,8 @@ func ExampleHaveBeenProbed() {
 	n := NewNode(t, NodeOptions{})
 	pod := n.AddPod(web(), Behavior{"app": {{After: "30s", For: "12s", Liveness: "503"}}})
 	n.Advance(2 * time.Minute)
-	NewWithT(t).Expect(pod).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).At(35*time.Second, 40*time.Second).Times(2))
+	NewWithT(t).Expect(pod).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).
+		At(35*time.Second, 40*time.Second).Times(2))
 	fmt.Println("two failures, one less than the threshold")
 	// Output: two failures, one less than the threshold
 }
@@ -256,7 +258,8 @@ func ExampleHaveBackedOffFor() {
 	n := NewNode(t, NodeOptions{})
 	pod := n.AddPod(web(), Behavior{"app": {{After: "2s", Exit: "1"}}})
 	n.Advance(10 * time.Minute)
-	Expect(pod).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second, 80*time.Second).Within(2 * time.Minute))
+	Expect(pod).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second, 80*time.Second).
+		Within(2 * time.Minute))
 	Expect(pod).To(HaveBackedOffFor(300 * time.Second).After(5 * time.Minute))
 	fmt.Println("the back-off doubles, up to 5 min")
 	// Output: the back-off doubles, up to 5 min
@@ -278,7 +281,8 @@ func ExampleHaveConditionTransitions() {
 	n := NewNode(t, NodeOptions{})
 	pod := n.AddPod(web(), Behavior{"app": {{After: "1m", For: "30s", Readiness: "503"}}})
 	n.Advance(2 * time.Minute)
-	Expect(pod).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionTrue))
+	Expect(pod).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse,
+		v1.ConditionTrue))
 	Expect(pod).To(HaveConditionTransitions(v1.PodInitialized, v1.ConditionFalse, v1.ConditionTrue))
 	fmt.Println("not ready once")
 	// Output: not ready once

@@ -26,8 +26,8 @@ func (f *finding) message(expected, got string) string {
 	return f.subject.pod.log.message(head, own, own, f.marks, f.center)
 }
 
-// sentence ends a text of one line with a period. It says when the pod was added if that was after t=0,
-// since the times in the text and in the timeline are virtual times of the node.
+// sentence ends a text of one line with a period. It says when the pod was added if that was after
+// t=0, since the times in the text and in the timeline are virtual times of the node.
 func (f *finding) sentence(text string) string {
 	if strings.Contains(text, "\n") {
 		return strings.TrimRight(text, "\n")

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the messages of the matchers into
 
 // probe returns a probe with a command and a period of 5 s.
 func probe() *v1.Probe {
-	return &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"healthy"}}}, PeriodSeconds: 5}
+	return &v1.Probe{ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"healthy"}}},
+		PeriodSeconds: 5}
 }
 
 func pod(name string, containers ...v1.Container) *v1.Pod {
@@ -43,8 +44,9 @@ func (t *fakeT) Fatalf(format string, args ...any) {
 // FailGoroutine ends the goroutine, as FailNow of testing.T does.
 func (t *fakeT) FailGoroutine() { runtime.Goexit() }
 
-// world is a run of two minutes. The pod web starts slowly; later its liveness probe fails and it restarts,
-// with a short grace period. The pod crash has two containers; the program of worker exits after a second.
+// world is a run of two minutes. The pod web starts slowly; later its liveness probe fails and it
+// restarts, with a short grace period. The pod crash has two containers; the program of worker
+// exits after a second.
 type world struct {
 	*Node
 	web, crash *Pod
@@ -53,7 +55,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	n := NewNode(t, NodeOptions{})
-	web := pod("web", v1.Container{Name: "app", Image: "example.com/web:1", StartupProbe: probe(), LivenessProbe: probe(), ReadinessProbe: probe()})
+	web := pod("web", v1.Container{Name: "app", Image: "example.com/web:1", StartupProbe: probe(),
+		LivenessProbe: probe(), ReadinessProbe: probe()})
 	web.Spec.TerminationGracePeriodSeconds = new(int64(5))
 	w := &world{Node: n}
 	w.web = n.AddPod(web, Behavior{"app": {
@@ -99,7 +102,8 @@ func try(t *testing.T, attempts []attempt) {
 		if !ok {
 			fmt.Fprintf(&b, "== %s: To fails\n%s\n\n", a.name, withoutTimeline(a.matcher.FailureMessage(a.actual)))
 		} else {
-			fmt.Fprintf(&b, "== %s: NotTo fails\n%s\n\n", a.name, withoutTimeline(a.matcher.NegatedFailureMessage(a.actual)))
+			fmt.Fprintf(&b, "== %s: NotTo fails\n%s\n\n", a.name,
+				withoutTimeline(a.matcher.NegatedFailureMessage(a.actual)))
 		}
 	}
 	golden(t, strings.TrimPrefix(t.Name(), "Test")+".txt", b.String())
@@ -125,6 +129,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the output differs from %s; if the new output is right, run go test ./probetest -update:\n%s", path, got)
+		t.Errorf("the output differs from %s; if the new output is right, run go test ./probetest -update:\n%s", path,
+			got)
 	}
 }

@@ -16,17 +16,19 @@ import (
 // lastNode is the last node of handled, for its handler.
 var lastNode *Node
 
-// handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the failures of the
-// test.
+// handled adds a pod whose probes the handler answers, and lets a minute pass. It returns the
+// failures of the test.
 func handled(t *testing.T, o NodeOptions, handler http.HandlerFunc) (*Pod, []string) {
 	t.Helper()
 	get := func(path string) *v1.Probe {
-		return &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.FromInt32(80), Scheme: v1.URISchemeHTTPS}}}
+		return &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path,
+			Port: intstr.FromInt32(80), Scheme: v1.URISchemeHTTPS}}}
 	}
 	fake := newFakeT(t)
 	n := NewNode(fake, o)
 	lastNode = n
-	p := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live?full=1"), ReadinessProbe: get("/ready")}),
+	p := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live?full=1"),
+		ReadinessProbe: get("/ready")}),
 		Behavior{"app": {{Handler: handler}}})
 	n.Advance(time.Minute)
 	return p, fake.failures
@@ -46,9 +48,11 @@ func TestHandlerPanics(t *testing.T) {
 		t.Fatalf("failed %d times: %q", len(failures), failures)
 	}
 	for _, want := range []string{
-		"the handler of the container web/app panicked: runtime error: invalid memory address or nil pointer dereference\n",
+		"the handler of the container web/app panicked: runtime error: invalid memory address or nil pointer " +
+			"dereference\n",
 		"The request is from its liveness probe at 10.009s of virtual time: GET https://10.64.0.1:80/live?full=1\n\n",
-		"    probesim.dev/probetest.dereference\n", "/probetest/handler_test.go:", "    probesim.dev/probetest.TestHandlerPanics.func1\n",
+		"    probesim.dev/probetest.dereference\n", "/probetest/handler_test.go:",
+		"    probesim.dev/probetest.TestHandlerPanics.func1\n",
 	} {
 		if !strings.Contains(failures[0], want) {
 			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
@@ -64,14 +68,15 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// TestHandlerPanicsTwice checks the failure of a handler that panics again while it handles a panic: it reports the
-// last panic, as a Go program does.
+// TestHandlerPanicsTwice checks the failure of a handler that panics again while it handles a
+// panic: it reports the last panic, as a Go program does.
 func TestHandlerPanicsTwice(t *testing.T) {
 	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) {
 		defer func() { panic("second") }()
 		panic("first")
 	})
-	if len(failures) != 1 || !strings.Contains(failures[0], "panicked: second\n") || !strings.Contains(failures[0], "TestHandlerPanicsTwice.func1") {
+	if len(failures) != 1 || !strings.Contains(failures[0], "panicked: second\n") ||
+		!strings.Contains(failures[0], "TestHandlerPanicsTwice.func1") {
 		t.Errorf("failed with %q", failures)
 	}
 }
@@ -82,14 +87,16 @@ func hang(until chan struct{}) { <-until }
 func TestHandlerHangs(t *testing.T) {
 	until := make(chan struct{})
 	defer close(until)
-	p, failures := handled(t, NodeOptions{HandlerTimeout: 20 * time.Millisecond}, func(http.ResponseWriter, *http.Request) { hang(until) })
+	p, failures := handled(t, NodeOptions{HandlerTimeout: 20 * time.Millisecond},
+		func(http.ResponseWriter, *http.Request) { hang(until) })
 	if len(failures) != 1 {
 		t.Fatalf("failed %d times: %q", len(failures), failures)
 	}
 	for _, want := range []string{
 		"the handler of the container web/app did not respond within 20ms of real time.\n",
 		"The request is from its readiness probe at 0.", " of virtual time: GET https://10.64.0.1:80/ready\n",
-		"set HandlerTimeout in the options", "[chan receive]:\n", "probesim.dev/probetest.hang(", "/probetest/handler_test.go:",
+		"set HandlerTimeout in the options", "[chan receive]:\n", "probesim.dev/probetest.hang(",
+		"/probetest/handler_test.go:",
 	} {
 		if !strings.Contains(failures[0], want) {
 			t.Errorf("the failure does not contain %q:\n%s", want, failures[0])
@@ -103,7 +110,8 @@ func TestHandlerHangs(t *testing.T) {
 	}
 }
 
-// TestHandlerTimeoutOff checks that a negative timeout lets a handler take any time, as it does at a breakpoint.
+// TestHandlerTimeoutOff checks that a negative timeout lets a handler take any time, as it does at
+// a breakpoint.
 func TestHandlerTimeoutOff(t *testing.T) {
 	slow := true
 	_, failures := handled(t, NodeOptions{HandlerTimeout: -1}, func(http.ResponseWriter, *http.Request) {
@@ -121,12 +129,15 @@ func TestHandlerTimeoutOff(t *testing.T) {
 func TestHandlerFailsTest(t *testing.T) {
 	fake := newFakeT(t)
 	_, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { fake.FailGoroutine() })
-	if len(failures) != 1 || !strings.HasPrefix(failures[0], "the handler of the container web/app ended its goroutine, as t.FailNow and t.Fatal do.\nThe request is from its readiness probe at ") {
+	if len(failures) != 1 || !strings.HasPrefix(failures[0],
+		"the handler of the container web/app ended its goroutine, as t.FailNow and t.Fatal do.\nThe request is from "+
+			"its readiness probe at ") {
 		t.Errorf("failed with %q", failures)
 	}
 }
 
-// TestHandlerAborts checks that http.ErrAbortHandler closes the connection, as in a server of net/http.
+// TestHandlerAborts checks that http.ErrAbortHandler closes the connection, as in a server of
+// net/http.
 func TestHandlerAborts(t *testing.T) {
 	p, failures := handled(t, NodeOptions{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if len(failures) > 0 {
@@ -135,8 +146,8 @@ func TestHandlerAborts(t *testing.T) {
 	gomega.NewWithT(t).Expect(p).To(HaveEvent("Unhealthy").WithMessage(gomega.HaveSuffix(": EOF")))
 }
 
-// TestHandlerRunsRepeat checks that two runs with the same handler produce the same records, although each
-// request runs on its own goroutine.
+// TestHandlerRunsRepeat checks that two runs with the same handler produce the same records,
+// although each request runs on its own goroutine.
 func TestHandlerRunsRepeat(t *testing.T) {
 	run := func() []string {
 		requests := 0
@@ -157,15 +168,18 @@ func TestHandlerRunsRepeat(t *testing.T) {
 	}
 }
 
-// TestWindowsAndAgents checks rules in text: exits inside a window, and an endpoint that another container answers.
+// TestWindowsAndAgents checks rules in text: exits inside a window, and an endpoint that another
+// container answers.
 func TestWindowsAndAgents(t *testing.T) {
 	g := gomega.NewWithT(t)
 	get := v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/live", Port: intstr.FromInt32(80)}}
-	meshed := pod("web", v1.Container{Name: "app", Image: "a", ReadinessProbe: &v1.Probe{ProbeHandler: get, PeriodSeconds: 1}}, v1.Container{Name: "agent", Image: "a"})
+	meshed := pod("web", v1.Container{Name: "app", Image: "a",
+		ReadinessProbe: &v1.Probe{ProbeHandler: get, PeriodSeconds: 1}}, v1.Container{Name: "agent", Image: "a"})
 	by := Rule{Endpoints: map[string]string{"http:80/live": "{answeredBy: agent}"}}
 	n := NewNode(t, NodeOptions{})
 	web := n.AddPod(meshed, Behavior{"app": {by}, "agent": {{For: "10s", Probes: "down"}}})
-	job := n.AddPod(pod("job", v1.Container{Name: "app", Image: "a"}), Behavior{"app": {{At: "5s", For: "20s", Exit: "3"}}})
+	job := n.AddPod(pod("job", v1.Container{Name: "app", Image: "a"}),
+		Behavior{"app": {{At: "5s", For: "20s", Exit: "3"}}})
 	n.Advance(2 * time.Minute)
 	g.Expect(web).To(HaveBecomeReady().Times(1).Between(10*time.Second, 13*time.Second))
 	g.Expect(job).To(HaveRestarted().Times(3)) // at 5 s, at once, after 10 s; the next start is later than 25 s

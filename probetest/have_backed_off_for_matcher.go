@@ -9,10 +9,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are exactly these, in order. A
-// back-off is the time from the end of an instance until the kubelet may start the next one. It counts at the
-// time when the kubelet first refuses to start the container because of it. A pod stands for its only
-// container; a pod with several is an error.
+// HaveBackedOffFor succeeds if the crash-loop back-offs of the container are exactly these, in
+// order. A back-off is the time from the end of an instance until the kubelet may start the next
+// one. It counts at the time when the kubelet first refuses to start the container because of it. A
+// pod stands for its only container; a pod with several is an error.
 //
 //	Expect(web).To(HaveBackedOffFor(10*time.Second, 20*time.Second, 40*time.Second))
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
@@ -21,7 +21,8 @@ func HaveBackedOffFor(list ...time.Duration) *HaveBackedOffForMatcher {
 	return &HaveBackedOffForMatcher{expected: backOffs(list)}
 }
 
-// HaveBackedOffForMatcher is the type of HaveBackedOffFor. The zero value expects no back-off in the whole run.
+// HaveBackedOffForMatcher is the type of HaveBackedOffFor. The zero value expects no back-off in
+// the whole run.
 type HaveBackedOffForMatcher = ListMatcher[backOffs]
 
 type backOffs []time.Duration
@@ -51,7 +52,8 @@ func (expected backOffs) compare(s *subject, w window) (ok bool, found finding, 
 	}
 	for _, b := range expected {
 		if b < time.Second || b > maxBackOff {
-			return false, found, "", fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
+			return false, found, "", fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff),
+				b)
 		}
 	}
 	from, to, err := w.span(s)
@@ -68,7 +70,8 @@ func (expected backOffs) compare(s *subject, w window) (ok bool, found finding, 
 		found.marks = append(found.marks, b.record)
 	}
 	if len(all) > 0 {
-		got = "It did for " + listOf(all, func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
+		got = "It did for " + listOf(all,
+			func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
 	}
 	return same && len(all) == len(expected), found, got, nil
 }

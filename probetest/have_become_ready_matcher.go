@@ -1,7 +1,7 @@
 package probetest
 
-// HaveBecomeReady succeeds if the pod or container became Ready: its status at the API server changed from
-// not ready to ready.
+// HaveBecomeReady succeeds if the pod or container became Ready: its status at the API server
+// changed from not ready to ready.
 //
 //	Expect(web).To(HaveBecomeReady().Within(30 * time.Second))
 //	Expect(web).To(HaveBecomeReady().Times(1).After(time.Minute))

@@ -10,11 +10,11 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a reason. The
-// reasons of the kubelet are LivenessProbe, StartupProbe, FailedPostStartHook, ImageChanged, Resized,
-// RestartAllContainers, Deleted, Evicted and Stopped (the pod or its sandbox ended); they count when the
-// kubelet sends the stop signal. A kill from outside has the reason OOMKilled, or the reason given to
-// node.KillContainer.
+// HaveBeenKilledBecauseOf succeeds if the container, or a container of the pod, was stopped for a
+// reason. The reasons of the kubelet are LivenessProbe, StartupProbe, FailedPostStartHook,
+// ImageChanged, Resized, RestartAllContainers, Deleted, Evicted and Stopped (the pod or its sandbox
+// ended); they count when the kubelet sends the stop signal. A kill from outside has the reason
+// OOMKilled, or the reason given to node.KillContainer.
 //
 //	Expect(web.Container("app")).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(2 * time.Minute))
 //
@@ -23,8 +23,8 @@ func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 	return &HaveBeenKilledBecauseOfMatcher{of: killedBecauseOf{reason}}
 }
 
-// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no reason, which
-// is an error.
+// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no
+// reason, which is an error.
 type HaveBeenKilledBecauseOfMatcher = CountMatcher[killedBecauseOf]
 
 type killedBecauseOf struct{ reason string }
@@ -32,18 +32,21 @@ type killedBecauseOf struct{ reason string }
 func (killedBecauseOf) function() string { return "HaveBeenKilledBecauseOf" }
 func (k killedBecauseOf) words() string  { return "been killed because of " + k.reason }
 
-// stopReasons are the reasons of ContainerStopping records and the usual reason of a kill from outside.
+// stopReasons are the reasons of ContainerStopping records and the usual reason of a kill from
+// outside.
 var stopReasons = append(match.ReasonsOf(trace.ContainerStopping), "OOMKilled")
 
 func (k killedBecauseOf) in(s *subject) ([]occurrence, error) {
 	killed := s.records(func(r *trace.Record) bool {
-		return r.Kind == trace.ContainerStopping && r.Reason == k.reason || r.Kind == trace.Step && r.Reason == "kill" && r.Message == k.reason
+		return r.Kind == trace.ContainerStopping && r.Reason == k.reason ||
+			r.Kind == trace.Step && r.Reason == "kill" && r.Message == k.reason
 	})
 	if len(killed) == 0 && !slices.Contains(stopReasons, k.reason) {
 		return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
 			k.reason, strict.DidYouMean(k.reason, stopReasons), strings.Join(stopReasons, ", "))
 	}
-	if needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}[k.reason]; needed != "" && !slices.Contains(s.probes(), needed) {
+	if needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness,
+		"StartupProbe": trace.Startup}[k.reason]; needed != "" && !slices.Contains(s.probes(), needed) {
 		return nil, fmt.Errorf("%s has no %s probe", s, needed)
 	}
 	return killed, nil

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveBeenProbed succeeds if a probe of the container, or of a container of the pod, ran: trace.Liveness,
-// trace.Readiness or trace.Startup. A run counts at the time when it began.
+// HaveBeenProbed succeeds if a probe of the container, or of a container of the pod, ran:
+// trace.Liveness, trace.Readiness or trace.Startup. A run counts at the time when it began.
 //
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
@@ -27,7 +27,8 @@ func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
 	return m
 }
 
-// HaveBeenProbedMatcher is the type of HaveBeenProbed. The zero value has no probe, which is an error.
+// HaveBeenProbedMatcher is the type of HaveBeenProbed. The zero value has no probe, which is an
+// error.
 type HaveBeenProbedMatcher struct {
 	settled
 	counted[HaveBeenProbedMatcher]
@@ -37,22 +38,23 @@ type HaveBeenProbedMatcher struct {
 	atSet  bool
 }
 
-// At requires a run at each of these times, which count from the addition of the pod. Other runs may happen
-// too. Each time is a time.Duration, compared to the millisecond, or a Gomega matcher of a time.Duration.
+// At requires a run at each of these times, which count from the addition of the pod. Other runs
+// may happen too. Each time is a time.Duration, compared to the millisecond, or a Gomega matcher of
+// a time.Duration.
 func (m *HaveBeenProbedMatcher) At(times ...any) *HaveBeenProbedMatcher {
 	m.at, m.atSet = times, true
 	return m
 }
 
-// WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning or
-// trace.Error. Any other result is an error.
+// WithResult limits the matcher to runs with a result: trace.Success, trace.Failure, trace.Warning
+// or trace.Error. Any other result is an error.
 func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatcher {
 	m.result = &r
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements
+// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
 	return matchedEach("HaveBeenProbed", m, actual)
 }
@@ -98,7 +100,8 @@ func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
 
 // possible returns an error if no run of a probe can match.
 func (m *HaveBeenProbedMatcher) possible(s *subject) error {
-	if results := []string{string(trace.Success), string(trace.Failure), string(trace.Warning), string(trace.Error)}; m.result != nil && !slices.Contains(results, string(*m.result)) {
+	if results := []string{string(trace.Success), string(trace.Failure), string(trace.Warning),
+		string(trace.Error)}; m.result != nil && !slices.Contains(results, string(*m.result)) {
 		return fmt.Errorf("a probe never has the result %q%s", *m.result, strict.DidYouMean(string(*m.result), results))
 	}
 	probes := []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup)}

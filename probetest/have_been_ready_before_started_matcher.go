@@ -2,8 +2,8 @@ package probetest
 
 import "probesim.dev/trace"
 
-// HaveBeenReadyBeforeStarted succeeds if a status of the container, or of a container of the pod, was ready
-// and not started. With a startup probe that must never happen:
+// HaveBeenReadyBeforeStarted succeeds if a status of the container, or of a container of the pod,
+// was ready and not started. With a startup probe that must never happen:
 //
 //	Expect(web).NotTo(HaveBeenReadyBeforeStarted())
 func HaveBeenReadyBeforeStarted() *HaveBeenReadyBeforeStartedMatcher {

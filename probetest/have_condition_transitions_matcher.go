@@ -9,18 +9,19 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order, starting
-// with the status at the beginning of the window. The condition is v1.PodInitialized, v1.ContainersReady or
-// v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse. Anything else is an error, and so
-// is an assertion about a container.
+// HaveConditionTransitions succeeds if a condition of the pod had exactly these statuses in order,
+// starting with the status at the beginning of the window. The condition is v1.PodInitialized,
+// v1.ContainersReady or v1.PodReady; the statuses are v1.ConditionTrue and v1.ConditionFalse.
+// Anything else is an error, and so is an assertion about a container.
 //
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
-func HaveConditionTransitions(condition v1.PodConditionType, statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
+func HaveConditionTransitions(condition v1.PodConditionType,
+	statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
 	return &HaveConditionTransitionsMatcher{expected: transitions{condition, statuses}}
 }
 
-// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no condition,
-// which is an error.
+// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no
+// condition, which is an error.
 type HaveConditionTransitionsMatcher = ListMatcher[transitions]
 
 type transitions struct {
@@ -32,7 +33,8 @@ func (transitions) function() string { return "HaveConditionTransitions" }
 func (transitions) verb() string     { return "had" }
 
 func (expected transitions) list() string {
-	return string(expected.condition) + " " + listOf(expected.statuses, func(s v1.ConditionStatus) string { return string(s) })
+	return string(expected.condition) + " " + listOf(expected.statuses,
+		func(s v1.ConditionStatus) string { return string(s) })
 }
 
 // conditionAt is the status of a condition from a moment on.
@@ -80,7 +82,8 @@ func (expected transitions) possible(s *subject) error {
 		return errors.New("only pods have conditions: assert about the pod and not about a container")
 	}
 	if _, known := conditionOf(&trace.PodStatus{}, expected.condition); !known {
-		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and Ready", expected.condition)
+		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and "+
+			"Ready", expected.condition)
 	}
 	if len(expected.statuses) == 0 {
 		return errors.New("the expected statuses are missing: give v1.ConditionTrue or v1.ConditionFalse, once or more")

@@ -14,22 +14,22 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveContainerStatuses succeeds if the API server has exactly these container statuses: init containers
-// first, in the order of the spec. For a container, it compares the status of that container only. It
-// examines the current moment; At selects another.
+// HaveContainerStatuses succeeds if the API server has exactly these container statuses: init
+// containers first, in the order of the spec. For a container, it compares the status of that
+// container only. It examines the current moment; At selects another.
 //
 //	Expect(web).To(HaveContainerStatuses(
 //		trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true, RestartCount: 1},
 //	).At(85 * time.Second))
 //
-// A container that the pod does not have and a state other than waiting, running and terminated are errors,
-// even with NotTo.
+// A container that the pod does not have and a state other than waiting, running and terminated are
+// errors, even with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
 	return &HaveContainerStatusesMatcher{expected: statuses}
 }
 
-// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no statuses, which is
-// an error.
+// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no
+// statuses, which is an error.
 type HaveContainerStatusesMatcher struct {
 	settled
 	expected []trace.ContainerStatus
@@ -38,15 +38,15 @@ type HaveContainerStatusesMatcher struct {
 	found    finding
 }
 
-// At selects the moment that the matcher examines, which counts from the addition of the pod. The matcher
-// sees the last status of that instant.
+// At selects the moment that the matcher examines, which counts from the addition of the pod. The
+// matcher sees the last status of that instant.
 func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatusesMatcher {
 	m.at = &t
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements
+// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
 	return matchedEach("HaveContainerStatuses", m, actual)
 }
@@ -54,7 +54,9 @@ func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
 // FailureMessage returns the message of a failed To.
 func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
 	return m.found.message("to have the container statuses "+m.expectation(),
-		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) + m.others // go-cmp uses them at random
+		// go-cmp uses them at random
+		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) +
+		m.others
 }
 
 // NegatedFailureMessage returns the message of a failed NotTo.
@@ -102,9 +104,11 @@ func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
 		case seen[status.Name]:
 			return fmt.Errorf("the container %s has two expected statuses", status.Name)
 		case s.container != "" && status.Name != s.container:
-			return fmt.Errorf("the assertion is about the container %s, and the status about %s", s.container, status.Name)
+			return fmt.Errorf("the assertion is about the container %s, and the status about %s", s.container,
+				status.Name)
 		case !slices.Contains(states, status.State):
-			return fmt.Errorf("the state of a container is waiting, running or terminated, and never %q%s", status.State, strict.DidYouMean(status.State, states))
+			return fmt.Errorf("the state of a container is waiting, running or terminated, and never %q%s",
+				status.State, strict.DidYouMean(status.State, states))
 		}
 		seen[status.Name] = true
 	}

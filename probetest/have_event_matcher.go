@@ -14,9 +14,9 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// HaveEvent succeeds if the kubelet emitted an event with a reason, such as Unhealthy, about the pod or its
-// containers, or about the container. Each emission counts; kubectl shows repeated ones as one event with a
-// count.
+// HaveEvent succeeds if the kubelet emitted an event with a reason, such as Unhealthy, about the
+// pod or its containers, or about the container. Each emission counts; kubectl shows repeated ones
+// as one event with a count.
 //
 //	Expect(web).To(HaveEvent("Unhealthy").OfType(v1.EventTypeWarning).WithMessage(HavePrefix("Liveness")).Times(3))
 //
@@ -36,22 +36,22 @@ type HaveEventMatcher struct {
 	text      *any    // a string or a matcher; nil: any
 }
 
-// OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any other type is
-// an error.
+// OfType limits the matcher to events of a type: v1.EventTypeNormal or v1.EventTypeWarning. Any
+// other type is an error.
 func (m *HaveEventMatcher) OfType(eventType string) *HaveEventMatcher {
 	m.eventType = &eventType
 	return m
 }
 
-// WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega matcher
-// accepts.
+// WithMessage limits the matcher to events with a message: the exact string, or one that a Gomega
+// matcher accepts.
 func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	m.text = &message
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements
+// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *HaveEventMatcher) Match(actual any) (bool, error) {
 	return matchedEach("HaveEvent", m, actual)
 }
@@ -100,19 +100,23 @@ func (m *HaveEventMatcher) match(actual any) (bool, error) {
 func (m *HaveEventMatcher) possible(s *subject) error {
 	eventTypes := []string{v1.EventTypeNormal, v1.EventTypeWarning}
 	if t := m.eventType; t != nil && !slices.Contains(eventTypes, *t) {
-		return fmt.Errorf("events have the type Normal or Warning, and never %q%s", *t, strict.DidYouMean(*t, eventTypes))
+		return fmt.Errorf("events have the type Normal or Warning, and never %q%s", *t,
+			strict.DidYouMean(*t, eventTypes))
 	}
 	if m.reason == "" {
 		return errors.New("the reason of the event is missing")
 	}
 	if reasons := match.ReasonsOf(trace.Event); !slices.Contains(reasons, m.reason) {
-		return fmt.Errorf("the kubelet emits no event with the reason %q%s", m.reason, strict.DidYouMean(m.reason, reasons))
+		return fmt.Errorf("the kubelet emits no event with the reason %q%s", m.reason,
+			strict.DidYouMean(m.reason, reasons))
 	}
 	if eventTypes = match.TypesOf(m.reason); m.eventType != nil && !slices.Contains(eventTypes, *m.eventType) {
-		return fmt.Errorf("an event with the reason %s has the type %s, and never %s", m.reason, strings.Join(eventTypes, " or "), *m.eventType)
+		return fmt.Errorf("an event with the reason %s has the type %s, and never %s", m.reason,
+			strings.Join(eventTypes, " or "), *m.eventType)
 	}
 	if s.container != "" && match.AboutPod(m.reason) {
-		return fmt.Errorf("an event with the reason %s is about a pod, and never about a container: assert about the pod", m.reason)
+		return fmt.Errorf("an event with the reason %s is about a pod, and never about a container: assert about "+
+			"the pod", m.reason)
 	}
 	if probed := m.reason == "Unhealthy" || m.reason == "ProbeWarning"; probed && len(s.probes()) == 0 {
 		return fmt.Errorf("%s has no probe, and only probes cause events with the reason %s", s, m.reason)

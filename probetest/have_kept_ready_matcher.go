@@ -7,8 +7,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveKeptReady succeeds if at least so many pods of a *Deployment were Ready all the time, from the first time on at which so many were:
-// readyReplicas in its status never fell below.
+// HaveKeptReady succeeds if at least so many pods of a *Deployment were Ready all the time, from
+// the first time on at which so many were: readyReplicas in its status never fell below.
 //
 //	Expect(web).To(HaveKeptReady(3))
 func HaveKeptReady(pods int) *HaveKeptReadyMatcher { return &HaveKeptReadyMatcher{pods: pods} }
@@ -23,7 +23,8 @@ type HaveKeptReadyMatcher struct {
 	fewest     state       // after that, or the most if they never were
 }
 
-// Match examines a *Deployment. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Deployment. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveKeptReadyMatcher) Match(actual any) (bool, error) {
 	return matched("HaveKeptReady", m == nil, m.match, actual)
 }

@@ -14,8 +14,9 @@ import (
 	"probesim.dev/trace/traffic"
 )
 
-// HaveLostRequests succeeds if so many of the requests to a *Service are lost. The number is an int, to which the number of lost requests
-// is rounded (0 means that not even a part of one is lost), or a Gomega matcher of a float64.
+// HaveLostRequests succeeds if so many of the requests to a *Service are lost. The number is an
+// int, to which the number of lost requests is rounded (0 means that not even a part of one is
+// lost), or a Gomega matcher of a float64.
 //
 //	Expect(shop).To(HaveLostRequests(0))
 //	Expect(shop).To(HaveLostRequests(BeNumerically("<", 20)))
@@ -31,7 +32,8 @@ type HaveLostRequestsMatcher struct {
 	service *Service // of the last Match
 }
 
-// Match examines a *Service. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Service. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveLostRequestsMatcher) Match(actual any) (bool, error) {
 	return matched("HaveLostRequests", m == nil, m.match, actual)
 }
@@ -48,7 +50,8 @@ func (m *HaveLostRequestsMatcher) GomegaString() string {
 		return "have " + m.expectation()
 	}
 	head, _, _ := strings.Cut(m.happened(), "\n")
-	return "have " + m.expectation() + "; the last one examined is " + m.service.String() + ": " + strings.TrimSuffix(head, ":")
+	return "have " + m.expectation() + "; the last one examined is " + m.service.String() + ": " +
+		strings.TrimSuffix(head, ":")
 }
 
 func (m *HaveLostRequestsMatcher) match(actual any) (bool, error) {
@@ -69,7 +72,8 @@ func (m *HaveLostRequestsMatcher) match(actual any) (bool, error) {
 	case len(s.streams) == 0:
 		return false, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
 	case s.sent() == 0:
-		return false, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s", s, s.node.more())
+		return false, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s", s,
+			s.node.more())
 	}
 	m.service = s
 	lost := s.LostRequests()
@@ -98,7 +102,8 @@ func (m *HaveLostRequestsMatcher) expectation() string {
 			break
 		}
 		lines := strings.Split(n.FailureMessage(m.service.LostRequests()), "\n")
-		if verb, compares := strings.CutPrefix(lines[max(0, len(lines)-2)], "to be "); compares { // "to be <" and "    <int>: 20"
+		// "to be <" and "    <int>: 20"
+		if verb, compares := strings.CutPrefix(lines[max(0, len(lines)-2)], "to be "); compares {
 			_, limit, _ := strings.Cut(lines[len(lines)-1], ": ")
 			return "lost " + verb + " " + limit + " requests"
 		}
@@ -133,7 +138,8 @@ func (m *HaveLostRequestsMatcher) happened() string {
 		return fmt.Sprintf("None of %.0f requests is lost.", sent)
 	}
 	losses = joined(losses)
-	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:", round(m.service.LostRequests()), sent, trace.FormatTime(losses[0].From))
+	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:", round(m.service.LostRequests()), sent,
+		trace.FormatTime(losses[0].From))
 	for i, l := range losses {
 		if i == maxTimes {
 			return text + fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)
@@ -143,13 +149,15 @@ func (m *HaveLostRequestsMatcher) happened() string {
 	return text
 }
 
-// joined returns losses by time. Those of a pod that only another number of targets separates are one.
+// joined returns losses by time. Those of a pod that only another number of targets separates are
+// one.
 func joined(losses []history.Loss) []history.Loss {
 	slices.SortStableFunc(losses, func(a, b history.Loss) int { return cmp.Compare(a.From, b.From) })
 	var list []history.Loss
 	for _, l := range losses {
 		i := slices.IndexFunc(list, func(of history.Loss) bool {
-			return of.To == l.From && of.Pod == l.Pod && of.Record.Reason == l.Record.Reason && of.Record.Object.Loss.Router == l.Record.Object.Loss.Router
+			return of.To == l.From && of.Pod == l.Pod && of.Record.Reason == l.Record.Reason &&
+				of.Record.Object.Loss.Router == l.Record.Object.Loss.Router
 		})
 		if i < 0 {
 			list = append(list, l)

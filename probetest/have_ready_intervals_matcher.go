@@ -9,14 +9,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// ReadyInterval is a time during which a pod or container was Ready: from From until it was no longer Ready
-// at To. Both count from the addition of the pod. Each is a time.Duration, compared to the millisecond, or a
-// Gomega matcher of a time.Duration. A nil To means that it was still Ready at the end of the window or run;
-// a nil From is an error.
+// ReadyInterval is a time during which a pod or container was Ready: from From until it was no
+// longer Ready at To. Both count from the addition of the pod. Each is a time.Duration, compared to
+// the millisecond, or a Gomega matcher of a time.Duration. A nil To means that it was still Ready
+// at the end of the window or run; a nil From is an error.
 type ReadyInterval struct{ From, To any }
 
-// HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An interval
-// that began before the window counts from the beginning of the window.
+// HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An
+// interval that began before the window counts from the beginning of the window.
 //
 //	Expect(web).To(HaveReadyIntervals(
 //		ReadyInterval{From: 5 * time.Second, To: BeNumerically("<", time.Minute)},
@@ -27,8 +27,8 @@ func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
 	return &HaveReadyIntervalsMatcher{expected: intervals}
 }
 
-// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval in the
-// whole run.
+// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval
+// in the whole run.
 type HaveReadyIntervalsMatcher = ListMatcher[readyIntervals]
 
 type readyIntervals []ReadyInterval
@@ -110,7 +110,8 @@ func (expected readyIntervals) possible(s *subject, w window, from, to virtual.T
 			switch at := s.added().Add(d); {
 			case !ok:
 			case d < last || d == last && end == 1:
-				return fmt.Errorf("interval %d is out of order: %s does not come after %s", n+1, value.Format(d), value.Format(last))
+				return fmt.Errorf("interval %d is out of order: %s does not come after %s", n+1, value.Format(d),
+					value.Format(last))
 			case at < from || at > to:
 				return fmt.Errorf("interval %d: %s is outside of the window%s", n+1, value.Format(d), w.words())
 			default:

@@ -2,8 +2,8 @@ package probetest
 
 import "probesim.dev/trace"
 
-// HaveRestarted succeeds if the container, or a container of the pod, restarted. A restart happens when the
-// next instance of the container starts.
+// HaveRestarted succeeds if the container, or a container of the pod, restarted. A restart happens
+// when the next instance of the container starts.
 //
 //	Expect(web.Container("app")).To(HaveRestarted().Times(2).Between(40*time.Second, 2*time.Minute))
 func HaveRestarted() *HaveRestartedMatcher { return &HaveRestartedMatcher{} }

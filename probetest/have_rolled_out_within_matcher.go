@@ -8,8 +8,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// HaveRolledOutWithin succeeds if the last change of the spec of a *Deployment, or its creation, is complete within a time after it: all
-// replicas have the new template and are available, and none has an old one, as 'kubectl rollout status' waits for.
+// HaveRolledOutWithin succeeds if the last change of the spec of a *Deployment, or its creation, is
+// complete within a time after it: all replicas have the new template and are available, and none
+// has an old one, as 'kubectl rollout status' waits for.
 //
 //	web.Restart()
 //	n.Advance(5 * time.Minute)
@@ -28,7 +29,8 @@ type HaveRolledOutWithinMatcher struct {
 	last       state       // the first complete state after it, or the last one
 }
 
-// Match examines a *Deployment. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a *Deployment. It implements gomega.OmegaMatcher, as FailureMessage and
+// NegatedFailureMessage do.
 func (m *HaveRolledOutWithinMatcher) Match(actual any) (bool, error) {
 	return matched("HaveRolledOutWithin", m == nil, m.match, actual)
 }
@@ -88,14 +90,16 @@ func (m *HaveRolledOutWithinMatcher) message(expected string) string {
 	if !m.complete() {
 		center = min(m.deployment.log.end, m.change.t.Add(m.within))
 	}
-	return m.deployment.message(expected+m.expectation(), m.happened()+".", []int{m.change.record, m.last.record}, center)
+	return m.deployment.message(expected+m.expectation(), m.happened()+".", []int{m.change.record, m.last.record},
+		center)
 }
 
 // happened says how long the rollout took, or where it stands.
 func (m *HaveRolledOutWithinMatcher) happened() string {
 	began := "the change at " + trace.FormatTime(m.change.t)
 	if m.complete() {
-		return fmt.Sprintf("It was complete %s after %s, at %s", value.Format(m.last.t.Sub(m.change.t)), began, trace.FormatTime(m.last.t))
+		return fmt.Sprintf("It was complete %s after %s, at %s", value.Format(m.last.t.Sub(m.change.t)), began,
+			trace.FormatTime(m.last.t))
 	}
 	w := m.last.Workload
 	text := fmt.Sprintf("It is not complete after %s: %d replicas, %d updated, %d Ready, %d available, %d old",

@@ -30,7 +30,8 @@ spec:
       behavior: [{after: 20s, liveness: bad}]
 `
 
-// TestHostileText checks that messages of matchers, which CI prints, contain no commands to GitHub's runner.
+// TestHostileText checks that messages of matchers, which CI prints, contain no commands to
+// GitHub's runner.
 func TestHostileText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "::error::forged\n::error::x.yaml")
 	if err := os.WriteFile(path, []byte(hostileScenario), 0o666); err != nil {
@@ -38,7 +39,8 @@ func TestHostileText(t *testing.T) {
 	}
 	pod := RunScenario(t, path, "hostile", ScenarioOptions{}).Pod("web")
 	for _, m := range []types.GomegaMatcher{
-		HaveEvent("Unhealthy"), HaveEvent("Unhealthy").WithMessage("##[error]\n::error::x"), HaveRestarted(), HaveBeenProbed("liveness"),
+		HaveEvent("Unhealthy"), HaveEvent("Unhealthy").WithMessage("##[error]\n::error::x"), HaveRestarted(),
+		HaveBeenProbed("liveness"),
 		HaveBeenKilledBecauseOf("LivenessProbe"), HaveBecomeReady().Within(time.Second),
 	} {
 		if _, err := m.Match(pod); err != nil {
@@ -46,18 +48,21 @@ func TestHostileText(t *testing.T) {
 			continue
 		}
 		for _, text := range []string{m.FailureMessage(pod), m.NegatedFailureMessage(pod)} {
-			if found := githubrunner.Commands(strings.ReplaceAll(text, "\n", "\n    ")); len(found) > 0 || strings.ContainsAny(text, "\x1b\u202e\r") {
+			if found := githubrunner.Commands(strings.ReplaceAll(text, "\n", "\n    ")); len(found) > 0 ||
+				strings.ContainsAny(text, "\x1b\u202e\r") {
 				t.Errorf("commands %q in\n%s", found, text)
 			}
 		}
 	}
 }
 
-// TestHostileName checks that the failure for an invalid pod shows its name as it shows other invalid values.
+// TestHostileName checks that the failure for an invalid pod shows its name as it shows other
+// invalid values.
 func TestHostileName(t *testing.T) {
 	fake := newFakeT(t)
 	NewNode(fake, NodeOptions{}).AddPod(pod("\x1b[2J\n::error::forged", v1.Container{Name: "app", Image: "a"}))
-	if len(fake.failures) != 1 || !strings.HasPrefix(fake.failures[0], `the Pod \x1b[2J\n::error::forged cannot be added:`) {
+	if len(fake.failures) != 1 || !strings.HasPrefix(fake.failures[0],
+		`the Pod \x1b[2J\n::error::forged cannot be added:`) {
 		t.Errorf("failures %q", fake.failures)
 	}
 }
@@ -72,7 +77,8 @@ func TestDroppedFields(t *testing.T) {
 	if ok, err := m.Match(pod); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	want := "\nNote: the API server of v1.34 drops spec.containers[0].restartPolicy of pod web, because the feature gate ContainerRestartRules is off"
+	want := "\nNote: the API server of v1.34 drops spec.containers[0].restartPolicy of pod web, because the feature " +
+		"gate ContainerRestartRules is off"
 	if got := m.FailureMessage(pod); strings.Count(got, want) != 1 {
 		t.Errorf("the note is missing:\n%s", got)
 	}

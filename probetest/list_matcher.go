@@ -7,7 +7,8 @@ type listed interface {
 	function() string // that returns the matcher
 	verb() string     // "backed off" in "to have backed off for 10s, 20s"
 	list() string     // "for 10s, 20s"; empty if nothing may happen
-	// compare compares the list with the run of a subject in a window. It says in a sentence what it found.
+	// compare compares the list with the run of a subject in a window. It says in a sentence what
+	// it found.
 	compare(*subject, window) (ok bool, found finding, got string, err error)
 }
 
@@ -26,8 +27,8 @@ func (m *ListMatcher[L]) Within(d time.Duration) *ListMatcher[L] {
 	return m
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of
-// the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the
+// addition of the pod.
 func (m *ListMatcher[L]) Between(from, until time.Duration) *ListMatcher[L] {
 	m.setBetween(from, until)
 	return m
@@ -39,8 +40,8 @@ func (m *ListMatcher[L]) After(d time.Duration) *ListMatcher[L] {
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
+// Match examines a *Pod, a *Container, or each element of a list of them. It implements
+// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
 func (m *ListMatcher[L]) Match(actual any) (bool, error) {
 	var expected L
 	return matchedEach(expected.function(), m, actual)

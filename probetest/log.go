@@ -18,8 +18,8 @@ type log struct {
 	end        virtual.Time // the virtual time that the run has reached
 }
 
-// add keeps a record if matchers examine it. Back-offs are internal records: neither the status nor the
-// events contain their length.
+// add keeps a record if matchers examine it. Back-offs are internal records: neither the status nor
+// the events contain their length.
 func (l *log) add(r *trace.Record) {
 	if r.Kind.Observable() || r.Kind == trace.BackOff {
 		l.records = append(l.records, *r)

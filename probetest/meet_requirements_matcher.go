@@ -22,23 +22,26 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// Manifest is the path of a file with manifests, for MeetRequirements. It is relative to the directory of the test.
+// Manifest is the path of a file with manifests, for MeetRequirements. It is relative to the
+// directory of the test.
 type Manifest string
 
-// MeetRequirements succeeds if the probe settings of a workload meet requirements on every node and in every phase, as 'probesim check
-// --require' does. The actual value is a Manifest or an API object that creates pods:
+// MeetRequirements succeeds if the probe settings of a workload meet requirements on every node and
+// in every phase, as 'probesim check --require' does. The actual value is a Manifest or an API
+// object that creates pods:
 //
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
-// The rows are start, restart, retry, stall, silence and serving, which take >=, and ready, unready, detect and recover, which
-// take <=. A requirement is about each container that is not a sidecar, all of which must have a probe for it, or about one container, as in
-// "app/start>=70s". The requirements apply to all workloads of a manifest, in place of those in their annotations.
+// The rows are start, restart, retry, stall, silence and serving, which take >=, and ready,
+// unready, detect and recover, which take <=. A requirement is about each container that is not a
+// sidecar, all of which must have a probe for it, or about one container, as in "app/start>=70s".
+// The requirements apply to all workloads of a manifest, in place of those in their annotations.
 func MeetRequirements(requirements string) *MeetRequirementsMatcher {
 	return &MeetRequirementsMatcher{requirements: requirements}
 }
 
-// MeetRequirementsMatcher is the type of MeetRequirements. It checks for the newest version of Kubernetes and typical nodes, unless the methods say
-// otherwise.
+// MeetRequirementsMatcher is the type of MeetRequirements. It checks for the newest version of
+// Kubernetes and typical nodes, unless the methods say otherwise.
 type MeetRequirementsMatcher struct {
 	settled
 	requirements string
@@ -57,7 +60,8 @@ type verified struct {
 	check.Verification
 }
 
-// OnKubernetes sets the versions of Kubernetes, such as "v1.37". The requirements must hold on all of them.
+// OnKubernetes sets the versions of Kubernetes, such as "v1.37". The requirements must hold on all
+// of them.
 func (m *MeetRequirementsMatcher) OnKubernetes(versions ...string) *MeetRequirementsMatcher {
 	m.kubernetes = versions
 	return m
@@ -69,14 +73,16 @@ func (m *MeetRequirementsMatcher) WithDelays(name string) *MeetRequirementsMatch
 	return m
 }
 
-// WithStart says how long a start of the programs takes, except those of sidecars. The time to recover includes the longest start.
+// WithStart says how long a start of the programs takes, except those of sidecars. The time to
+// recover includes the longest start.
 func (m *MeetRequirementsMatcher) WithStart(least, greatest time.Duration) *MeetRequirementsMatcher {
 	m.start.Ordinary = &check.Interval{Min: least, Max: greatest}
 	return m
 }
 
 // WithStartOf says how long a start of the program of a container takes, in place of WithStart.
-func (m *MeetRequirementsMatcher) WithStartOf(container string, least, greatest time.Duration) *MeetRequirementsMatcher {
+func (m *MeetRequirementsMatcher) WithStartOf(container string, least,
+	greatest time.Duration) *MeetRequirementsMatcher {
 	if m.start.Of == nil {
 		m.start.Of = map[string]check.Interval{}
 	}
@@ -90,7 +96,8 @@ func (m *MeetRequirementsMatcher) Of(kind, name string) *MeetRequirementsMatcher
 	return m
 }
 
-// Match examines a Manifest or an API object. It implements gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
+// Match examines a Manifest or an API object. It implements gomega.OmegaMatcher, as FailureMessage
+// and NegatedFailureMessage do.
 func (m *MeetRequirementsMatcher) Match(actual any) (bool, error) {
 	return matched("MeetRequirements", m == nil, m.match, actual)
 }
@@ -110,7 +117,8 @@ func (m *MeetRequirementsMatcher) GomegaString() string { return "meet " + m.req
 
 func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
 	if m.wasPolled() {
-		return false, errors.New("manifests do not change, so Eventually and Consistently have nothing to wait for: use Expect")
+		return false, errors.New("manifests do not change, so Eventually and Consistently have nothing to wait for: " +
+			"use Expect")
 	}
 	options, err := m.options()
 	if err != nil {
@@ -143,7 +151,8 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	for _, name := range m.kubernetes {
 		p, known := profile.Named(name)
 		if !known {
-			return o, fmt.Errorf("there is no Kubernetes %s: the versions are %s", printable.Text(name), strings.Join(profile.NamesWithPreviews(), ", "))
+			return o, fmt.Errorf("there is no Kubernetes %s: the versions are %s", printable.Text(name),
+				strings.Join(profile.NamesWithPreviews(), ", "))
 		}
 		o.Profiles = append(o.Profiles, p)
 	}
@@ -152,13 +161,15 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.start.Of)) {
 		if s := m.start.Of[name]; s.Min < 0 || s.Max < s.Min {
-			return o, fmt.Errorf("WithStartOf takes a container, and the least and the greatest duration, not %s, %s and %s", printable.Text(name), s.Min, s.Max)
+			return o, fmt.Errorf("WithStartOf takes a container, and the least and the greatest duration, not %s, %s "+
+				"and %s", printable.Text(name), s.Min, s.Max)
 		}
 	}
 	if o.Delays != "default" {
 		set, known := fakeruntime.DelaySet(o.Delays)
 		if !known {
-			return o, fmt.Errorf("there are no nodes called %s: the names are %s, default", printable.Text(o.Delays), strings.Join(fakeruntime.DelaySets(), ", "))
+			return o, fmt.Errorf("there are no nodes called %s: the names are %s, default", printable.Text(o.Delays),
+				strings.Join(fakeruntime.DelaySets(), ", "))
 		}
 		o.Nodes = set
 	}
@@ -181,12 +192,14 @@ func manifestOf(actual any) (check.File, error) {
 		}
 		return check.File{Name: nameOf(a), Data: data}, nil
 	}
-	return check.File{}, fmt.Errorf("expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a %T", actual)
+	return check.File{}, fmt.Errorf("expected a probetest.Manifest or an API object such as *appsv1.Deployment, "+
+		"got a %T", actual)
 }
 
 // nameOf returns the kind and the name of an object.
 func nameOf(w Workload) string {
-	return strings.TrimSpace(reflect.TypeOf(w).Elem().Name() + " " + printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())))
+	return strings.TrimSpace(reflect.TypeOf(w).Elem().Name() + " " +
+		printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())))
 }
 
 func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*check.Report, error) {
@@ -200,7 +213,8 @@ func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*chec
 	return c.Report(), nil
 }
 
-// verify collects the results of the requirements. It returns an error for a requirement that no setting can break.
+// verify collects the results of the requirements. It returns an error for a requirement that no
+// setting can break.
 func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	m.verified = nil
 	var names, about []string
@@ -228,11 +242,13 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", manifests.Workloads)
+		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s",
+			manifests.Workloads)
 	case len(about) > 0 && len(m.verified) == 0:
 		return false, fmt.Errorf("%s has no container that the requirements name", strings.Join(about, ", "))
 	case len(m.verified) == 0:
-		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
+		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind),
+			printable.Text(m.name), strings.Join(names, ", "))
 	}
 	return ok, nil
 }

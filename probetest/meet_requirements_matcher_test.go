@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// watched returns a pod with a liveness probe whose limits are a few seconds, which the matcher finds fast.
+// watched returns a pod with a liveness probe whose limits are a few seconds, which the matcher
+// finds fast.
 func watched(name string) *v1.Pod {
 	p := probe()
 	p.PeriodSeconds, p.FailureThreshold = 1, 2
@@ -70,21 +71,28 @@ to meet stall>=1s, detect<=1s.
 	g.Expect(d.Kind).To(gomega.BeEmpty(), "the matcher changed the object")
 }
 
-// TestMeetRequirementsOf checks that a workload without the probe for a requirement does not pass unnoticed.
+// TestMeetRequirementsOf checks that a workload without the probe for a requirement does not pass
+// unnoticed.
 func TestMeetRequirementsOf(t *testing.T) {
 	g := gomega.NewWithT(t)
-	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}\n"
+	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {template: {spec: {restartPolicy: " +
+		"Never, containers: [{name: m, image: m}]}}}\n"
 	file := manifest(t, watchedYAML, job)
 	_, err := MeetRequirements("stall>=1s").WithDelays("default").Match(file)
-	g.Expect(err).To(gomega.MatchError(`MeetRequirements: Job migrate, stall>=1s: container m has no liveness probe: select a workload, as in MeetRequirements(...).Of("Deployment", "web")`))
+	g.Expect(err).To(gomega.MatchError(`MeetRequirements: Job migrate, stall>=1s: container m has no liveness probe: ` +
+		`select a workload, as in MeetRequirements(...).Of("Deployment", "web")`))
 	g.Expect(file).To(MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "web"))
 	broken := watched("web")
-	broken.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("managment")}}
+	broken.Spec.Containers[0].LivenessProbe.ProbeHandler = v1.ProbeHandler{
+		HTTPGet: &v1.HTTPGetAction{Port: intstr.FromString("managment")}}
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Match(broken)
-	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web, stall>=1s: the livenessProbe of container app can never run: the container has no port named "managment"`)))
+	g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(`MeetRequirements: Pod web, stall>=1s: the livenessProbe of ` +
+		`container app can never run: the container has no port named "managment"`)))
 	_, err = MeetRequirements("ready<=1m").WithDelays("default").Match(broken)
-	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, ready<=1m: container app has no readiness or startup probe"), "the liveness probe does not matter")
-	broken.Spec.RestartPolicy, broken.Spec.Containers[0].LivenessProbe = v1.RestartPolicyNever, watched("web").Spec.Containers[0].LivenessProbe
+	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, ready<=1m: container app has no readiness or "+
+		"startup probe"), "the liveness probe does not matter")
+	broken.Spec.RestartPolicy, broken.Spec.Containers[0].LivenessProbe = v1.RestartPolicyNever,
+		watched("web").Spec.Containers[0].LivenessProbe
 	_, err = MeetRequirements("recover<=1m").WithDelays("default").Match(broken)
 	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod web, recover<=1m: container app never restarts"))
 	_, err = MeetRequirements("stall>=1s").WithDelays("default").Of("Pod", "wep").Match(manifest(t, job))
@@ -102,19 +110,27 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 	}{
 		{MeetRequirements(" "), watched("web"), "there are no requirements: name one or more, such as start>=70s"},
 		{MeetRequirements("start>=70"), watched("web"), "start: "},
-		{MeetRequirements("stall<=15s"), watched("web"), "stall takes >=, because a container survives a stall of this length"},
-		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"), "there is no Kubernetes v1.2: the versions are v1.33, "},
-		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"), "there are no nodes called quick: the names are fast, typical, slow, default"},
-		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"), "WithStart takes the least and the greatest duration, not 2s and 1s"},
-		{MeetRequirements("stall>=15s").WithStartOf("app", 2*time.Second, time.Second), watched("web"), "WithStartOf takes a container, and the least and the greatest duration, not app, 2s and 1s"},
+		{MeetRequirements("stall<=15s"), watched("web"),
+			"stall takes >=, because a container survives a stall of this length"},
+		{MeetRequirements("stall>=15s").OnKubernetes("v1.2"), watched("web"),
+			"there is no Kubernetes v1.2: the versions are v1.33, "},
+		{MeetRequirements("stall>=15s").WithDelays("quick"), watched("web"),
+			"there are no nodes called quick: the names are fast, typical, slow, default"},
+		{MeetRequirements("stall>=15s").WithStart(2*time.Second, time.Second), watched("web"),
+			"WithStart takes the least and the greatest duration, not 2s and 1s"},
+		{MeetRequirements("stall>=15s").WithStartOf("app", 2*time.Second, time.Second), watched("web"),
+			"WithStartOf takes a container, and the least and the greatest duration, not app, 2s and 1s"},
 		{MeetRequirements("stall>=15s"), Manifest("none.yaml"), "none.yaml: cannot be read: "},
-		{MeetRequirements("stall>=15s"), "deploy.yaml", "expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a string"},
+		{MeetRequirements("stall>=15s"), "deploy.yaml",
+			"expected a probetest.Manifest or an API object such as *appsv1.Deployment, got a string"},
 		{MeetRequirements("stall>=15s"), (*v1.Pod)(nil), "there is no object: it is nil"},
 		{MeetRequirements("stall>=15s"), &v1.Service{}, "a *v1.Service creates no pods: the kinds that do are Pod, "},
 		{MeetRequirements("stall>=15s"), nil, "expected a probetest.Manifest"},
 		{MeetRequirements("stall>=15s"), &v1.Pod{}, "the manifest is invalid\nPod:"},
-		{MeetRequirements("stall>=15s"), manifest(t, "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"), "there is no workload in the manifest: it needs at least one of Pod, "},
-		{polled, watched("web"), "manifests do not change, so Eventually and Consistently have nothing to wait for: use Expect"},
+		{MeetRequirements("stall>=15s"), manifest(t, "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"),
+			"there is no workload in the manifest: it needs at least one of Pod, "},
+		{polled, watched("web"), "manifests do not change, so Eventually and Consistently have nothing to wait for: " +
+			"use Expect"},
 	} {
 		ok, err := test.matcher.Match(test.actual)
 		if err == nil || ok || !strings.HasPrefix(err.Error(), "MeetRequirements: "+test.want) {
@@ -123,7 +139,8 @@ func TestMeetRequirementsMisuse(t *testing.T) {
 	}
 }
 
-// TestMeetRequirementsOfContainers checks that a requirement is about all containers but sidecars, or about the one that it names.
+// TestMeetRequirementsOfContainers checks that a requirement is about all containers but sidecars,
+// or about the one that it names.
 func TestMeetRequirementsOfContainers(t *testing.T) {
 	g := gomega.NewWithT(t)
 	two := watched("web")
@@ -136,19 +153,23 @@ func TestMeetRequirementsOfContainers(t *testing.T) {
 	g.Expect(two).To(MeetRequirements("stall>=1s").WithDelays("default"))
 	_, err = MeetRequirements("ap/stall>=1s").Match(two)
 	g.Expect(err).To(gomega.MatchError(`MeetRequirements: no workload has a container "ap" (did you mean "app"?)`))
-	file := manifest(t, watchedYAML, strings.NewReplacer("name: web", "name: job", "name: app", "name: main").Replace(watchedYAML))
+	file := manifest(t, watchedYAML, strings.NewReplacer("name: web", "name: job", "name: app", "name: main").
+		Replace(watchedYAML))
 	g.Expect(file).To(MeetRequirements("app/stall>=1s").WithDelays("default"))
 	_, err = MeetRequirements("app/stall>=1s").Of("Pod", "job").Match(file)
 	g.Expect(err).To(gomega.MatchError("MeetRequirements: Pod job has no container that the requirements name"))
 }
 
-// TestMeetRequirementsStartOf checks that the start of a container counts for it, in place of the start of all.
+// TestMeetRequirementsStartOf checks that the start of a container counts for it, in place of the
+// start of all.
 func TestMeetRequirementsStartOf(t *testing.T) {
 	g := gomega.NewWithT(t)
 	p := watched("web")
 	p.Spec.Containers[0].LivenessProbe.FailureThreshold = 9
-	g.Expect(p).To(MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, time.Minute).WithStartOf("app", time.Second, 2*time.Second))
-	m := MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, 2*time.Second).WithStartOf("app", time.Second, time.Minute)
+	g.Expect(p).To(MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, time.Minute).
+		WithStartOf("app", time.Second, 2*time.Second))
+	m := MeetRequirements("recover<=1m").WithDelays("default").WithStart(time.Second, 2*time.Second).
+		WithStartOf("app", time.Second, time.Minute)
 	g.Expect(p).NotTo(m)
 	g.Expect(m.shell("web.yaml")).To(gomega.HaveSuffix(" --start 1s..2s,app=1s..1m"))
 }

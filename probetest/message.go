@@ -15,8 +15,9 @@ import (
 // A message shows this many records before the moment, and this many from the moment on.
 const before, behind = 5, 4
 
-// message returns the message of a failure. After the head it shows those of some records that are around a moment, with a mark at those
-// that the result depends on, and the timeline of others. All are indexes of the log.
+// message returns the message of a failure. After the head it shows those of some records that are
+// around a moment, with a mark at those that the result depends on, and the timeline of others. All
+// are indexes of the log.
 func (l *log) message(head string, records, drawn, marks []int, center virtual.Time) string {
 	var b strings.Builder
 	b.WriteString(head)

@@ -22,28 +22,30 @@ import (
 	"probesim.dev/trace"
 )
 
-// NodeOptions configure a node. The zero value is a node of the newest supported version of Kubernetes
-// without randomness.
+// NodeOptions configure a node. The zero value is a node of the newest supported version of
+// Kubernetes without randomness.
 type NodeOptions struct {
-	// Kubernetes is one of the versions in profile.Names, such as "v1.37". Empty: the newest version.
+	// Kubernetes is one of the versions in profile.Names, such as "v1.37". Empty: the newest
+	// version.
 	Kubernetes string
-	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in behaviors, and the
-	// order of events at one instant. Nil: ranges yield their middle, chances never come true, and the order
-	// is canonical.
+	// Seed determines all random choices: the kubelet's jitter, the ranges and chances in
+	// behaviors, and the order of events at one instant. Nil: ranges yield their middle, chances
+	// never come true, and the order is canonical.
 	Seed *int64
 	// Uptime is the age of the kubelet at t=0, which sets the phase of its periodic work. Nil:
 	// node.DefaultUptime.
 	Uptime *time.Duration
-	// Delays are the latencies of calls to the container runtime and the API server. A nil field: the default.
+	// Delays are the latencies of calls to the container runtime and the API server. A nil field:
+	// the default.
 	Delays fakeruntime.Delays
 	// Config is the part of the kubelet configuration that affects probes and restarts.
 	Config kubeletconfig.Config
-	// ControlPlane adds the Deployment, ReplicaSet and EndpointSlice controllers and kube-proxy, for AddDeployment and AddService. Its zero
-	// value has the default delays. Nil: there are none.
+	// ControlPlane adds the Deployment, ReplicaSet and EndpointSlice controllers and kube-proxy,
+	// for AddDeployment and AddService. Its zero value has the default delays. Nil: there are none.
 	ControlPlane *ControlPlane
-	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one request;
-	// the test fails when a handler takes longer. Zero: node.DefaultHandlerTimeout, which is 10 s. Negative: no
-	// limit, as a debugger needs.
+	// HandlerTimeout limits the real time that an http.Handler of a Rule may take to respond to one
+	// request; the test fails when a handler takes longer. Zero: node.DefaultHandlerTimeout, which
+	// is 10 s. Negative: no limit, as a debugger needs.
 	HandlerTimeout time.Duration
 }
 
@@ -53,15 +55,15 @@ type ControlPlane = node.ControlPlane
 // MaxTime is the virtual time at which every node ends: 30 days after t=0.
 const MaxTime = 30 * 24 * time.Hour
 
-// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock that only
-// Advance and AdvanceTo move. Create nodes with NewNode; the zero value is not usable.
+// Node is a simulated node: a kubelet, an API server and a container runtime on a virtual clock
+// that only Advance and AdvanceTo move. Create nodes with NewNode; the zero value is not usable.
 //
-// Mistakes in a test, such as a pod that the API server would reject, fail the test with t.Fatalf. So do calls
-// after the test, which has closed the node; matchers can still examine the run.
+// Mistakes in a test, such as a pod that the API server would reject, fail the test with t.Fatalf.
+// So do calls after the test, which has closed the node; matchers can still examine the run.
 //
-// Use a node from one goroutine: a method panics with node.ErrInUse when it notices another one. Handlers and
-// the functions of At and Do run while time passes, and may call all methods except Advance and AdvanceTo.
-// If one of them panics, the test fails with its frames.
+// Use a node from one goroutine: a method panics with node.ErrInUse when it notices another one.
+// Handlers and the functions of At and Do run while time passes, and may call all methods except
+// Advance and AdvanceTo. If one of them panics, the test fails with its frames.
 type Node struct {
 	t       testing.TB
 	sim     *node.Node
@@ -79,8 +81,8 @@ type Node struct {
 // action is a call of Do, Delete or Kill that has not happened yet.
 type action struct{ what string }
 
-// NewNode returns a node at t=0 without pods. The node is closed when the test ends. In a Ginkgo spec, pass
-// GinkgoTB():
+// NewNode returns a node at t=0 without pods. The node is closed when the test ends. In a Ginkgo
+// spec, pass GinkgoTB():
 //
 //	n := NewNode(GinkgoTB(), NodeOptions{})
 //
@@ -111,7 +113,8 @@ func NewNode(t testing.TB, o NodeOptions) *Node {
 	n.options.Kubernetes = known.Version
 	n.log = &log{kubernetes: known.Version, seed: o.Seed}
 	options := node.Options{
-		Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config, HandlerTimeout: o.HandlerTimeout, ControlPlane: o.ControlPlane,
+		Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config,
+		HandlerTimeout: o.HandlerTimeout, ControlPlane: o.ControlPlane,
 		Trace: &trace.Recorder{Internal: true, Sink: n.record},
 	}
 	if err := options.Validate(); err != nil {
@@ -137,8 +140,9 @@ func (n *Node) tb() testing.TB {
 	return n.t
 }
 
-// usable reports whether the node can be used now. If the node is closed, it fails the test. It panics if
-// another goroutine uses the node, since only the goroutine of the test can fail the test.
+// usable reports whether the node can be used now. If the node is closed, it fails the test. It
+// panics if another goroutine uses the node, since only the goroutine of the test can fail the
+// test.
 func (n *Node) usable() bool {
 	n.t.Helper()
 	err := n.sim.Usable()
@@ -169,9 +173,9 @@ func (n *Node) Now() time.Duration {
 
 func (n *Node) now() time.Duration { return max(0, n.sim.Now()).Offset() }
 
-// Advance lets virtual time pass, in almost no real time. Everything that is due until then happens,
-// including the events of the last instant. Advance(0) runs what is due now. A negative duration and a time
-// later than MaxTime fail the test.
+// Advance lets virtual time pass, in almost no real time. Everything that is due until then
+// happens, including the events of the last instant. Advance(0) runs what is due now. A negative
+// duration and a time later than MaxTime fail the test.
 func (n *Node) Advance(by time.Duration) {
 	n.tb().Helper()
 	if by > MaxTime {
@@ -180,8 +184,8 @@ func (n *Node) Advance(by time.Duration) {
 	n.advanceTo(n.Now()+by, "Advance", by)
 }
 
-// AdvanceTo lets virtual time pass until t, which counts from t=0. It fails the test if t is in the past or
-// later than MaxTime.
+// AdvanceTo lets virtual time pass until t, which counts from t=0. It fails the test if t is in the
+// past or later than MaxTime.
 func (n *Node) AdvanceTo(t time.Duration) {
 	n.tb().Helper()
 	n.advanceTo(t, "AdvanceTo", t)
@@ -199,7 +203,8 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 		n.t.Fatalf("the run has ended early: %s", n.failure)
 		return
 	case t < n.now():
-		n.t.Fatalf("%s(%s): virtual time cannot go back: the node is at %s", call, value.Format(arg), trace.FormatTime(virtual.At(n.now())))
+		n.t.Fatalf("%s(%s): virtual time cannot go back: the node is at %s", call, value.Format(arg),
+			trace.FormatTime(virtual.At(n.now())))
 		return
 	case t > MaxTime:
 		n.t.Fatalf("%s: every node ends at %s of virtual time", call, value.Format(MaxTime))
@@ -223,17 +228,17 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 	}
 }
 
-// fail ends the run at the current virtual time. Code that the simulation calls must use it in place of
-// t.Fatalf, which would report a line of the simulator as the place of the failure.
+// fail ends the run at the current virtual time. Code that the simulation calls must use it in
+// place of t.Fatalf, which would report a line of the simulator as the place of the failure.
 func (n *Node) fail(format string, args ...any) {
 	if n.failure == "" {
 		n.failure = fmt.Sprintf(format, args...)
 	}
 }
 
-// At calls do when the virtual time is t, or when time next passes if t is in the past. Use it for actions
-// that Node has no method for, such as StopKubelet, at an exact time. A time later than MaxTime fails the
-// test.
+// At calls do when the virtual time is t, or when time next passes if t is in the past. Use it for
+// actions that Node has no method for, such as StopKubelet, at an exact time. A time later than
+// MaxTime fails the test.
 func (n *Node) At(t time.Duration, do func(*node.Node)) {
 	n.tb().Helper()
 	n.at(t, "At", do)
@@ -267,7 +272,8 @@ func (n *Node) at(t time.Duration, what string, do func(*node.Node)) {
 	})
 }
 
-// String shows the run so far: the timeline of all pods, and the events. To see it when a test fails:
+// String shows the run so far: the timeline of all pods, and the events. To see it when a test
+// fails:
 //
 //	t.Cleanup(func() {
 //		if t.Failed() {
@@ -283,7 +289,8 @@ func (n *Node) String() string {
 		return "<no node>"
 	}
 	n.reached()
-	observable := slices.DeleteFunc(slices.Clone(n.log.records), func(r trace.Record) bool { return !r.Kind.Observable() })
+	observable := slices.DeleteFunc(slices.Clone(n.log.records),
+		func(r trace.Record) bool { return !r.Kind.Observable() })
 	return n.log.String() + "\n\n" + verdict.TimelineAndEvents(&report.Run{Records: observable, Until: n.log.end})
 }
 

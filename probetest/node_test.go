@@ -19,8 +19,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestRefused checks that a mistake in a test fails the test once, with all errors in terms of the API of this
-// package.
+// TestRefused checks that a mistake in a test fails the test once, with all errors in terms of the
+// API of this package.
 func TestRefused(t *testing.T) {
 	app := v1.Container{Name: "app", Image: "a", LivenessProbe: probe()}
 	bad := app.DeepCopy()
@@ -31,22 +31,37 @@ func TestRefused(t *testing.T) {
 		want []string
 	}{
 		{"invalid pod", func(n *Node) { n.AddPod(pod("Web", *bad)) }, []string{
-			"the Pod Web cannot be added:", `metadata.name: Invalid value: "Web"`, `spec.containers[0].image: Required value`,
+			"the Pod Web cannot be added:", `metadata.name: Invalid value: "Web"`,
+			`spec.containers[0].image: Required value`,
 			"spec.containers[0].livenessProbe.periodSeconds: Invalid value: -1"}},
 		{"behavior that does not fit the pod", func(n *Node) {
-			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}}, "ap": {{Exit: "1"}}})
-		}, []string{`behavior["app"][0].for: "20" has no unit`, `behavior["app"][0].probes: unknown word "fial" (did you mean "fail"?)`,
-			`behavior["app"][1].readiness: the container app has no readinessProbe`, `behavior["ap"]: web has no container "ap" (did you mean "app"?)`}},
+			n.AddPod(pod("web", app), Behavior{"app": {{For: "20", Probes: "fial"}, {Readiness: "fail"}},
+				"ap": {{Exit: "1"}}})
+		}, []string{`behavior["app"][0].for: "20" has no unit`,
+			`behavior["app"][0].probes: unknown word "fial" (did you mean "fail"?)`,
+			`behavior["app"][1].readiness: the container app has no readinessProbe`,
+			`behavior["ap"]: web has no container "ap" (did you mean "app"?)`}},
 		{"handler without httpGet", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler()}}})
 		}, []string{`behavior["app"][0].handler: the container app has no httpGet probe or hook`}},
 		{"handler and answers", func(n *Node) {
 			n.AddPod(pod("web", app), Behavior{"app": {{Handler: http.NotFoundHandler(), Probes: "ok"}}})
 		}, []string{`behavior["app"][0].handler: a rule has either a handler or answers and exit`}},
-		{"existing pod", func(n *Node) { n.AddPod(pod("web", app)); n.AddPod(pod("web", app)) }, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
-		{"negative duration", func(n *Node) { n.Advance(-time.Second) }, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
-		{"time in the past", func(n *Node) { n.Advance(time.Minute); n.AdvanceTo(0) }, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
-		{"time after the end", func(n *Node) { n.Advance(time.Minute); n.Advance(math.MaxInt64) }, []string{"Advance: every node ends at 720h of virtual time"}},
+		{"existing pod", func(n *Node) {
+			n.AddPod(pod("web", app))
+			n.AddPod(pod("web", app))
+		}, []string{"the node already has a pod web: delete it and call Advance first, or use another name"}},
+		{"negative duration", func(n *Node) {
+			n.Advance(-time.Second)
+		}, []string{"Advance(-1s): virtual time cannot go back: the node is at 0.000s"}},
+		{"time in the past", func(n *Node) {
+			n.Advance(time.Minute)
+			n.AdvanceTo(0)
+		}, []string{"AdvanceTo(0s): virtual time cannot go back: the node is at 60.000s"}},
+		{"time after the end", func(n *Node) {
+			n.Advance(time.Minute)
+			n.Advance(math.MaxInt64)
+		}, []string{"Advance: every node ends at 720h of virtual time"}},
 		{"nil pod", func(n *Node) { n.AddPod(nil) }, []string{"AddPod: the pod is nil"}},
 		{"pod deleted twice", func(n *Node) {
 			p := n.AddPod(pod("web", app))
@@ -81,7 +96,8 @@ func TestRefused(t *testing.T) {
 	fake := newFakeT(t)
 	NewNode(fake, NodeOptions{Kubernetes: "v1.3"})
 	NewNode(fake, NodeOptions{Config: kubeletconfig.Config{FeatureGates: map[string]bool{"Sidecars": true}}})
-	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0], `NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.33, `) ||
+	if len(fake.failures) != 2 || !strings.HasPrefix(fake.failures[0],
+		`NewNode: unknown version of Kubernetes "v1.3"; the supported versions are: v1.33, `) ||
 		!strings.HasPrefix(fake.failures[1], "NewNode: feature gate Sidecars: ") {
 		t.Errorf("failed with %q", fake.failures)
 	}
@@ -92,8 +108,9 @@ func TestFeatureGates(t *testing.T) {
 	fake := newFakeT(t)
 	always := v1.ContainerRestartPolicyAlways
 	web := v1.Container{Name: "web", Image: "a", RestartPolicy: &always, RestartPolicyRules: []v1.ContainerRestartRule{{
-		Action:    v1.ContainerRestartRuleActionRestartAllContainers,
-		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+		Action: v1.ContainerRestartRuleActionRestartAllContainers,
+		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn,
+			Values: []int32{42}},
 	}}}
 	for _, on := range []bool{true, false} {
 		n := NewNode(fake, NodeOptions{Config: kubeletconfig.Config{
@@ -105,7 +122,8 @@ func TestFeatureGates(t *testing.T) {
 	}
 }
 
-// TestVacuous checks that an assertion that cannot fail, or cannot hold, is an error, even with NotTo.
+// TestVacuous checks that an assertion that cannot fail, or cannot hold, is an error, even with
+// NotTo.
 func TestVacuous(t *testing.T) {
 	w := newWorld(t)
 	fresh := NewNode(t, NodeOptions{})
@@ -115,24 +133,44 @@ func TestVacuous(t *testing.T) {
 		matcher interface{ Match(any) (bool, error) }
 		want    string
 	}{
-		{w.web.Container("ap"), HaveRestarted(), `HaveRestarted: the pod web has no container "ap" (did you mean "app"?); its containers are: app`},
-		{w.web.Container(""), HaveEvent("Killing"), `HaveEvent: the pod web has no container ""; its containers are: app`},
-		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod, a *probetest.Container, or a list of them, got a string"},
-		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
-		{&Container{}, HaveRestarted(), "HaveRestarted: the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned"},
-		{fresh.AddPod(pod("web", v1.Container{Name: "app", Image: "a"})), HaveRestarted(), "HaveRestarted: no virtual time has passed yet: call Advance first"},
-		{late, HaveRestarted(), "HaveRestarted: the pod late is added later than the time that the run has reached: call Advance first"},
-		{w.web, HaveRestarted().Within(time.Hour), "HaveRestarted: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
-		{w.web, HaveRestarted().After(time.Hour), "HaveRestarted: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
-		{w.web, HaveRestarted().Between(time.Minute, time.Second), "HaveRestarted: the window is empty: it ends 1s after the pod was added and begins after 1m"},
-		{w.web, HaveRestarted().Between(-time.Minute, time.Second), "HaveRestarted: the window begins 1m before the pod was added: the start must not be negative"},
-		{w.web, HaveRestarted().Within(-time.Second), "HaveRestarted: the window is empty: it ends -1s after the pod was added and begins after 0s"},
+		{w.web.Container("ap"), HaveRestarted(),
+			`HaveRestarted: the pod web has no container "ap" (did you mean "app"?); its containers are: app`},
+		{w.web.Container(""), HaveEvent("Killing"),
+			`HaveEvent: the pod web has no container ""; its containers are: app`},
+		{"web", HaveBecomeReady(), "HaveBecomeReady: expected a *probetest.Pod, a *probetest.Container, or a list of " +
+			"them, got a string"},
+		{(*Pod)(nil), HaveReadyIntervals(), "HaveReadyIntervals: the pod is nil: use a pod that AddPod, AddWorkload " +
+			"or RunScenario returned"},
+		{&Container{}, HaveRestarted(), "HaveRestarted: the pod is nil: use a pod that AddPod, AddWorkload or " +
+			"RunScenario returned"},
+		{fresh.AddPod(pod("web", v1.Container{Name: "app", Image: "a"})), HaveRestarted(),
+			"HaveRestarted: no virtual time has passed yet: call Advance first"},
+		{late, HaveRestarted(), "HaveRestarted: the pod late is added later than the time that the run has reached: " +
+			"call Advance first"},
+		{w.web, HaveRestarted().Within(time.Hour),
+			"HaveRestarted: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only " +
+				"reached 120.000s: call Advance first"},
+		{w.web, HaveRestarted().After(time.Hour),
+			"HaveRestarted: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only " +
+				"reached 120.000s: call Advance first"},
+		{w.web, HaveRestarted().Between(time.Minute, time.Second),
+			"HaveRestarted: the window is empty: it ends 1s after the pod was added and begins after 1m"},
+		{w.web, HaveRestarted().Between(-time.Minute, time.Second),
+			"HaveRestarted: the window begins 1m before the pod was added: the start must not be negative"},
+		{w.web, HaveRestarted().Within(-time.Second),
+			"HaveRestarted: the window is empty: it ends -1s after the pod was added and begins after 0s"},
 		{w.web, HaveRestarted().Times(-1), "HaveRestarted: the expected number must not be negative, and it is -1"},
-		{w.web, HaveRestarted().AtLeast(0), "HaveRestarted: AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none"},
-		{w.web, HaveReadyIntervals().Within(time.Hour), "HaveReadyIntervals: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
-		{w.web, HaveBackedOffFor().After(time.Hour), "HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only reached 120.000s: call Advance first"},
+		{w.web, HaveRestarted().AtLeast(0),
+			"HaveRestarted: AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none"},
+		{w.web, HaveReadyIntervals().Within(time.Hour),
+			"HaveReadyIntervals: the window ends 1h after the pod was added, at 1h00m00.000s, but the run has only " +
+				"reached 120.000s: call Advance first"},
+		{w.web, HaveBackedOffFor().After(time.Hour),
+			"HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only " +
+				"reached 120.000s: call Advance first"},
 		{w.web, &HaveEventMatcher{}, "HaveEvent: the reason of the event is missing"},
-		{w.web, &HaveBeenProbedMatcher{}, "HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup"},
+		{w.web, &HaveBeenProbedMatcher{},
+			"HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
 			t.Errorf("the error is %v, want %q", err, test.want)
@@ -140,7 +178,8 @@ func TestVacuous(t *testing.T) {
 	}
 }
 
-// TestEventually checks that Eventually gives up immediately, because real time does not change a run.
+// TestEventually checks that Eventually gives up immediately, because real time does not change a
+// run.
 func TestEventually(t *testing.T) {
 	w := newWorld(t)
 	fake := newFakeT(t)
@@ -162,12 +201,15 @@ func TestHandler(t *testing.T) {
 		}
 	})
 	get := func(path string) *v1.Probe {
-		return &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path, Port: intstr.FromInt(80)}}}
+		return &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: path,
+			Port: intstr.FromInt(80)}}}
 	}
-	web := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live"), ReadinessProbe: get("/ready")}),
+	web := n.AddPod(pod("web", v1.Container{Name: "app", Image: "a", LivenessProbe: get("/live"),
+		ReadinessProbe: get("/ready")}),
 		Behavior{"app": {{Handler: handler}}})
 	n.Advance(70 * time.Second)
-	gomega.Expect(web).To(HaveEvent("Unhealthy").WithMessage("Liveness probe failed: HTTP probe failed with statuscode: 500").Times(3).Within(55 * time.Second))
+	gomega.Expect(web).To(HaveEvent("Unhealthy").
+		WithMessage("Liveness probe failed: HTTP probe failed with statuscode: 500").Times(3).Within(55 * time.Second))
 	gomega.Expect(web).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1))
 	gomega.Expect(web).To(HaveBeenProbed(trace.Liveness).At(40*time.Second, 50*time.Second, 60*time.Second))
 	if len(asked) < 10 || asked[0] != "/ready 318.9ms" {
@@ -213,8 +255,8 @@ func TestNodeString(t *testing.T) {
 	gomega.NewWithT(t).Expect(fresh.String()).To(gomega.ContainSubstring("no pod was added during the run"))
 }
 
-// TestTimesCountFromAddition checks that all times of matchers count from the addition of the pod, even if that
-// is later than t=0.
+// TestTimesCountFromAddition checks that all times of matchers count from the addition of the pod,
+// even if that is later than t=0.
 func TestTimesCountFromAddition(t *testing.T) {
 	g := gomega.NewWithT(t)
 	n := NewNode(t, NodeOptions{})
@@ -230,10 +272,12 @@ func TestTimesCountFromAddition(t *testing.T) {
 	g.Expect(late).NotTo(HaveRestarted().After(40 * time.Second))
 	g.Expect(late).To(HaveBeenProbed(trace.Liveness).At(gomega.BeNumerically("~", 10*time.Second, 3*time.Second)))
 	g.Expect(late).To(HaveReadyIntervals(
-		ReadyInterval{From: gomega.BeNumerically("<", 5*time.Second), To: gomega.BeNumerically("~", 31*time.Second, 2*time.Second)},
+		ReadyInterval{From: gomega.BeNumerically("<", 5*time.Second),
+			To: gomega.BeNumerically("~", 31*time.Second, 2*time.Second)},
 		ReadyInterval{From: gomega.BeNumerically("<", 40*time.Second)},
 	))
-	g.Expect(late).To(HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running", Ready: true, Started: true}).At(20 * time.Second))
+	g.Expect(late).To(HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "running", Ready: true,
+		Started: true}).At(20 * time.Second))
 
 	m := HaveRestarted().Within(10 * time.Second)
 	g.Expect(m.Match(late)).To(gomega.BeFalse())
@@ -245,7 +289,8 @@ func TestTimesCountFromAddition(t *testing.T) {
 func TestZeroMatchers(t *testing.T) {
 	w := newWorld(t)
 	for _, m := range []types.GomegaMatcher{
-		&HaveRestartedMatcher{}, &HaveBecomeReadyMatcher{}, &HaveBeenReadyBeforeStartedMatcher{}, &HaveBeenKilledBecauseOfMatcher{},
+		&HaveRestartedMatcher{}, &HaveBecomeReadyMatcher{}, &HaveBeenReadyBeforeStartedMatcher{},
+		&HaveBeenKilledBecauseOfMatcher{},
 		&HaveEventMatcher{}, &HaveBeenProbedMatcher{}, &HaveBackedOffForMatcher{}, &HaveConditionTransitionsMatcher{},
 		&HaveReadyIntervalsMatcher{}, &HaveContainerStatusesMatcher{},
 	} {

@@ -55,12 +55,14 @@ func (o *object) examine() error {
 // do calls f at the current virtual time.
 func (o *object) do(method string, f func(*Node) error) {
 	if o == nil || o.log == nil {
-		panic("probetest: " + method + ": the object belongs to no node: use one that AddDeployment or AddService returned")
+		panic("probetest: " + method + ": the object belongs to no node: use one that AddDeployment or AddService " +
+			"returned")
 	}
 	o.t.Helper()
 	n := o.node
 	if n == nil {
-		o.t.Fatalf("%s: the run of the %s is complete: RunScenario runs a scenario to its end. Add a step to the scenario, or use NewNode.", method, o)
+		o.t.Fatalf("%s: the run of the %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
+			"scenario, or use NewNode.", method, o)
 		return
 	}
 	what := method + " of the " + o.String()
@@ -77,7 +79,8 @@ func (n *Node) later(what string, f func() error) {
 	})
 }
 
-// message returns the message of a failure about the object, with the records of controllers and of some pods around a moment.
+// message returns the message of a failure about the object, with the records of controllers and of
+// some pods around a moment.
 func (o *object) message(expected, got string, marks []int, center virtual.Time, pods ...string) string {
 	var all, near []int
 	for i := range o.log.records {

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// occurrences is the common part of the matchers that count: the window, the expected number, and what the
-// last Match found. The zero value expects one occurrence or more in the whole run.
+// occurrences is the common part of the matchers that count: the window, the expected number, and
+// what the last Match found. The zero value expects one occurrence or more in the whole run.
 type occurrences struct {
 	window
 	least, most *int // nil: 1, any
@@ -55,7 +55,8 @@ func (c *counted[M]) Within(d time.Duration) *M {
 	return c.matcher
 }
 
-// Between limits the matcher to the time between two moments, both inclusive, that count from the addition of the pod.
+// Between limits the matcher to the time between two moments, both inclusive, that count from the
+// addition of the pod.
 func (c *counted[M]) Between(from, until time.Duration) *M {
 	c.setBetween(from, until)
 	return c.matcher
@@ -67,7 +68,8 @@ func (c *counted[M]) After(d time.Duration) *M {
 	return c.matcher
 }
 
-// check sorts the occurrences of a subject into the window and reports whether their number is the expected one.
+// check sorts the occurrences of a subject into the window and reports whether their number is the
+// expected one.
 func (o *occurrences) check(s *subject, all []occurrence) (bool, error) {
 	from, to, err := o.span(s)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario return pods;
-// the zero value belongs to no run, and every matcher returns an error for it.
+// Pod is a pod of a run, from its addition to its removal. AddPod, AddWorkload and RunScenario
+// return pods; the zero value belongs to no run, and every matcher returns an error for it.
 type Pod struct {
 	// Object is the pod that the API server stored when the pod was added, with API defaults.
 	Object *v1.Pod
@@ -33,8 +33,8 @@ type Container struct {
 	name string
 }
 
-// Container returns the container or init container with a name. If the pod does not have one, every matcher
-// returns an error that lists the names of the containers.
+// Container returns the container or init container with a name. If the pod does not have one,
+// every matcher returns an error that lists the names of the containers.
 func (p *Pod) Container(name string) *Container { return &Container{p, name} }
 
 // String returns the name of the pod, as namespace/name unless the namespace is default.
@@ -56,12 +56,13 @@ func (c *Container) String() string {
 // GomegaString returns the name of the pod. Gomega prints it in messages in place of the fields.
 func (p Pod) GomegaString() string { return p.String() }
 
-// GomegaString returns the name of the container. Gomega prints it in messages in place of the fields.
+// GomegaString returns the name of the container. Gomega prints it in messages in place of the
+// fields.
 func (c Container) GomegaString() string { return c.String() }
 
-// Records returns the trace records about the pod and its containers, in order, for assertions that no
-// matcher of this package covers. Their times are virtual times of the node: they count from t=0, not from the
-// addition of the pod.
+// Records returns the trace records about the pod and its containers, in order, for assertions that
+// no matcher of this package covers. Their times are virtual times of the node: they count from
+// t=0, not from the addition of the pod.
 func (p *Pod) Records() []trace.Record {
 	var list []trace.Record
 	for _, i := range p.indexes() {
@@ -81,9 +82,10 @@ func (p *Pod) containers() []string {
 	return names
 }
 
-// Delete deletes the pod through the API at the current virtual time. The optional argument is the grace
-// period in seconds, 0 or more; 0 forces the deletion. Without it, the pod's terminationGracePeriodSeconds
-// applies. If the API server does not have the pod, the next call of Advance fails the test.
+// Delete deletes the pod through the API at the current virtual time. The optional argument is the
+// grace period in seconds, 0 or more; 0 forces the deletion. Without it, the pod's
+// terminationGracePeriodSeconds applies. If the API server does not have the pod, the next call of
+// Advance fails the test.
 func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	p.tb("Delete").Helper()
 	var grace *int64
@@ -104,8 +106,9 @@ func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	})
 }
 
-// Kill ends the container with SIGKILL at the current virtual time, as the OOM killer does: with exit code
-// 137 and the reason OOMKilled. If the container is not running, the next call of Advance fails the test.
+// Kill ends the container with SIGKILL at the current virtual time, as the OOM killer does: with
+// exit code 137 and the reason OOMKilled. If the container is not running, the next call of Advance
+// fails the test.
 func (c *Container) Kill() {
 	if c == nil {
 		panic("probetest: Kill: the container is nil: use Pod.Container")
@@ -126,7 +129,8 @@ func (c *Container) Kill() {
 // requireContainer returns an error if the pod does not have a container.
 func (p *Pod) requireContainer(name string) error {
 	if names := p.containers(); !slices.Contains(names, name) {
-		return fmt.Errorf("the pod %s has no container %q%s; its containers are: %s", p, name, strict.DidYouMean(name, names), strings.Join(names, ", "))
+		return fmt.Errorf("the pod %s has no container %q%s; its containers are: %s", p, name,
+			strict.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -144,7 +148,8 @@ func (p *Pod) tb(method string) testing.TB {
 func (p *Pod) do(method string, f func(*node.Node)) {
 	p.tb(method).Helper()
 	if p.node == nil {
-		p.t.Fatalf("%s: the run of the pod %s is complete: RunScenario runs a scenario to its end. Add a step to the scenario, or use NewNode and AddPod.", method, p)
+		p.t.Fatalf("%s: the run of the pod %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
+			"scenario, or use NewNode and AddPod.", method, p)
 		return
 	}
 	p.node.at(p.node.now(), method+" of "+p.String(), f)

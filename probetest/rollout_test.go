@@ -16,7 +16,8 @@ import (
 
 // webDeployment returns a Deployment of three pods with a readiness probe.
 func webDeployment() *appsv1.Deployment {
-	ready := &v1.Probe{PeriodSeconds: 1, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(8080)}}}
+	ready := &v1.Probe{PeriodSeconds: 1,
+		ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(8080)}}}
 	app := map[string]string{"app": "web"}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
@@ -24,7 +25,8 @@ func webDeployment() *appsv1.Deployment {
 			Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: app},
 			Template: v1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: app},
-				Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "web:1", ReadinessProbe: ready}}},
+				Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app", Image: "web:1",
+					ReadinessProbe: ready}}},
 			},
 		},
 	}
@@ -38,7 +40,8 @@ func webService() *v1.Service {
 }
 
 // refusing is a program that refuses connections at once after SIGTERM, and ends 3 s later.
-var refusing = Behavior{"app": {{For: "5s", Probes: "down"}, {AfterSigterm: "0s", Refuse: true}, {AfterSigterm: "3s", Exit: "0"}}}
+var refusing = Behavior{"app": {{For: "5s", Probes: "down"}, {AfterSigterm: "0s", Refuse: true},
+	{AfterSigterm: "3s", Exit: "0"}}}
 
 // rolled is a node a minute after the start of a Deployment, under traffic.
 func rolled(t testing.TB) (*Node, *Deployment, *Service) {
@@ -82,7 +85,9 @@ func TestRollout(t *testing.T) {
 func TestRolloutIsStopped(t *testing.T) {
 	Expect := gomega.NewWithT(t).Expect
 	n, web, svc := rolled(t)
-	web.Update(func(spec *appsv1.DeploymentSpec) { spec.Template.Spec.Containers[0].Image = "web:2" }, Behavior{"app": {{Readiness: "503"}}})
+	web.Update(func(spec *appsv1.DeploymentSpec) {
+		spec.Template.Spec.Containers[0].Image = "web:2"
+	}, Behavior{"app": {{Readiness: "503"}}})
 	n.Advance(time.Minute)
 	Expect(web).NotTo(HaveRolledOutWithin(time.Minute))
 	Expect(web.Pods()[3]).NotTo(HaveBecomeReady())
@@ -102,7 +107,9 @@ func TestRolloutIsStopped(t *testing.T) {
 func TestUndo(t *testing.T) {
 	Expect := gomega.NewWithT(t).Expect
 	n, web, svc := rolled(t)
-	web.Update(func(spec *appsv1.DeploymentSpec) { spec.Template.Spec.Containers[0].Image = "web:2" }, Behavior{"app": {{Readiness: "503"}}})
+	web.Update(func(spec *appsv1.DeploymentSpec) {
+		spec.Template.Spec.Containers[0].Image = "web:2"
+	}, Behavior{"app": {{Readiness: "503"}}})
 	n.Advance(time.Minute)
 	web.Undo()
 	n.Advance(time.Minute)
@@ -118,7 +125,8 @@ func TestUndo(t *testing.T) {
 // TestScenarioObjects asserts about the Deployment and the Service of a scenario.
 func TestScenarioObjects(t *testing.T) {
 	Expect := gomega.NewWithT(t).Expect
-	run := RunScenario(t, "../scenarios/library/rollouts/rollout-with-traffic.yaml", "rollout-with-traffic", ScenarioOptions{})
+	run := RunScenario(t, "../scenarios/library/rollouts/rollout-with-traffic.yaml", "rollout-with-traffic",
+		ScenarioOptions{})
 	Expect(run.Deployment("web")).To(HaveRolledOutWithin(time.Minute))
 	Expect(run.Deployment("web")).To(HaveKeptReady(3))
 	Expect(run.Service("web")).NotTo(HaveLostRequests(0))
@@ -133,23 +141,30 @@ func TestHaveLostRequests(t *testing.T) {
 		{name: "none", actual: svc, matcher: HaveLostRequests(0)},
 		{name: "few", actual: svc, matcher: HaveLostRequests(gomega.BeNumerically("<", 20))},
 		{name: "many", actual: svc, matcher: HaveLostRequests(gomega.BeNumerically(">", 100)), ok: true},
-		{name: "a deployment", actual: web, matcher: HaveLostRequests(0), err: "expected a *probetest.Service, got a *probetest.Deployment"},
+		{name: "a deployment", actual: web, matcher: HaveLostRequests(0),
+			err: "expected a *probetest.Service, got a *probetest.Deployment"},
 		{name: "nil", actual: (*Service)(nil), matcher: HaveLostRequests(0), err: "returned"},
-		{name: "a text", actual: svc, matcher: HaveLostRequests("none"), err: "the number must be an int or a matcher, not a string"},
+		{name: "a text", actual: svc, matcher: HaveLostRequests("none"),
+			err: "the number must be an int or a matcher, not a string"},
 	})
 }
 
 func TestHaveRolledOutWithin(t *testing.T) {
 	n, web, svc := rolled(t)
-	web.Update(func(spec *appsv1.DeploymentSpec) { spec.Template.Spec.Containers[0].Image = "web:2" }, Behavior{"app": {{Readiness: "503"}}})
+	web.Update(func(spec *appsv1.DeploymentSpec) {
+		spec.Template.Spec.Containers[0].Image = "web:2"
+	}, Behavior{"app": {{Readiness: "503"}}})
 	n.Advance(time.Minute)
 	stuck := HaveRolledOutWithin(time.Minute)
 	try(t, []attempt{
 		{name: "stuck", actual: web, matcher: stuck},
-		{name: "too early", actual: web, matcher: HaveRolledOutWithin(2 * time.Minute), err: "but the run has only reached 120.000s: call Advance first"},
-		{name: "a service", actual: svc, matcher: HaveRolledOutWithin(time.Minute), err: "expected a *probetest.Deployment, got a *probetest.Service"},
+		{name: "too early", actual: web, matcher: HaveRolledOutWithin(2 * time.Minute),
+			err: "but the run has only reached 120.000s: call Advance first"},
+		{name: "a service", actual: svc, matcher: HaveRolledOutWithin(time.Minute),
+			err: "expected a *probetest.Deployment, got a *probetest.Service"},
 	})
-	if text := stuck.GomegaString(); !strings.HasPrefix(text, "have rolled out within 1m; the last one examined is Deployment web: It is not complete") {
+	if text := stuck.GomegaString(); !strings.HasPrefix(text,
+		"have rolled out within 1m; the last one examined is Deployment web: It is not complete") {
 		t.Errorf("the matcher is %q", text)
 	}
 }
@@ -176,8 +191,10 @@ func TestRolloutMistakes(t *testing.T) {
 		do   func(fake *fakeT, n *Node)
 	}{
 		{"AddDeployment: the object is nil", func(_ *fakeT, n *Node) { n.AddDeployment(nil) }},
-		{"AddService: there is no router \"alb\"; the routers are: kube-proxy", func(_ *fakeT, n *Node) { n.AddService(webService(), Requests{Router: "alb"}) }},
-		{`web has no container "api" (did you mean "app"?)`, func(_ *fakeT, n *Node) { n.AddDeployment(webDeployment(), Behavior{"api": {{Exit: "1"}}}) }},
+		{"AddService: there is no router \"alb\"; the routers are: kube-proxy",
+			func(_ *fakeT, n *Node) { n.AddService(webService(), Requests{Router: "alb"}) }},
+		{`web has no container "api" (did you mean "app"?)`,
+			func(_ *fakeT, n *Node) { n.AddDeployment(webDeployment(), Behavior{"api": {{Exit: "1"}}}) }},
 		{"Restart of the Deployment web at 0.000s: deployments.apps \"web\" not found", func(_ *fakeT, n *Node) {
 			(&Deployment{object: n.object("Deployment", webDeployment())}).Restart()
 			n.Advance(0)
@@ -208,7 +225,8 @@ func TestRolloutMistakes(t *testing.T) {
 		}
 	}
 	fake := newFakeT(t)
-	if NewNode(fake, NodeOptions{}).AddDeployment(webDeployment()); len(fake.failures) != 1 || !strings.Contains(fake.failures[0], "the node has no control plane") {
+	if NewNode(fake, NodeOptions{}).AddDeployment(webDeployment()); len(fake.failures) != 1 ||
+		!strings.Contains(fake.failures[0], "the node has no control plane") {
 		t.Errorf("without a control plane: %q", fake.failures)
 	}
 }
@@ -223,7 +241,9 @@ func TestLoadBalancer(t *testing.T) {
 	web.Restart()
 	n.Advance(3 * time.Minute)
 	gomega.NewWithT(t).Expect(svc).To(HaveLostRequests(gomega.BeNumerically(">", 1000)))
-	if text := failure(func(g gomega.Gomega) { g.Expect(svc).To(HaveLostRequests(0)) }); !strings.Contains(text, "alb-ip still sends it some") || !strings.Contains(text, "more\n") {
+	if text := failure(func(g gomega.Gomega) {
+		g.Expect(svc).To(HaveLostRequests(0))
+	}); !strings.Contains(text, "alb-ip still sends it some") || !strings.Contains(text, "more\n") {
 		t.Errorf("the message is\n%s", text)
 	}
 }

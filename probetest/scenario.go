@@ -15,22 +15,23 @@ import (
 	"probesim.dev/scenarios/verdict"
 )
 
-// RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest NAME/VERSION for
-// each version of Kubernetes of the scenario:
+// RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest
+// NAME/VERSION for each version of Kubernetes of the scenario:
 //
 //	func TestProbes(t *testing.T) {
 //		probetest.RunScenarios(t, "scenarios")
 //	}
 //
-// To run one of them, use go test -run 'TestProbes/cold-start/v1.37'. The path is relative to the directory
-// of the test. A scenario with seeds is one subtest that makes all its runs.
+// To run one of them, use go test -run 'TestProbes/cold-start/v1.37'. The path is relative to the
+// directory of the test. A scenario with seeds is one subtest that makes all its runs.
 //
-// A subtest fails if an expectation does not hold. Its message contains the position of the expectation, what
-// it expected, what happened, the records and the timeline around the failure, and the command that repeats
-// the run. A subtest to which no expectation applies is skipped. With -v, subtests that pass show their whole timeline.
+// A subtest fails if an expectation does not hold. Its message contains the position of the
+// expectation, what it expected, what happened, the records and the timeline around the failure,
+// and the command that repeats the run. A subtest to which no expectation applies is skipped. With
+// -v, subtests that pass show their whole timeline.
 //
-// An invalid file, or a path without a scenario, fails the test before any scenario runs, with all errors
-// listed.
+// An invalid file, or a path without a scenario, fails the test before any scenario runs, with all
+// errors listed.
 func RunScenarios(t *testing.T, path string) {
 	requireTest(t, "RunScenarios")
 	t.Helper()
@@ -73,8 +74,8 @@ type ScenarioRun struct {
 	pods []*Pod
 }
 
-// RunScenario makes one run of a scenario in a file, or below a directory, for assertions beyond the
-// expectations of the file. It does not check those expectations; RunScenarios does.
+// RunScenario makes one run of a scenario in a file, or below a directory, for assertions beyond
+// the expectations of the file. It does not check those expectations; RunScenarios does.
 //
 //	run := RunScenario(t, "scenarios/rollout.yaml", "cold-start", ScenarioOptions{})
 //	Expect(run.Pod("shop-1")).To(HaveBecomeReady().Within(time.Minute))
@@ -99,7 +100,8 @@ func RunScenario(t testing.TB, path, name string, o ScenarioOptions) *ScenarioRu
 		}
 		names = append(names, s.Metadata.Name)
 	}
-	t.Fatalf("RunScenario: %s has no scenario %q%s; its scenarios are: %s", path, name, strict.DidYouMean(name, names), strings.Join(names, ", "))
+	t.Fatalf("RunScenario: %s has no scenario %q%s; its scenarios are: %s", path, name, strict.DidYouMean(name, names),
+		strings.Join(names, ", "))
 	return nil
 }
 
@@ -120,7 +122,8 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 		plan = s.Plan(known.Version, seed)
 	}
 	r := simulate.Run(context.Background(), plan, simulate.Options{Internal: true})
-	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), notes: plan.Notes(), end: r.End}
+	l := &log{kubernetes: plan.Version, seed: plan.Seed, command: simulate.Command(plan), notes: plan.Notes(),
+		end: r.End}
 	for i := range r.Records {
 		l.add(&r.Records[i])
 	}
@@ -132,7 +135,8 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 }
 
 func unknownVersion(version string) error {
-	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version, strings.Join(profile.NamesWithPreviews(), ", "))
+	return fmt.Errorf("unknown version of Kubernetes %q; the supported versions are: %s", version,
+		strings.Join(profile.NamesWithPreviews(), ", "))
 }
 
 // Pod returns a pod of the run by its name, such as web or shop-0, or by namespace/name. An unknown
@@ -161,8 +165,8 @@ func (r *ScenarioRun) Pods() []*Pod {
 	return slices.Clone(r.pods)
 }
 
-// Deployment returns a Deployment of the run that the controllers roll out, by its name, or by namespace/name. An unknown name fails the
-// test.
+// Deployment returns a Deployment of the run that the controllers roll out, by its name, or by
+// namespace/name. An unknown name fails the test.
 func (r *ScenarioRun) Deployment(name string) *Deployment {
 	if r == nil {
 		return nil // the test has failed already
@@ -173,7 +177,8 @@ func (r *ScenarioRun) Deployment(name string) *Deployment {
 		r.t.Fatalf("the scenario has no Deployment %q with a controlPlane", name)
 		return nil
 	}
-	d := &Deployment{object: object{t: r.t, log: r.log, kind: "Deployment", namespace: w.Pod.Namespace, name: w.Manifest.Name}}
+	d := &Deployment{object: object{t: r.t, log: r.log, kind: "Deployment", namespace: w.Pod.Namespace,
+		name: w.Manifest.Name}}
 	for _, pod := range r.pods {
 		if w.Owns(pod.key) {
 			d.pods = append(d.pods, pod)
@@ -182,7 +187,8 @@ func (r *ScenarioRun) Deployment(name string) *Deployment {
 	return d
 }
 
-// Service returns a Service of the run by its name, or by namespace/name. An unknown name fails the test.
+// Service returns a Service of the run by its name, or by namespace/name. An unknown name fails the
+// test.
 func (r *ScenarioRun) Service(name string) *Service {
 	if r == nil {
 		return nil // the test has failed already
@@ -193,7 +199,8 @@ func (r *ScenarioRun) Service(name string) *Service {
 		r.t.Fatalf("the scenario has no Service %q", name)
 		return nil
 	}
-	s := &Service{object: object{t: r.t, log: r.log, kind: "Service", namespace: of.Object.Namespace, name: of.Object.Name}}
+	s := &Service{object: object{t: r.t, log: r.log, kind: "Service", namespace: of.Object.Namespace,
+		name: of.Object.Name}}
 	for _, e := range r.plan.ControlPlane().Traffic {
 		if e.Service == s.key() {
 			s.streams = append(s.streams, e)

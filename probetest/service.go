@@ -17,12 +17,14 @@ import (
 	"probesim.dev/trace/traffic"
 )
 
-// Requests is a stream of requests to a Service. The zero value is one request a second through kube-proxy that takes no time.
+// Requests is a stream of requests to a Service. The zero value is one request a second through
+// kube-proxy that takes no time.
 type Requests struct {
 	Rate float64 // a second; 0: 1
 	// Least and Most bound how long a request takes. Most may be 0 if all take Least.
 	Least, Most time.Duration
-	// Router sends the requests to the pods: kube-proxy, or one of ControlPlane.LoadBalancers. Empty: kube-proxy.
+	// Router sends the requests to the pods: kube-proxy, or one of ControlPlane.LoadBalancers.
+	// Empty: kube-proxy.
 	Router string
 	// Container serves the requests. Empty: a pod serves while any of its containers runs.
 	Container string
@@ -34,9 +36,10 @@ type Service struct {
 	streams []traffic.Entry
 }
 
-// AddService creates a Service through the API at the current virtual time, and sends requests to the pods that it selects, from the time
-// on when a router has the first one. The node needs NodeOptions.ControlPlane. Requests are new connections, evenly spread over the
-// pods; requests over connections that clients keep open are not counted.
+// AddService creates a Service through the API at the current virtual time, and sends requests to
+// the pods that it selects, from the time on when a router has the first one. The node needs
+// NodeOptions.ControlPlane. Requests are new connections, evenly spread over the pods; requests
+// over connections that clients keep open are not counted.
 func (n *Node) AddService(s *v1.Service, requests ...Requests) *Service {
 	n.tb().Helper()
 	if !n.controlled("AddService", s == nil) {
@@ -76,17 +79,20 @@ func (n *Node) entry(s *Service, r Requests) (traffic.Entry, error) {
 	name := cmp.Or(r.Router, router.KubeProxy)
 	switch {
 	case r.Rate < 0 || r.Least < 0 || r.Most < 0 || r.Most != 0 && r.Most < r.Least:
-		return traffic.Entry{}, fmt.Errorf("the Requests %+v have a negative number, or take at most less than at least", r)
+		return traffic.Entry{}, fmt.Errorf("the Requests %+v have a negative number, or take at most less than at "+
+			"least", r)
 	case !slices.Contains(routers, name):
-		return traffic.Entry{}, fmt.Errorf("there is no router %q; the routers are: %s", name, strings.Join(routers, ", "))
+		return traffic.Entry{}, fmt.Errorf("there is no router %q; the routers are: %s", name,
+			strings.Join(routers, ", "))
 	}
 	return traffic.Entry{
-		Service: s.key(), Router: name, Rate: cmp.Or(r.Rate, 1), Least: r.Least, Most: max(r.Least, r.Most), Container: r.Container,
+		Service: s.key(), Router: name, Rate: cmp.Or(r.Rate, 1), Least: r.Least, Most: max(r.Least, r.Most),
+		Container: r.Container,
 	}, nil
 }
 
-// LostRequests returns how many requests are lost until the present time, or until the end of the run. Requests are a fluid, so it can be
-// a fraction.
+// LostRequests returns how many requests are lost until the present time, or until the end of the
+// run. Requests are a fluid, so it can be a fraction.
 func (s *Service) LostRequests() float64 {
 	sum := 0.0
 	for _, l := range s.losses() {
@@ -129,7 +135,8 @@ func (s *Service) sent() float64 {
 func (s *Service) began(router string) (virtual.Time, bool) {
 	for i := range s.log.records {
 		r := &s.log.records[i]
-		if r.Kind == trace.RoutesChanged && r.Object.Name == "Service "+s.key() && r.Reason == router && len(r.Object.Endpoints) > 0 {
+		if r.Kind == trace.RoutesChanged && r.Object.Name == "Service "+s.key() && r.Reason == router &&
+			len(r.Object.Endpoints) > 0 {
 			return r.T, true
 		}
 	}

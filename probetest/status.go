@@ -20,7 +20,8 @@ type statusAt struct {
 	status *trace.PodStatus
 }
 
-// statuses returns the statuses of the pod in order. Of several statuses at one instant, it returns the last.
+// statuses returns the statuses of the pod in order. Of several statuses at one instant, it returns
+// the last.
 func (s *subject) statuses() []statusAt {
 	var state match.State
 	var list []statusAt
@@ -47,7 +48,8 @@ func (s *subject) ready(status *trace.PodStatus) bool {
 	return s.hasContainer(status, func(c *trace.ContainerStatus) bool { return c.Ready })
 }
 
-// hasContainer reports whether a status contains a container of the subject that satisfies a predicate.
+// hasContainer reports whether a status contains a container of the subject that satisfies a
+// predicate.
 func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.ContainerStatus) bool) bool {
 	if status == nil {
 		return false
@@ -60,8 +62,8 @@ func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.Conta
 	return false
 }
 
-// matchesTime compares a time since the addition of the pod with a time.Duration, to the millisecond, or with
-// a matcher.
+// matchesTime compares a time since the addition of the pod with a time.Duration, to the
+// millisecond, or with a matcher.
 func matchesTime(expected any, t time.Duration) (bool, error) {
 	if m, ok := expected.(types.GomegaMatcher); ok {
 		return m.Match(t)
@@ -70,7 +72,8 @@ func matchesTime(expected any, t time.Duration) (bool, error) {
 	return ok && t.Round(time.Millisecond) == e.Round(time.Millisecond), nil
 }
 
-// possibleTime returns an error if a time is not a time of the run. A time counts from the addition of the pod.
+// possibleTime returns an error if a time is not a time of the run. A time counts from the addition
+// of the pod.
 func possibleTime(s *subject, expected any) error {
 	switch e := expected.(type) {
 	case types.GomegaMatcher:
@@ -86,7 +89,8 @@ func possibleTime(s *subject, expected any) error {
 		case e < 0:
 			return fmt.Errorf("the time %s is before the pod was added", value.Format(e))
 		case e > reached:
-			return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s", value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.more())
+			return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s",
+				value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.more())
 		}
 		return nil
 	default:

@@ -15,8 +15,8 @@ type subject struct {
 	container string // empty: the pod with all its containers
 }
 
-// subjectOf returns the subject of an assertion. It returns an error if every assertion about the subject
-// would be vacuous.
+// subjectOf returns the subject of an assertion. It returns an error if every assertion about the
+// subject would be vacuous.
 func subjectOf(actual any) (*subject, error) {
 	s := &subject{}
 	ofContainer := false
@@ -49,7 +49,8 @@ func subjectOf(actual any) (*subject, error) {
 	case s.pod.log.end == 0:
 		return nil, errors.New("no virtual time has passed yet" + s.pod.more())
 	case len(s.pod.indexes()) == 0:
-		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached%s", s.pod, s.pod.more())
+		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached%s", s.pod,
+			s.pod.more())
 	}
 	if n := s.pod.node; n != nil && len(n.due) > 0 && !n.running.Load() {
 		return nil, fmt.Errorf("%s has not happened yet%s", n.due[0].what, s.pod.more())
@@ -71,21 +72,23 @@ func (n *Node) more() string {
 	return ": call Advance first"
 }
 
-// requireOneContainer replaces a pod by its only container. A pod with several containers is an error.
+// requireOneContainer replaces a pod by its only container. A pod with several containers is an
+// error.
 func (s *subject) requireOneContainer() error {
 	if s.container != "" {
 		return nil
 	}
 	names := s.pod.containers()
 	if len(names) > 1 {
-		return fmt.Errorf("the pod %s has several containers: assert about one of them with Container: %s", s.pod, strings.Join(names, ", "))
+		return fmt.Errorf("the pod %s has several containers: assert about one of them with Container: %s", s.pod,
+			strings.Join(names, ", "))
 	}
 	s.container = names[0]
 	return nil
 }
 
-// indexes returns the indexes of the pod's records in the log. They end where the next pod of the same name
-// is added, since containers can outlive their pod in the API.
+// indexes returns the indexes of the pod's records in the log. They end where the next pod of the
+// same name is added, since containers can outlive their pod in the API.
 func (p *Pod) indexes() []int {
 	if p == nil || p.log == nil {
 		return nil // nil or the zero value

@@ -24,7 +24,8 @@ func deployment(replicas int32) *appsv1.Deployment {
 	}}
 }
 
-// TestAddWorkload checks that the pods of a workload share a handler, and that a rule can apply to one of them.
+// TestAddWorkload checks that the pods of a workload share a handler, and that a rule can apply to
+// one of them.
 func TestAddWorkload(t *testing.T) {
 	gomega.RegisterTestingT(t)
 	n := NewNode(t, NodeOptions{})
@@ -46,7 +47,8 @@ func TestAddWorkload(t *testing.T) {
 	gomega.Expect(len(message.FailureMessage(pods))).To(gomega.BeNumerically("<", 5000))
 }
 
-// TestAddWorkloadAgain checks that a workload that is deleted and added again has new pods with the same names.
+// TestAddWorkloadAgain checks that a workload that is deleted and added again has new pods with the
+// same names.
 func TestAddWorkloadAgain(t *testing.T) {
 	gomega.RegisterTestingT(t)
 	n := NewNode(t, NodeOptions{})
@@ -77,8 +79,12 @@ func TestWorkloadsRefused(t *testing.T) {
 		{func(n *Node) { n.AddWorkload(nil) }, "there is no object: it is nil"},
 		{func(n *Node) { n.AddWorkload((*appsv1.Deployment)(nil)) }, "there is no object: it is nil"},
 		{func(n *Node) { n.AddWorkload(&v1.Service{}) }, "a *v1.Service creates no pods: the kinds that do are Pod, "},
-		{func(n *Node) { n.AddWorkload(deployment(0)) }, "the Deployment web cannot be added:\nspec.replicas: must be from 1 to "},
-		{func(n *Node) { n.AddWorkload(job) }, "the Job job cannot be added:\nspec.template.spec.containers: Required value"},
+		{func(n *Node) {
+			n.AddWorkload(deployment(0))
+		}, "the Deployment web cannot be added:\nspec.replicas: must be from 1 to "},
+		{func(n *Node) {
+			n.AddWorkload(job)
+		}, "the Job job cannot be added:\nspec.template.spec.containers: Required value"},
 		{twice, "the node already has a pod web-1: "},
 	} {
 		fake := newFakeT(t)
@@ -102,7 +108,8 @@ func lateReplica(t *testing.T) []*Pod {
 // TestLists checks that matchers take lists of pods and containers, and name the one that fails.
 func TestLists(t *testing.T) {
 	pods := lateReplica(t)
-	values, containers := []Pod{*pods[0], *pods[1], *pods[2]}, []*Container{pods[0].Container("app"), pods[1].Container("app")}
+	values, containers := []Pod{*pods[0], *pods[1], *pods[2]},
+		[]*Container{pods[0].Container("app"), pods[1].Container("app")}
 	g := gomega.NewWithT(t)
 	for _, list := range []any{pods, values, containers, []Container{*containers[0]}, *pods[0], *containers[0]} {
 		g.Expect(list).To(HaveBecomeReady().Times(1).Within(50 * time.Second))
@@ -117,7 +124,10 @@ func TestLists(t *testing.T) {
 		"containers": func(g gomega.Gomega) { g.Expect(containers).To(HaveBecomeReady().Within(10 * time.Second)) },
 	} {
 		message := failure(fails)
-		for _, want := range []string{"web-1", "It did not; later at ", "\nThe others:\n    web-0", ": It did once, at ", " of " + map[bool]string{true: "2", false: "3"}[name == "containers"] + " match. To expects that all do, NotTo that none does."} {
+		for _, want := range []string{"web-1", "It did not; later at ", "\nThe others:\n    web-0",
+			": It did once, at ", " of " +
+				map[bool]string{true: "2", false: "3"}[name == "containers"] + " match. To expects that all do, " +
+				"NotTo that none does."} {
 			if !strings.Contains(message, want) {
 				t.Errorf("%s: the message does not contain %q:\n%s", name, want, message)
 			}
@@ -127,17 +137,23 @@ func TestLists(t *testing.T) {
 		}
 	}
 	all := failure(func(g gomega.Gomega) { g.Expect(pods).To(HaveRestarted()) })
-	if !strings.HasPrefix(all, "Expected\n    web-0\nto have restarted.") || !strings.HasSuffix(all, "The others:\n    web-1: It did not\n    web-2: It did not") {
+	if !strings.HasPrefix(all, "Expected\n    web-0\nto have restarted.") ||
+		!strings.HasSuffix(all, "The others:\n    web-1: It did not\n    web-2: It did not") {
 		t.Errorf("the message is\n%s", all)
 	}
 	none := failure(func(g gomega.Gomega) { g.Expect(pods).NotTo(HaveBecomeReady()) })
-	if !strings.HasPrefix(none, "Expected\n    web-0\nnot to have become ready.") || strings.Count(none, ": It did once, at ") != 2 {
+	if !strings.HasPrefix(none, "Expected\n    web-0\nnot to have become ready.") ||
+		strings.Count(none, ": It did once, at ") != 2 {
 		t.Errorf("the message is\n%s", none)
 	}
-	if got := failure(func(g gomega.Gomega) { g.Expect([]*Pod{}).To(HaveBecomeReady()) }); got != "HaveBecomeReady: the list is empty: every assertion about it would hold" {
+	if got := failure(func(g gomega.Gomega) {
+		g.Expect([]*Pod{}).To(HaveBecomeReady())
+	}); got != "HaveBecomeReady: the list is empty: every assertion about it would hold" {
 		t.Errorf("of an empty list: %s", got)
 	}
-	if got := failure(func(g gomega.Gomega) { g.Expect([]*Pod{pods[0], nil}).To(HaveBecomeReady()) }); !strings.HasPrefix(got, "HaveBecomeReady: element 1 of the list: the pod is nil") {
+	if got := failure(func(g gomega.Gomega) {
+		g.Expect([]*Pod{pods[0], nil}).To(HaveBecomeReady())
+	}); !strings.HasPrefix(got, "HaveBecomeReady: element 1 of the list: the pod is nil") {
 		t.Errorf("of a nil pod: %s", got)
 	}
 }
@@ -145,14 +161,19 @@ func TestLists(t *testing.T) {
 // TestHaveEach checks that the message of HaveEach is short and names the pod that fails.
 func TestHaveEach(t *testing.T) {
 	pods := lateReplica(t)
-	got := failure(func(g gomega.Gomega) { g.Expect(pods).To(gomega.HaveEach(HaveBecomeReady().Within(10 * time.Second))) })
-	want := "have become ready within 10s after the pod was added; the last one examined is web-1: It did not; later at "
+	got := failure(func(g gomega.Gomega) {
+		g.Expect(pods).To(gomega.HaveEach(HaveBecomeReady().Within(10 * time.Second)))
+	})
+	want := "have become ready within 10s after the pod was added; the last one examined is web-1: It did not; " +
+		"later at "
 	if !strings.Contains(got, want) || strings.Count(got, "\n") > 5 {
 		t.Errorf("the message is\n%s\nwant %q", got, want)
 	}
 	for _, m := range []interface{ GomegaString() string }{
-		HaveRestarted(), HaveBeenProbed("liveness").Times(2), HaveEvent("Unhealthy"), HaveBackedOffFor(time.Second), HaveReadyIntervals(),
-		HaveContainerStatuses(), HaveConditionTransitions(v1.PodReady, v1.ConditionTrue), MeetRequirements("start>=1s"), HaveBeenKilledBecauseOf("Deleted"),
+		HaveRestarted(), HaveBeenProbed("liveness").Times(2), HaveEvent("Unhealthy"), HaveBackedOffFor(time.Second),
+		HaveReadyIntervals(),
+		HaveContainerStatuses(), HaveConditionTransitions(v1.PodReady, v1.ConditionTrue), MeetRequirements("start>=1s"),
+		HaveBeenKilledBecauseOf("Deleted"),
 	} {
 		if text := m.GomegaString(); text == "" || strings.Contains(text, "\n") {
 			t.Errorf("%T is %q", m, text)

@@ -10,10 +10,13 @@ import (
 )
 
 // ticks are the possible distances between labels on the axis, in milliseconds.
-var ticks = []time.Duration{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 50_000, 60_000, 100_000, 120_000,
-	180_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 14_400_000, 21_600_000, 43_200_000, 86_400_000}
+var ticks = []time.Duration{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 50_000, 60_000,
+	100_000, 120_000,
+	180_000, 300_000, 600_000, 900_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 14_400_000, 21_600_000,
+	43_200_000, 86_400_000}
 
-// tickStep returns the distance between labels: a multiple of step, and at least minColumns columns.
+// tickStep returns the distance between labels: a multiple of step, and at least minColumns
+// columns.
 func tickStep(step time.Duration, minColumns int) time.Duration {
 	for _, s := range ticks {
 		if t := s * time.Millisecond; t%step == 0 && t/step >= time.Duration(minColumns) {
@@ -63,8 +66,8 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 	}
 }
 
-// multiple returns the multiple of a distance at edge i, or in the column that begins there if the column is at full scale. Without one it
-// returns -1.
+// multiple returns the multiple of a distance at edge i, or in the column that begins there if the
+// column is at full scale. Without one it returns -1.
 func (s *scale) multiple(i int, distance time.Duration) virtual.Time {
 	t := s.edges[i]
 	late := t.Offset() % distance

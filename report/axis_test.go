@@ -34,7 +34,8 @@ func TestAxis(t *testing.T) {
 // TestLongGap compresses decades: the scale ends where it must.
 func TestLongGap(t *testing.T) {
 	end := virtual.At(25 * 365 * 24 * time.Hour)
-	if s := newScale(0, end, 100, []virtual.Time{end.Add(-time.Minute)}); s.until() < end || s.until() > end.Add(time.Minute) || s.columns() > 200 {
+	if s := newScale(0, end, 100, []virtual.Time{end.Add(-time.Minute)}); s.until() < end ||
+		s.until() > end.Add(time.Minute) || s.columns() > 200 {
 		t.Errorf("the scale ends at %v after %d columns", s.until(), s.columns())
 	}
 }

@@ -43,7 +43,8 @@ func writeChecks(w io.Writer, expectations []Expectation, o Options, all bool) e
 		case e.Outcome == OK:
 			c.hanging(o.paint(good, "ok")+"       ", 9, join(name, parens(printable.Text(e.Why))))
 		default:
-			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9, join(name, parens(printable.Text(e.Why))))
+			c.hanging(o.paint(dim, string(e.Outcome))+strings.Repeat(" ", 9-len(e.Outcome)), 9,
+				join(name, parens(printable.Text(e.Why))))
 		}
 	}
 	return o.write(w, c.b.String())
@@ -82,7 +83,8 @@ func (e *Expectation) at() string {
 	return fmt.Sprintf("%s:%d:%d", printable.Text(e.File), e.Line, e.Column)
 }
 
-// hanging writes a label and wrapped text. It indents the second and later lines to the column after the label.
+// hanging writes a label and wrapped text. It indents the second and later lines to the column
+// after the label.
 func (c *checks) hanging(label string, indent int, text string) {
 	lines := wrap(text, c.o.width()-indent-c.o.Indent, 20)
 	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
@@ -114,7 +116,8 @@ func (c *checks) around(lines []Line) {
 	}
 }
 
-// record returns the lines of a record. In narrow output, the summary starts on a line below the time and the subject.
+// record returns the lines of a record. In narrow output, the summary starts on a line below the
+// time and the subject.
 func (c *checks) record(line, what string) []string {
 	var lines []string
 	room := c.o.width() - c.o.Indent

@@ -23,7 +23,8 @@ func Describe(r *trace.Record) (title, message string) {
 		}
 		return "container started", ""
 	case trace.ContainerStopping:
-		return "stop signal: " + printable.Text(r.Reason), "grace period " + (time.Duration(r.GraceSeconds) * time.Second).String()
+		return "stop signal: " + printable.Text(r.Reason), "grace period " +
+			(time.Duration(r.GraceSeconds) * time.Second).String()
 	case trace.ContainerExited:
 		return fmt.Sprintf("container exited with %d", r.ExitCode), ""
 	case trace.ProbeExecuted:

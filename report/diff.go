@@ -93,7 +93,8 @@ func (d *Diff) summary() string {
 	return "timing from " + first + ", behavior from " + behavior
 }
 
-// DiffText writes a comparison in full: the records around the first difference, and a table of the measures that changed.
+// DiffText writes a comparison in full: the records around the first difference, and a table of the
+// measures that changed.
 func DiffText(w io.Writer, d *Diff, o Options) error {
 	var b strings.Builder
 	for i, p := range d.Pairs {
@@ -119,17 +120,20 @@ func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
 	case p.Same() && len(p.Messages) > 0:
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in messages", from, to), bold))
 		for _, w := range p.Messages {
-			b.WriteString("- " + o.paint(bad, printable.Text(w.Of+": "+w.A)) + "\n+ " + o.paint(good, printable.Text(w.Of+": "+w.B)) + "\n")
+			b.WriteString("- " + o.paint(bad, printable.Text(w.Of+": "+w.A)) + "\n+ " +
+				o.paint(good, printable.Text(w.Of+": "+w.B)) + "\n")
 		}
 	case p.Same():
 		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
 	default:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First), timingOnly(p)), bold))
+		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First),
+			timingOnly(p)), bold))
 		b.WriteString("--- " + from + "\n+++ " + to + "\n")
 		o.diffLines(b, p.Around)
 	}
 	if len(p.AroundDivergence) > 0 {
-		b.WriteString(o.sentence("", fmt.Sprintf("Their behavior, not only their timing, differs from %s:", trace.FormatTime(p.Divergence)), bold))
+		b.WriteString(o.sentence("", fmt.Sprintf("Their behavior, not only their timing, differs from %s:",
+			trace.FormatTime(p.Divergence)), bold))
 		o.diffLines(b, p.AroundDivergence)
 	}
 }
@@ -143,7 +147,8 @@ func timingOnly(p *diff.Difference) string {
 
 func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
 	for _, l := range lines {
-		mark, st := map[diff.Side]string{diff.Both: "  ", diff.A: "- ", diff.B: "+ "}[l.Side], map[diff.Side]style{diff.A: bad, diff.B: good}[l.Side]
+		mark, st := map[diff.Side]string{diff.Both: "  ", diff.A: "- ", diff.B: "+ "}[l.Side],
+			map[diff.Side]style{diff.A: bad, diff.B: good}[l.Side]
 		text := trace.FormatTime(l.Record.T) + "  " + l.Record.Subject() + "  " + l.Record.Summary()
 		for i, line := range wrap(text, o.width()-6, 20) {
 			if i > 0 {
@@ -220,7 +225,8 @@ type jsonDiffLine struct {
 func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
-		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names, Same: d.Same(), Pairs: []jsonPair{}, Changed: append([]diff.Row{}, d.Changed...), Notes: d.Notes}
+		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names,
+			Same: d.Same(), Pairs: []jsonPair{}, Changed: append([]diff.Row{}, d.Changed...), Notes: d.Notes}
 		if d.Err != nil {
 			docs[i].Error = d.Err.Error()
 		}

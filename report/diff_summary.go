@@ -55,8 +55,8 @@ func (d *Diff) kind() differenceKind {
 	return noDifference
 }
 
-// NewDiffSummary returns an empty summary of comparisons like d. It takes its memory from room. replay returns the command that
-// repeats the comparison with a seed.
+// NewDiffSummary returns an empty summary of comparisons like d. It takes its memory from room.
+// replay returns the command that repeats the comparison with a seed.
 func NewDiffSummary(d *Diff, groups []summary.Group, room *int64, replay func(seed int64) string) *DiffSummary {
 	s := &DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, notes: d.Notes, replay: replay}
 	for i := range d.Names {
@@ -93,7 +93,8 @@ func (s *DiffSummary) Add(d *Diff) {
 	}
 }
 
-// Write writes the summary: in how many comparisons there is a difference, and the distributions of the numbers that differ.
+// Write writes the summary: in how many comparisons there is a difference, and the distributions of
+// the numbers that differ.
 func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
 	mark := o.paint(good, "same   ")
 	switch {
@@ -121,7 +122,8 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
 	return o.write(w, b.String())
 }
 
-var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior", endedEarly: "first run that ended early"}
+var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior",
+	endedEarly: "first run that ended early"}
 
 func (s *DiffSummary) facts() string {
 	if len(s.Differ)+len(s.Broken) == 0 {
@@ -182,11 +184,13 @@ func (s *DiffSummary) differing(subject, pod, container string) []compared {
 	return list
 }
 
-// table writes the distributions that differ, the versions below each other, with the differences per seed.
+// table writes the distributions that differ, the versions below each other, with the differences
+// per seed.
 func (s *DiffSummary) table(b *strings.Builder, o Options) {
 	list := s.compared()
 	if len(list) == 0 {
-		fmt.Fprintf(b, "%sRestarts, time to Ready and outages are the same with each seed.\n", strings.Repeat(" ", o.Indent))
+		fmt.Fprintf(b, "%sRestarts, time to Ready and outages are the same with each seed.\n",
+			strings.Repeat(" ", o.Indent))
 		return
 	}
 	t := &Table{Left: 1}
@@ -214,14 +218,16 @@ func (s *DiffSummary) table(b *strings.Builder, o Options) {
 			greatest, seed := v.Greatest()
 			row = append(row[:5], Cell{fmt.Sprint(seed), dim})
 			t.Row(row...)
-			t.Line(fmt.Sprintf("    %d of %d differ; greatest change %s with seed %d", v.Nonzero(), v.Count(), v.change(greatest), seed), dim)
+			t.Line(fmt.Sprintf("    %d of %d differ; greatest change %s with seed %d", v.Nonzero(), v.Count(),
+				v.change(greatest), seed), dim)
 		}
 	}
 	b.WriteString("\n")
 	t.Write(b, o)
 	greatest := list[0].greatest()
 	_, seed := greatest.Greatest()
-	b.WriteString("\n" + s.command(fmt.Sprintf("seed %d has the greatest change of %s %s", seed, list[0].subject, greatest.Label), seed, o))
+	b.WriteString("\n" + s.command(fmt.Sprintf("seed %d has the greatest change of %s %s", seed, list[0].subject,
+		greatest.Label), seed, o))
 }
 
 // command returns a sentence about a comparison, and the command that repeats it.
@@ -286,7 +292,8 @@ type jsonComparedRow struct {
 	Changes   []*jsonChange       `json:"changes"`
 }
 
-// jsonChange is the distribution of the differences between two versions. A value is null if only one version has the pod Ready.
+// jsonChange is the distribution of the differences between two versions. A value is null if only
+// one version has the pod Ready.
 type jsonChange struct {
 	jsonDistribution
 	Differ       int    `json:"differ"`
@@ -297,7 +304,8 @@ type jsonChange struct {
 func jsonDiffSummaries(all []*DiffSummary) []jsonDiffSummary {
 	var docs []jsonDiffSummary
 	for _, s := range all {
-		doc := jsonDiffSummary{s.Scenario, s.File, s.Line, s.Names, s.Seeds.All(), s.Differ.All(), s.Behavior.All(), s.Broken.All(), []jsonComparedRow{}}
+		doc := jsonDiffSummary{s.Scenario, s.File, s.Line, s.Names, s.Seeds.All(), s.Differ.All(), s.Behavior.All(),
+			s.Broken.All(), []jsonComparedRow{}}
 		for _, c := range s.compared() {
 			row := jsonComparedRow{Pod: c.pod, Container: c.container, What: c.versions[0].Key}
 			for _, v := range c.versions {

@@ -15,7 +15,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxEvents is the maximum number of rows of a table of events. Longer tables omit rows in the middle.
+// maxEvents is the maximum number of rows of a table of events. Longer tables omit rows in the
+// middle.
 const maxEvents = 40
 
 // withFrom is the minimum width for the From column, which contains "kubelet" in each row.
@@ -32,9 +33,9 @@ type EventSeries struct {
 	pods        map[string]bool
 }
 
-// Events writes the events of the run like kubectl describe: one row for equal events, with a count, sorted by the latest
-// occurrence. Times count from t=0. Equal events of the replicas of a workload share a row. If many pods have events, those of all
-// pods do.
+// Events writes the events of the run like kubectl describe: one row for equal events, with a
+// count, sorted by the latest occurrence. Times count from t=0. Equal events of the replicas of a
+// workload share a row. If many pods have events, those of all pods do.
 func Events(w io.Writer, run *Run, o Options) error {
 	all := run.EventList
 	if all == nil {
@@ -43,7 +44,8 @@ func Events(w io.Writer, run *Run, o Options) error {
 	if len(all) == 0 {
 		return nil
 	}
-	severalPods := slices.ContainsFunc(all, func(e *EventSeries) bool { return e.First.Pod != all[0].First.Pod || len(e.pods) > 1 })
+	severalPods := slices.ContainsFunc(all,
+		func(e *EventSeries) bool { return e.First.Pod != all[0].First.Pod || len(e.pods) > 1 })
 	severalContainers := slices.ContainsFunc(all, func(e *EventSeries) bool {
 		return e.First.Container != "" && e.First.Container != firstContainer(all)
 	})
@@ -64,10 +66,12 @@ func Events(w io.Writer, run *Run, o Options) error {
 
 // window returns the records from o.From to o.To.
 func (o Options) window(records []trace.Record) []trace.Record {
-	from, _ := slices.BinarySearchFunc(records, o.From, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+	from, _ := slices.BinarySearchFunc(records, o.From,
+		func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
 	records = records[from:]
 	if o.To != 0 {
-		end, _ := slices.BinarySearchFunc(records, o.To+1, func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+		end, _ := slices.BinarySearchFunc(records, o.To+1,
+			func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
 		records = records[:end]
 	}
 	return records
@@ -107,11 +111,13 @@ func (e *EventSeries) Object() string {
 
 // NewEventSeries returns an event of a recording that ends at end, with its count.
 func NewEventSeries(first, latest *trace.Record, count int, end virtual.Time) *EventSeries {
-	return &EventSeries{First: first, Latest: latest, Count: count, since: first.T, last: latest.T, end: end, pods: map[string]bool{first.Pod: true}}
+	return &EventSeries{First: first, Latest: latest, Count: count, since: first.T, last: latest.T, end: end,
+		pods: map[string]bool{first.Pod: true}}
 }
 
-// CollectEvents returns the events among records of a run that ends at end, sorted by the latest occurrence. Equal events of a
-// pod, or of the replicas of a workload, form a series. If many pods have events, equal events of all pods form a series.
+// CollectEvents returns the events among records of a run that ends at end, sorted by the latest
+// occurrence. Equal events of a pod, or of the replicas of a workload, form a series. If many pods
+// have events, equal events of all pods form a series.
 func CollectEvents(records []trace.Record, end virtual.Time) []*EventSeries {
 	type key struct{ pod, container, typ, reason, message string }
 	byKey := map[key]*EventSeries{}
@@ -155,7 +161,8 @@ func manyPods(records []trace.Record) bool {
 	return len(pods) > maxPods
 }
 
-// Times formats the latest occurrence of the event, its count and the time between the first and latest occurrence.
+// Times formats the latest occurrence of the event, its count and the time between the first and
+// latest occurrence.
 func (e *EventSeries) Times() string {
 	if e.Says != "" {
 		return e.Says
@@ -225,8 +232,8 @@ func eventItem(row []string, o Options) string {
 	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, minMessage), "\n    ")
 }
 
-// wrap breaks text into lines of at most max(width, least) characters. It breaks at spaces, and within words that are longer than
-// a line and would leave half a line empty.
+// wrap breaks text into lines of at most max(width, least) characters. It breaks at spaces, and
+// within words that are longer than a line and would leave half a line empty.
 func wrap(text string, width, least int) []string {
 	width = max(width, least)
 	var lines []string

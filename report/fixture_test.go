@@ -32,22 +32,26 @@ func (s *script) life(t float64, kind trace.Kind, pod, container string, instanc
 	s.add(t, r)
 }
 
-func (s *script) probe(t float64, pod, container string, instance int, probe trace.Probe, result trace.Result, message string) {
+func (s *script) probe(t float64, pod, container string, instance int, probe trace.Probe, result trace.Result,
+	message string) {
 	s.add(t, trace.Record{Kind: trace.ProbeExecuted, Pod: pod, Container: container, Instance: instance,
 		Probe: probe, Result: result, Message: message, Took: 20 * time.Millisecond})
 	if result == trace.Failure {
-		title := map[trace.Probe]string{trace.Startup: "Startup", trace.Liveness: "Liveness", trace.Readiness: "Readiness"}[probe]
+		title := map[trace.Probe]string{trace.Startup: "Startup", trace.Liveness: "Liveness",
+			trace.Readiness: "Readiness"}[probe]
 		s.event(t, pod, container, instance, "Warning", "Unhealthy", title+" probe failed: "+message)
 	}
 }
 
 func (s *script) event(t float64, pod, container string, instance int, typ, reason, message string) {
-	s.add(t, trace.Record{Kind: trace.Event, Pod: pod, Container: container, Instance: instance, Type: typ, Reason: reason, Message: message})
+	s.add(t, trace.Record{Kind: trace.Event, Pod: pod, Container: container, Instance: instance, Type: typ,
+		Reason: reason, Message: message})
 }
 
 func (s *script) status(t float64, pod string, ready bool, containers ...trace.ContainerStatus) {
-	s.add(t, trace.Record{Kind: trace.StatusPatched, Pod: pod, Status: &trace.PodStatus{Phase: "Running", Initialized: true,
-		Ready: ready, ContainersReady: ready, Containers: containers}})
+	s.add(t, trace.Record{Kind: trace.StatusPatched, Pod: pod,
+		Status: &trace.PodStatus{Phase: "Running", Initialized: true,
+			Ready: ready, ContainersReady: ready, Containers: containers}})
 }
 
 func running(name string, started, ready bool, restarts int32) trace.ContainerStatus {
@@ -61,14 +65,16 @@ func waiting(name, reason string, restarts int32) trace.ContainerStatus {
 const web = "default/web"
 
 func (s *script) start(t float64, instance int) {
-	s.event(t-0.088, web, "app", instance, "Normal", "Pulled", `Container image "app:1" already present on machine and can be accessed by the pod`)
+	s.event(t-0.088, web, "app", instance, "Normal", "Pulled",
+		`Container image "app:1" already present on machine and can be accessed by the pod`)
 	s.event(t-0.057, web, "app", instance, "Normal", "Created", "Container created")
 	s.life(t, trace.ContainerStarted, web, "app", instance, 0)
 	s.event(t, web, "app", instance, "Normal", "Started", "Container started")
 	s.status(t+0.009, web, false, running("app", false, false, int32(instance)))
 }
 
-// restart returns the run of a pod whose startup probe succeeds after 9 s and whose liveness probe fails from 60 s.
+// restart returns the run of a pod whose startup probe succeeds after 9 s and whose liveness probe
+// fails from 60 s.
 func restart(until float64) []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -122,10 +128,12 @@ func crashLoop(until float64) []trace.Record {
 		}
 		t += 20
 		s.life(t, trace.ContainerExited, web, "app", n, 1)
-		s.status(t+0.7, web, false, trace.ContainerStatus{Name: "app", State: "terminated", Reason: "Error", ExitCode: 1, RestartCount: int32(n)})
+		s.status(t+0.7, web, false, trace.ContainerStatus{Name: "app", State: "terminated", Reason: "Error",
+			ExitCode: 1, RestartCount: int32(n)})
 		if backOff > 0 {
 			s.status(t+1.2, web, false, waiting("app", "CrashLoopBackOff", int32(n)))
-			s.event(t+1.2, web, "app", n, "Warning", "BackOff", "Back-off restarting failed container app in pod web_default(1)")
+			s.event(t+1.2, web, "app", n, "Warning", "BackOff",
+				"Back-off restarting failed container app in pod web_default(1)")
 		}
 		t += max(backOff, 1)
 		backOff = min(max(10, 2*backOff), 300)
@@ -147,7 +155,8 @@ func sidecar() []trace.Record {
 			result = trace.Failure
 		}
 		s.probe(t, web, "app", 0, trace.Readiness, result, "HTTP probe failed with statuscode: 503")
-		s.probe(t+0.7, web, "proxy", 0, trace.Liveness, map[bool]trace.Result{true: trace.Error, false: trace.Success}[t == 15], "")
+		s.probe(t+0.7, web, "proxy", 0, trace.Liveness,
+			map[bool]trace.Result{true: trace.Error, false: trace.Success}[t == 15], "")
 	}
 	s.status(9, web, true, running("proxy", true, true, 0), running("app", true, true, 0))
 	s.status(21.01, web, false, running("proxy", true, true, 0), running("app", true, false, 0))
@@ -161,8 +170,8 @@ func sidecar() []trace.Record {
 	return s.rec.Records()
 }
 
-// unborn returns the run of three pods without a status: nothing happens to the first, the second runs, and the third is added
-// late.
+// unborn returns the run of three pods without a status: nothing happens to the first, the second
+// runs, and the third is added late.
 func unborn() []trace.Record {
 	s := &script{}
 	s.pod(0, trace.PodAdded, web)
@@ -186,8 +195,8 @@ func stepped() []trace.Record {
 	return s.rec.Records()
 }
 
-// replicas returns the run of n pods that become ready one after the other. Every third pod crashes once, and the kubelet is down
-// for 10 s.
+// replicas returns the run of n pods that become ready one after the other. Every third pod crashes
+// once, and the kubelet is down for 10 s.
 func replicas(n int) []trace.Record {
 	s := &script{}
 	var records []trace.Record
@@ -202,7 +211,8 @@ func replicas(n int) []trace.Record {
 		if i%3 == 1 {
 			s.life(at+20, trace.ContainerExited, pod, "app", 0, 2)
 			s.status(at+20.1, pod, false, waiting("app", "CrashLoopBackOff", 0))
-			s.event(at+20.2, pod, "app", 0, "Warning", "BackOff", "Back-off restarting failed container app in pod "+pod)
+			s.event(at+20.2, pod, "app", 0, "Warning", "BackOff", "Back-off restarting failed container app in pod "+
+				pod)
 			s.life(at+30, trace.ContainerStarted, pod, "app", 1, 0)
 			s.status(at+33, pod, true, running("app", true, true, 1))
 		}

@@ -19,7 +19,8 @@ const (
 	NoticeLevel  Level = "notice"
 )
 
-// Annotation is an error, or another notice, that GitHub Actions displays at a line of a file. Zero fields are omitted.
+// Annotation is an error, or another notice, that GitHub Actions displays at a line of a file. Zero
+// fields are omitted.
 type Annotation struct {
 	Level        Level
 	File         string // relative to the root of the repository, with slashes
@@ -28,7 +29,8 @@ type Annotation struct {
 	Message      string // may have several lines
 }
 
-// Annotate writes an annotation as a workflow command of GitHub Actions. Nothing in the annotation can be another command.
+// Annotate writes an annotation as a workflow command of GitHub Actions. Nothing in the annotation
+// can be another command.
 func Annotate(w io.Writer, a Annotation) error {
 	var properties []string
 	add := func(name, value string) {
@@ -54,8 +56,9 @@ var (
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// GitHub writes one annotation for each failed expectation, even if it failed in several runs, and one for each case with a run
-// that ended early. The function path converts file names to paths relative to the root of the repository.
+// GitHub writes one annotation for each failed expectation, even if it failed in several runs, and
+// one for each case with a run that ended early. The function path converts file names to paths
+// relative to the root of the repository.
 func GitHub(w io.Writer, cases []Case, path func(string) string) error {
 	for i := range cases {
 		for _, a := range cases[i].annotations() {
@@ -73,13 +76,15 @@ func (c *Case) annotations() []Annotation {
 	title := c.Scenario + " [" + c.Kubernetes + "]"
 	for _, r := range c.Runs {
 		if r.Err != nil {
-			list = append(list, Annotation{File: c.File, Line: c.Line, Title: title + " ended early", Message: withReplay(r.Err.Error(), r)})
+			list = append(list, Annotation{File: c.File, Line: c.Line, Title: title + " ended early",
+				Message: withReplay(r.Err.Error(), r)})
 			break
 		}
 	}
 	for i := range c.Expectations {
 		if e := &c.Expectations[i]; e.Outcome == Failed {
-			list = append(list, e.annotation(title, fmt.Sprintf("It did not hold in any of %s.", plural(len(c.Runs), "run"))))
+			list = append(list, e.annotation(title,
+				fmt.Sprintf("It did not hold in any of %s.", plural(len(c.Runs), "run"))))
 		}
 	}
 	for i := range fullest(c.Runs) {
@@ -90,7 +95,8 @@ func (c *Case) annotations() []Annotation {
 	return list
 }
 
-// fullest returns the expectations of the run that has the most: a run that ended early may have none.
+// fullest returns the expectations of the run that has the most: a run that ended early may have
+// none.
 func fullest(runs []*Run) []Expectation {
 	var found []Expectation
 	for _, r := range runs {
@@ -101,7 +107,8 @@ func fullest(runs []*Run) []Expectation {
 	return found
 }
 
-// failure returns an annotation about the first failure of an expectation, and the number of runs in which it failed.
+// failure returns an annotation about the first failure of an expectation, and the number of runs
+// in which it failed.
 func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
 	var first *Run
 	n := 0
@@ -136,7 +143,8 @@ func (e *Expectation) annotation(title, more string) Annotation {
 	if more != "" {
 		lines = append(lines, more)
 	}
-	return Annotation{File: e.File, Line: e.Line, Column: e.Column, Title: title + " failed", Message: strings.Join(lines, "\n")}
+	return Annotation{File: e.File, Line: e.Line, Column: e.Column, Title: title + " failed",
+		Message: strings.Join(lines, "\n")}
 }
 
 func withReplay(text string, r *Run) string {

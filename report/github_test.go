@@ -6,11 +6,14 @@ import (
 	"testing"
 )
 
-// TestAnnotateEscapes checks that names and messages can neither end a workflow command nor start another.
+// TestAnnotateEscapes checks that names and messages can neither end a workflow command nor start
+// another.
 func TestAnnotateEscapes(t *testing.T) {
 	var b strings.Builder
-	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z", Message: "100%: a,b\r\n::error::c"})
-	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x\\n%3A%3Awarning%3A%3Ay%2Cz::100%25: a,b\\r%0A\\x3a:error::c\n"
+	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z",
+		Message: "100%: a,b\r\n::error::c"})
+	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x\\n%3A%3Awarning%3A%3Ay%2Cz::100%25: " +
+		"a,b\\r%0A\\x3a:error::c\n"
 	if b.String() != want {
 		t.Errorf("got  %swant %s", b.String(), want)
 	}
@@ -23,8 +26,9 @@ func TestAnnotateEscapes(t *testing.T) {
 
 func TestGitHub(t *testing.T) {
 	seeds := []int64{1, 2, 3}
-	held, failed := []Expectation{{Name: "first", Outcome: OK}}, []Expectation{{Name: "first", File: "f.yaml", Line: 4, Column: 2, Outcome: Failed,
-		Failures: []Failure{{Expected: "this", Got: "that"}}, More: 1}}
+	held, failed := []Expectation{{Name: "first", Outcome: OK}},
+		[]Expectation{{Name: "first", File: "f.yaml", Line: 4, Column: 2, Outcome: Failed,
+			Failures: []Failure{{Expected: "this", Got: "that"}}, More: 1}}
 	run := func(i int, e []Expectation) *Run {
 		return &Run{Seed: &seeds[i], Replay: "run --seed " + string(rune('1'+i)), Expectations: e}
 	}
@@ -33,7 +37,8 @@ func TestGitHub(t *testing.T) {
 	all := []Case{
 		{Scenario: "s", Kubernetes: "v1", File: "f.yaml", Line: 1, Runs: []*Run{run(0, held), run(1, failed), broken}},
 		{Scenario: "ok", Kubernetes: "v1", File: "f.yaml", Line: 9, Runs: []*Run{run(0, held)}},
-		{Scenario: "some", Kubernetes: "v1", File: "f.yaml", Line: 9, Runs: []*Run{run(0, held), run(1, held)}, Expectations: failed},
+		{Scenario: "some", Kubernetes: "v1", File: "f.yaml", Line: 9, Runs: []*Run{run(0, held), run(1, held)},
+			Expectations: failed},
 	}
 	var b strings.Builder
 	if err := GitHub(&b, all, func(file string) string { return "sub/" + file }); err != nil {

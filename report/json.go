@@ -69,7 +69,8 @@ func WriteJSON(w io.Writer, doc any) error {
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Unproven: c.Unproven, Summary: c.summary()}
+		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Unproven: c.Unproven,
+		Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
@@ -80,8 +81,10 @@ func (c *Case) json() jsonCase {
 }
 
 func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash, Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
-		Replay: r.Replay, Notes: r.Notes, Unproven: r.Unproven, Checked: r.Checked(), Expectations: append([]Expectation{}, r.Expectations...)}
+	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash,
+		Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
+		Replay: r.Replay, Notes: r.Notes, Unproven: r.Unproven, Checked: r.Checked(),
+		Expectations: append([]Expectation{}, r.Expectations...)}
 	if r.Err != nil {
 		jr.Error = r.Err.Error()
 	}

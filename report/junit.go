@@ -10,9 +10,10 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// JUnit writes a JUnit report with one test suite for each file and one test case for each case, in the given order. The
-// properties of a test case are the seed, hash and replay command of its first unsuccessful run, or of its first run, and the
-// statistics of all its runs. The report contains no durations: the same cases give the same bytes.
+// JUnit writes a JUnit report with one test suite for each file and one test case for each case, in
+// the given order. The properties of a test case are the seed, hash and replay command of its first
+// unsuccessful run, or of its first run, and the statistics of all its runs. The report contains no
+// durations: the same cases give the same bytes.
 func JUnit(w io.Writer, cases []Case) error {
 	all := junit.Report{Name: "probesim"}
 	for i := range cases {

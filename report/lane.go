@@ -12,8 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// conditionLane draws a condition from its first known value to end. A column with a change shows its direction, or
-// that there are several changes.
+// conditionLane draws a condition from its first known value to end. A column with a change shows
+// its direction, or that there are several changes.
 func conditionLane(s *scale, g *glyphs, flips []history.Flip, end virtual.Time) row {
 	r := make(row, s.columns())
 	values := make([]int, len(r)) // number of values in each column
@@ -85,8 +85,8 @@ func probeLane(s *scale, g *glyphs, runs []*trace.Record, unknown []history.Span
 	return r
 }
 
-// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The number of each
-// instance appears at its start if there is room.
+// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The
+// number of each instance appears at its start if there is room.
 func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end virtual.Time) row {
 	r := make(row, s.columns())
 	end = min(end, p.Removed)
@@ -103,9 +103,10 @@ func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end vir
 		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
 	}
 	for i := range c.Runs {
-		// Usually the stop signal follows immediately. Draw only delays of at least a second, such as the delay of a
-		// preStop hook.
-		if run := &c.Runs[i]; run.Killing != history.Forever && min(run.Stopping, run.Exited, end).Sub(run.Killing) >= time.Second {
+		// Usually the stop signal follows immediately. Draw only delays of at least a second, such
+		// as the delay of a preStop hook.
+		if run := &c.Runs[i]; run.Killing != history.Forever &&
+			min(run.Stopping, run.Exited, end).Sub(run.Killing) >= time.Second {
 			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
 		}
 	}
@@ -132,7 +133,8 @@ func actionLane(s *scale, g *glyphs, actions []history.Action, end virtual.Time)
 	return r
 }
 
-// hatch marks the columns about which a recording tells nothing, all of whose time is within the spans, and blank columns in part of them.
+// hatch marks the columns about which a recording tells nothing, all of whose time is within the
+// spans, and blank columns in part of them.
 func (r row) hatch(s *scale, g *glyphs, spans []history.Span) {
 	for _, u := range spans {
 		first, past := s.span(u.From, u.To)
@@ -178,7 +180,8 @@ func (r row) exits(s *scale, g *glyphs, runs []history.Instance) {
 	}
 }
 
-// numbers writes the number of each instance at the start of its bar, or of the part of its bar that is in the chart.
+// numbers writes the number of each instance at the start of its bar, or of the part of its bar
+// that is in the chart.
 func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	for _, run := range runs {
 		if run.Exited <= s.from() || run.Started > s.until() {
@@ -197,7 +200,8 @@ func (r row) numbers(s *scale, g *glyphs, runs []history.Instance) {
 	}
 }
 
-// all reports whether the cells [from, to) exist and all contain the character c; 0 stands for blank.
+// all reports whether the cells [from, to) exist and all contain the character c; 0 stands for
+// blank.
 func (r row) all(from, to int, c rune) bool {
 	if from < 0 || to > len(r) {
 		return false

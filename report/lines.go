@@ -112,7 +112,8 @@ func Summary(w io.Writer, cases []Case, o Options) error {
 	return o.write(w, fmt.Sprintf("%s: %s\n", plural(total, "run"), strings.Join(parts, ", ")))
 }
 
-// Unchecked says in how many of the runs that are ok nothing was checked, after a space and in parentheses, or "".
+// Unchecked says in how many of the runs that are ok nothing was checked, after a space and in
+// parentheses, or "".
 func Unchecked(cases []Case) string {
 	idle, ok := 0, 0
 	for i := range cases {
@@ -153,7 +154,8 @@ func Thousands(n int) string {
 	return s
 }
 
-// CaseLine writes what the runs of a case do not prove, and the failed expectations that need to hold in at least one run.
+// CaseLine writes what the runs of a case do not prove, and the failed expectations that need to
+// hold in at least one run.
 func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	o.Indent += 2
 	if err := o.write(w, o.notes(c.Unproven)); err != nil || worst(c.Expectations) != Failed {
@@ -161,7 +163,8 @@ func CaseLine(w io.Writer, c *Case, pad int, o Options) error {
 	}
 	o.Indent -= 2
 	name := padded(c.Scenario, pad)
-	if err := o.write(w, fmt.Sprintf("%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes, plural(len(c.Runs), "run"))); err != nil {
+	if err := o.write(w, fmt.Sprintf("%s  %s  %s  across %s\n", o.paint(bad, "FAILED"), name, c.Kubernetes,
+		plural(len(c.Runs), "run"))); err != nil {
 		return err
 	}
 	o.Indent += 2

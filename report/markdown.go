@@ -13,12 +13,13 @@ import (
 // maxMarkdown limits a job summary: GitHub rejects summaries of a step beyond 1 MiB.
 const maxMarkdown = 900_000
 
-// Markdown writes a job summary for GitHub: a table with the outcome of each case, and for each case that failed or has several runs its
-// expectations and statistics.
+// Markdown writes a job summary for GitHub: a table with the outcome of each case, and for each
+// case that failed or has several runs its expectations and statistics.
 func Markdown(w io.Writer, cases []Case) error {
 	var b strings.Builder
 	b.WriteString("## probesim: " + verdictOf(cases) + "\n\n")
-	b.WriteString("| outcome | scenario | Kubernetes | runs | restarts (max of a run) | time to Ready (max) | not Ready (max) |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| outcome | scenario | Kubernetes | runs | restarts (max of a run) | time to Ready (max) | not " +
+		"Ready (max) |\n|---|---|---|---|---|---|---|\n")
 	for i := range cases {
 		b.WriteString(cases[i].markdownRow())
 	}
@@ -36,7 +37,8 @@ func Markdown(w io.Writer, cases []Case) error {
 		b.WriteString(text)
 	}
 	if omitted > 0 {
-		fmt.Fprintf(&b, "\nThe details of %s are omitted because of the size limit of job summaries.\n", plural(omitted, "scenario"))
+		fmt.Fprintf(&b, "\nThe details of %s are omitted because of the size limit of job summaries.\n",
+			plural(omitted, "scenario"))
 	}
 	return Options{}.write(w, b.String())
 }
@@ -64,10 +66,12 @@ func (c *Case) markdownRow() string {
 	if len(c.Runs) == 0 {
 		return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, "", "", "")
 	}
-	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts), Span(worst.ToReady), Unready(worst))
+	return tableRowOf(icons[c.Outcome()], markdownCode(c.Scenario), c.Kubernetes, counts, fmt.Sprint(worst.Restarts),
+		Span(worst.ToReady), Unready(worst))
 }
 
-// Unready returns the time without Ready after the first Ready, of which a run that never was Ready has none.
+// Unready returns the time without Ready after the first Ready, of which a run that never was Ready
+// has none.
 func Unready(n summary.Numbers) string {
 	if n.ToReady == summary.Never && n.Unready == 0 {
 		return "never Ready"
@@ -139,7 +143,8 @@ func (c *Case) markdown() string {
 
 // markdownBlock returns the numbers and the command of a run.
 func (c *Case) markdownBlock(r *Run) string {
-	return strings.Join(r.brief(c.Pods()), ", ") + "\n\n```sh\n" + strings.ReplaceAll(printable.Text(r.Replay), "```", "ˋˋˋ") + "\n```"
+	return strings.Join(r.brief(c.Pods()), ", ") + "\n\n```sh\n" +
+		strings.ReplaceAll(printable.Text(r.Replay), "```", "ˋˋˋ") + "\n```"
 }
 
 func (c *Case) markdownStatistics() string {
@@ -155,7 +160,8 @@ func (c *Case) markdownStatistics() string {
 			if r.Same() {
 				at = ""
 			}
-			b.WriteString(tableRowOf(markdownCode(name), r.Label, r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), at))
+			b.WriteString(tableRowOf(markdownCode(name), r.Label, r.Text(r.Min()), r.Text(r.Median()),
+				r.Text(r.Quantile(95)), r.Text(max), at))
 			name = ""
 		}
 	}

@@ -11,12 +11,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// objectLanes returns the lanes of Deployments and Services: how many pods are Ready, are endpoints and get requests, and how many requests
-// are lost. A service whose kube-proxy has no traffic beside a load balancer that has some is drawn without it.
+// objectLanes returns the lanes of Deployments and Services: how many pods are Ready, are endpoints
+// and get requests, and how many requests are lost. A service whose kube-proxy has no traffic
+// beside a load balancer that has some is drawn without it.
 func objectLanes(h *history.History) []lane {
 	var all []lane
 	for _, w := range h.Workloads {
-		all = append(all, lane{label: printable.Text(trace.PodName(w.Name)), style: bold, draw: func(d *drawing) row { return make(row, d.scale.columns()) }})
+		all = append(all, lane{label: printable.Text(trace.PodName(w.Name)), style: bold, draw: func(d *drawing) row {
+			return make(row, d.scale.columns())
+		}})
 		for _, s := range w.ReplicaSets {
 			if len(w.ReplicaSets) > 1 {
 				all = append(all, levelLane("  "+printable.Text(trace.PodName(s.Name)), s.Ready, h.End, dim, nil))
@@ -25,19 +28,26 @@ func objectLanes(h *history.History) []lane {
 		all = append(all, levelLane("  "+readyLabel(w), w.Ready, h.End, good, w.Desired))
 	}
 	for _, s := range h.Services {
-		all = append(all, lane{label: "service " + printable.Text(trace.PodName(s.Name)), style: bold, draw: func(d *drawing) row { return make(row, d.scale.columns()) }})
+		all = append(all, lane{label: "service " + printable.Text(trace.PodName(s.Name)), style: bold,
+			draw: func(d *drawing) row {
+				return make(row, d.scale.columns())
+			}})
 		all = append(all, levelLane("  endpoints", s.Endpoints, h.End, good, nil))
 		for _, r := range s.Routers {
 			all = append(all, levelLane("  "+printable.Text(r.Name), r.Targets, h.End, good, nil))
 			if len(r.Losses) > 0 {
-				all = append(all, lane{label: fmt.Sprintf("  lost %.0f", r.Lost()), style: bad, draw: func(d *drawing) row { return lossLane(d, r.Losses) }})
+				all = append(all, lane{label: fmt.Sprintf("  lost %.0f", r.Lost()), style: bad,
+					draw: func(d *drawing) row {
+						return lossLane(d, r.Losses)
+					}})
 			}
 		}
 	}
 	return all
 }
 
-// readyLabel is the label of the lane of the Ready pods of a Deployment, with the number at the end and the wanted number.
+// readyLabel is the label of the lane of the Ready pods of a Deployment, with the number at the end
+// and the wanted number.
 func readyLabel(w *history.Workload) string {
 	if len(w.Ready) == 0 || len(w.Desired) == 0 {
 		return "Ready"
@@ -45,8 +55,8 @@ func readyLabel(w *history.Workload) string {
 	return fmt.Sprintf("Ready %d/%d", w.Ready[len(w.Ready)-1].Value, w.Desired[len(w.Desired)-1].Value)
 }
 
-// levelLane draws a number as the height of a bar, and writes it where it changes. In a column with several values, the lowest counts.
-// Values below the wanted ones are a warning.
+// levelLane draws a number as the height of a bar, and writes it where it changes. In a column with
+// several values, the lowest counts. Values below the wanted ones are a warning.
 func levelLane(label string, levels []history.Level, end virtual.Time, st style, wanted []history.Level) lane {
 	return lane{label: label, draw: func(d *drawing) row {
 		r := make(row, d.scale.columns())
@@ -69,7 +79,8 @@ func levelLane(label string, levels []history.Level, end virtual.Time, st style,
 	}}
 }
 
-// number writes a value at the beginning of a stretch with it, if there is room for it and for a bar.
+// number writes a value at the beginning of a stretch with it, if there is room for it and for a
+// bar.
 func (r row) number(i, v int, values []int, st style) {
 	text := strconv.Itoa(v)
 	for j := i; j <= i+len(text); j++ {
@@ -83,7 +94,8 @@ func (r row) number(i, v int, values []int, st style) {
 	}
 }
 
-// columnValues returns the lowest value in each column, -1 before the first one, and the highest value of all.
+// columnValues returns the lowest value in each column, -1 before the first one, and the highest
+// value of all.
 func columnValues(s *scale, levels []history.Level, end virtual.Time) (values []int, most int) {
 	values = make([]int, s.columns())
 	for i := range values {

@@ -8,8 +8,8 @@ import (
 	"probesim.dev/report/why"
 )
 
-// Race writes the explanation of a loss as text: what was lost, then the steps of both chains of causes with their delays, and the causes of
-// what they have in common.
+// Race writes the explanation of a loss as text: what was lost, then the steps of both chains of
+// causes with their delays, and the causes of what they have in common.
 func Race(w io.Writer, race *why.Race, o Options) error {
 	t := &Writer{Options: o}
 	t.Line(0, race.Text, Bold)
@@ -43,7 +43,8 @@ func Race(w io.Writer, race *why.Race, o Options) error {
 	return err
 }
 
-// mostCauses is how many causes of a fork are written; those of later pods go on with those of the pods before.
+// mostCauses is how many causes of a fork are written; those of later pods go on with those of the
+// pods before.
 const mostCauses = 6
 
 // causes writes why there was what both chains of causes begin with.
@@ -105,8 +106,10 @@ type jsonHop struct {
 // RaceJSON writes the explanation of a loss as one JSON object. Times are in nanoseconds.
 func RaceJSON(w io.Writer, run *Run, race *why.Race) error {
 	return WriteJSON(w, jsonRace{
-		Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Number: race.Number, Of: race.Of, Service: race.Service,
-		Router: race.Router, Pod: race.Pod, From: int64(race.From), To: int64(race.To), Lost: race.Lost, Text: race.Text, Longest: race.Longest,
+		Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Number: race.Number,
+		Of: race.Of, Service: race.Service,
+		Router: race.Router, Pod: race.Pod, From: int64(race.From), To: int64(race.To), Lost: race.Lost,
+		Text: race.Text, Longest: race.Longest,
 		Fork: linksJSON(race.Fork), Begin: armJSON(&race.Begin), End: armJSON(&race.End),
 	})
 }

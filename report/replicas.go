@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// ordinal splits the name of a replica, such as default/web-2, into the part that all replicas share and its number. For other names,
-// it returns the name and -1.
+// ordinal splits the name of a replica, such as default/web-2, into the part that all replicas
+// share and its number. For other names, it returns the name and -1.
 func ordinal(pod string) (string, int64) {
 	i := strings.LastIndexByte(pod, '-')
 	if i < 0 || i+1 == len(pod) || strings.Trim(pod[i+1:], "0123456789") != "" {
@@ -57,7 +57,8 @@ type alike struct {
 	rows  []row
 }
 
-// groupAlike draws the lanes of each pod, and groups the pods whose lanes look the same. Pods may differ in when they were added.
+// groupAlike draws the lanes of each pod, and groups the pods whose lanes look the same. Pods may
+// differ in when they were added.
 func (d *drawing) groupAlike(pods []*history.Pod, lanes func(*history.Pod) []lane) []*alike {
 	var groups []*alike
 	for _, p := range pods {
@@ -75,7 +76,8 @@ func (d *drawing) groupAlike(pods []*history.Pod, lanes func(*history.Pod) []lan
 }
 
 func (g *alike) same(other *alike) bool {
-	if len(g.lanes) != len(other.lanes) || !slices.EqualFunc(actions(g.pods[0]), actions(other.pods[0]), func(a, b history.Mark) bool { return a.At == b.At && a.What == b.What }) {
+	if len(g.lanes) != len(other.lanes) || !slices.EqualFunc(actions(g.pods[0]), actions(other.pods[0]),
+		func(a, b history.Mark) bool { return a.At == b.At && a.What == b.What }) {
 		return false
 	}
 	first := min(1, len(g.lanes)-1) // the first lane of several has the name and the marks of the pod
@@ -89,7 +91,8 @@ func (g *alike) same(other *alike) bool {
 
 // actions returns the actions on a pod, without its addition.
 func actions(p *history.Pod) []history.Mark {
-	return slices.DeleteFunc(slices.Clone(p.Marks), func(m history.Mark) bool { return m.Record != nil && m.Record.Kind == trace.PodAdded })
+	return slices.DeleteFunc(slices.Clone(p.Marks),
+		func(m history.Mark) bool { return m.Record != nil && m.Record.Kind == trace.PodAdded })
 }
 
 // name returns the names of the pods for display.

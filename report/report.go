@@ -1,10 +1,10 @@
-// Package report presents runs to people and CI systems: as a timeline, as a list of events as in kubectl describe,
-// as outcomes of expectations, JUnit, JSON and GitHub annotations.
+// Package report presents runs to people and CI systems: as a timeline, as a list of events as in
+// kubectl describe, as outcomes of expectations, JUnit, JSON and GitHub annotations.
 //
-// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of one scenario with
-// one version of Kubernetes. Each function writes one format. The subpackages html and perfetto write pages and trace
-// files, why explains runs, and diff compares them. All of them read traces only, so they work for both the simulator
-// and the real kubelet.
+// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of
+// one scenario with one version of Kubernetes. Each function writes one format. The subpackages
+// html and perfetto write pages and trace files, why explains runs, and diff compares them. All of
+// them read traces only, so they work for both the simulator and the real kubelet.
 package report
 
 import (
@@ -17,14 +17,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options control text output. The zero value means 80 columns, Unicode, no colors, and the whole run.
+// Options control text output. The zero value means 80 columns, Unicode, no colors, and the whole
+// run.
 type Options struct {
 	Width  int  // columns; 0 means 80, and the minimum is 40
 	Color  bool // use ANSI colors
 	ASCII  bool // draw with ASCII characters only
 	Indent int  // spaces before each line about expectations
 
-	// From and To limit the timeline and the events to a part of the run. A zero To means the end of the run.
+	// From and To limit the timeline and the events to a part of the run. A zero To means the end
+	// of the run.
 	From, To virtual.Time
 }
 
@@ -47,9 +49,11 @@ type Case struct {
 	Expectations []Expectation
 	// Unproven is what Unproven of all runs has.
 	Unproven []string
-	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only one run.
+	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only
+	// one run.
 	Statistics *summary.Summary
-	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios did not run.
+	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios
+	// did not run.
 	Err error
 }
 
@@ -65,9 +69,11 @@ type Run struct {
 	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
 
 	Records []trace.Record // may be nil after the run has been drawn
-	// History is drawn instead of the Records. It is set only for recordings of clusters, which do not tell everything.
+	// History is drawn instead of the Records. It is set only for recordings of clusters, which do
+	// not tell everything.
 	History *history.History
-	// EventList has the events of a recording, which has only their counts. For a run they are collected from the Records.
+	// EventList has the events of a recording, which has only their counts. For a run they are
+	// collected from the Records.
 	EventList    []*EventSeries
 	Steps        int             // number of observable records
 	Restarts     int             // number of restarts of containers; see CountRestarts
@@ -76,7 +82,8 @@ type Run struct {
 	Total        summary.Numbers // see summary.Total
 	Hash         string          // see trace.Hash
 	Expectations []Expectation
-	// Unproven names the expectations that held and prove nothing, and the rules of the scenario that never applied.
+	// Unproven names the expectations that held and prove nothing, and the rules of the scenario
+	// that never applied.
 	Unproven []string
 	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
 	Err error
@@ -105,9 +112,10 @@ type Expectation struct {
 	Line    int     `json:"line"`
 	Column  int     `json:"column"`
 	Outcome Outcome `json:"outcome"`
-	Why     string  `json:"why,omitempty"` // why it was skipped, what kind of failure it is, or why it held and proves nothing
-	// Failures describes the first few failures, one for each pod or match of since. More is the number of further
-	// failures.
+	// why it was skipped, what kind of failure it is, or why it held and proves nothing
+	Why string `json:"why,omitempty"`
+	// Failures describes the first few failures, one for each pod or match of since. More is the
+	// number of further failures.
 	Failures []Failure `json:"failures,omitempty"`
 	More     int       `json:"moreFailures,omitempty"`
 }
@@ -214,12 +222,15 @@ func worst(all []Expectation) Outcome {
 	return OK
 }
 
-// CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores them.
+// CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores
+// them.
 func CountProbeErrors(records []trace.Record) int {
-	return trace.Count(records, func(r *trace.Record) bool { return r.Kind == trace.ProbeExecuted && r.Result == trace.Error })
+	return trace.Count(records,
+		func(r *trace.Record) bool { return r.Kind == trace.ProbeExecuted && r.Result == trace.Error })
 }
 
 // CountRestarts returns the number of restarts of containers.
 func CountRestarts(records []trace.Record) int {
-	return trace.Count(records, func(r *trace.Record) bool { return r.Kind == trace.ContainerStarted && r.Instance > 0 })
+	return trace.Count(records,
+		func(r *trace.Record) bool { return r.Kind == trace.ContainerStarted && r.Instance > 0 })
 }

@@ -59,7 +59,8 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 	d.MaybeScanArgs(t, "to", &to)
 	o.ASCII, o.Color = d.HasArg("ascii"), d.HasArg("color")
 	o.From, o.To = virtual.At(duration(t, from)), virtual.At(duration(t, to))
-	run := &Run{Scenario: "web", Kubernetes: "v1.37", Until: virtual.At(duration(t, until)), Expectations: expectations()}
+	run := &Run{Scenario: "web", Kubernetes: "v1.37", Until: virtual.At(duration(t, until)),
+		Expectations: expectations()}
 	switch name {
 	case "restart":
 		run.Records = restart(run.Until.Offset().Seconds())
@@ -93,29 +94,39 @@ func duration(t *testing.T, s string) time.Duration {
 
 func expectations() []Expectation {
 	around := []Line{
-		{&trace.Record{T: virtual.At(30 * time.Second), Kind: trace.ProbeExecuted, Pod: web, Container: "app", Probe: trace.Liveness, Result: trace.Failure,
-			Message: "Get \"http://10.1.2.3:8080/healthz\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)", Took: time.Second}, false},
-		{&trace.Record{T: virtual.At(36020 * time.Millisecond), Kind: trace.ContainerStopping, Pod: web, Container: "app", GraceSeconds: 30, Reason: "LivenessProbe"}, true},
+		{&trace.Record{T: virtual.At(30 * time.Second), Kind: trace.ProbeExecuted, Pod: web, Container: "app",
+			Probe: trace.Liveness, Result: trace.Failure,
+			Message: "Get \"http://10.1.2.3:8080/healthz\": context deadline exceeded (Client.Timeout exceeded while " +
+				"awaiting headers)", Took: time.Second}, false},
+		{&trace.Record{T: virtual.At(36020 * time.Millisecond), Kind: trace.ContainerStopping, Pod: web,
+			Container: "app", GraceSeconds: 30, Reason: "LivenessProbe"}, true},
 	}
 	return []Expectation{
 		{Name: "{always: 40s.., status: {ready: true}}", File: "web.yaml", Line: 20, Column: 5, Outcome: OK},
-		{Name: "the first kill comes in time", File: "web.yaml", Line: 21, Column: 5, Outcome: Failed, More: 2, Failures: []Failure{
-			{"web/app: the first ContainerStopping in 25s..35s", "the first at 36.020s", around}}},
-		{Name: "{kubernetesVersions: [..v1.34], never: .., status: {ready: true}}", File: "web.yaml", Line: 22, Column: 5, Outcome: Skipped, Why: "only for ..v1.34"},
+		{Name: "the first kill comes in time", File: "web.yaml", Line: 21, Column: 5, Outcome: Failed, More: 2,
+			Failures: []Failure{
+				{"web/app: the first ContainerStopping in 25s..35s", "the first at 36.020s", around}}},
+		{Name: "{kubernetesVersions: [..v1.34], never: .., status: {ready: true}}", File: "web.yaml", Line: 22,
+			Column: 5, Outcome: Skipped, Why: "only for ..v1.34"},
 	}
 }
 
 func cases() []Case {
 	seeds := []int64{1, 2, 3}
 	run := func(seed *int64, expectations []Expectation, err error) *Run {
-		return &Run{Scenario: "web", Kubernetes: "v1.37", Seed: seed, Until: virtual.At(90 * time.Second), Hash: "abc", Steps: 70, Restarts: 1,
-			Replay: "probesim run web.yaml --seed 2", Expectations: expectations, Err: err, Output: "a timeline <\x1b>\n"}
+		return &Run{Scenario: "web", Kubernetes: "v1.37", Seed: seed, Until: virtual.At(90 * time.Second), Hash: "abc",
+			Steps: 70, Restarts: 1,
+			Replay: "probesim run web.yaml --seed 2", Expectations: expectations, Err: err,
+			Output: "a timeline <\x1b>\n"}
 	}
 	return []Case{
 		{Scenario: "web", File: "web.yaml", Line: 9, Kubernetes: "v1.37", Runs: []*Run{
-			run(&seeds[0], expectations()[:1], nil), run(&seeds[1], expectations(), nil), run(&seeds[2], nil, errors.New("more than 1000000 events\nmost of them of web"))}},
-		{Scenario: "db", Description: "A & B", File: "web.yaml", Line: 30, Kubernetes: "v1.37", Runs: []*Run{run(nil, expectations()[1:2], nil)}},
-		{Scenario: "some", File: "z.yaml", Line: 2, Kubernetes: "v1.37", Runs: []*Run{run(&seeds[0], nil, nil), run(&seeds[1], nil, nil)},
+			run(&seeds[0], expectations()[:1], nil), run(&seeds[1], expectations(), nil),
+			run(&seeds[2], nil, errors.New("more than 1000000 events\nmost of them of web"))}},
+		{Scenario: "db", Description: "A & B", File: "web.yaml", Line: 30, Kubernetes: "v1.37",
+			Runs: []*Run{run(nil, expectations()[1:2], nil)}},
+		{Scenario: "some", File: "z.yaml", Line: 2, Kubernetes: "v1.37",
+			Runs:         []*Run{run(&seeds[0], nil, nil), run(&seeds[1], nil, nil)},
 			Expectations: expectations()[1:2]},
 	}
 }
@@ -123,7 +134,8 @@ func cases() []Case {
 // TestTextFits checks that no line about a run is wider than the terminal.
 func TestTextFits(t *testing.T) {
 	for width := 40; width < 130; width += 3 {
-		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37", Seed: new(int64(100)), Until: virtual.At(90 * time.Minute),
+		run := &Run{Scenario: "a-stall-of-the-database", Kubernetes: "v1.37", Seed: new(int64(100)),
+			Until:       virtual.At(90 * time.Minute),
 			Description: "A & B", Records: sidecar(), Expectations: expectations()}
 		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
 			var b strings.Builder
@@ -143,14 +155,17 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestTimelineFits checks that no line of a timeline is wider than the terminal, for any width and any part of a run.
+// TestTimelineFits checks that no line of a timeline is wider than the terminal, for any width and
+// any part of a run.
 func TestTimelineFits(t *testing.T) {
 	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
 	for width := 40; width < 250; width += long.Sample(29, 7) {
-		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute, 24 * time.Hour} {
+		for _, to := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 31 * time.Minute,
+			24 * time.Hour} {
 			var b strings.Builder
 			for _, from := range []time.Duration{0, to / 3, to - time.Nanosecond} {
-				if err := Timeline(&b, run, Options{Width: width, From: virtual.At(from), To: virtual.At(to)}); err != nil {
+				if err := Timeline(&b, run, Options{Width: width, From: virtual.At(from), To: virtual.At(to)}); err !=
+					nil {
 					t.Fatal(err)
 				}
 			}
@@ -170,7 +185,9 @@ func TestNoEscapesGetThrough(t *testing.T) {
 		{Kind: trace.PodAdded, Pod: evil},
 		{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
 		{Kind: trace.ProbeExecuted, Pod: evil, Container: evil, Probe: trace.Liveness, Message: evil},
-		{Kind: trace.StatusPatched, Pod: evil, Status: &trace.PodStatus{Reason: evil, Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
+		{Kind: trace.StatusPatched, Pod: evil,
+			Status: &trace.PodStatus{Reason: evil,
+				Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
 	}}
 	for i := range r.Records {
 		r.Expectations = append(r.Expectations, Expectation{Name: evil, Outcome: Failed,

@@ -8,8 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// scale maps time to columns. Column i shows [edges[i], edges[i+1]); the last one shows its end too.
-// Outside gaps, all columns cover the same time. Gaps compress long stretches without changes.
+// scale maps time to columns. Column i shows [edges[i], edges[i+1]); the last one shows its end
+// too. Outside gaps, all columns cover the same time. Gaps compress long stretches without changes.
 type scale struct {
 	edges []virtual.Time
 	end   virtual.Time  // the last column may extend beyond it
@@ -32,8 +32,8 @@ const (
 	shortest = 20 * time.Millisecond
 )
 
-// newScale returns a scale for [from, to] with at most the given number of columns. It compresses long stretches without changes
-// if that makes the rest at least three times as detailed.
+// newScale returns a scale for [from, to] with at most the given number of columns. It compresses
+// long stretches without changes if that makes the rest at least three times as detailed.
 func newScale(from, to virtual.Time, columns int, changes []virtual.Time) *scale {
 	to = max(to, from.Add(shortest))
 	linear := even(from, to, columns)
@@ -97,8 +97,8 @@ func longest(all []stretch, n int) []stretch {
 	return kept
 }
 
-// compress returns a scale in which quiet stretches share the columns that the rest does not need, or nil if there are too few
-// columns.
+// compress returns a scale in which quiet stretches share the columns that the rest does not need,
+// or nil if there are too few columns.
 func compress(from, to virtual.Time, columns int, quiet []stretch) *scale {
 	silent := time.Duration(0)
 	for _, q := range quiet {
@@ -127,7 +127,8 @@ func (s *scale) addGap(t virtual.Time, n int) {
 		return
 	}
 	first := len(s.edges) - 1
-	each, rest := t.Sub(from)/time.Duration(n), t.Sub(from)%time.Duration(n) // a product of all of it overflows after ten years
+	// a product of all of it overflows after ten years
+	each, rest := t.Sub(from)/time.Duration(n), t.Sub(from)%time.Duration(n)
 	for i := range time.Duration(n) {
 		s.edges = append(s.edges, from.Add((i+1)*each+(i+1)*rest/time.Duration(n)))
 	}
@@ -138,7 +139,8 @@ func (s *scale) columns() int        { return len(s.edges) - 1 }
 func (s *scale) from() virtual.Time  { return s.edges[0] }
 func (s *scale) until() virtual.Time { return s.edges[len(s.edges)-1] }
 
-// column returns the column of t. For a time outside the scale, it returns the first or last column.
+// column returns the column of t. For a time outside the scale, it returns the first or last
+// column.
 func (s *scale) column(t virtual.Time) int {
 	i, found := slices.BinarySearch(s.edges, t)
 	if !found {
@@ -147,7 +149,8 @@ func (s *scale) column(t virtual.Time) int {
 	return min(max(i, 0), s.columns()-1)
 }
 
-// span returns the columns [first, end) of [from, to), or an empty range if it lies outside the scale.
+// span returns the columns [first, end) of [from, to), or an empty range if it lies outside the
+// scale.
 func (s *scale) span(from, to virtual.Time) (first, end int) {
 	if to <= s.from() || from > s.until() || to <= from {
 		return 0, 0
@@ -158,7 +161,8 @@ func (s *scale) span(from, to virtual.Time) (first, end int) {
 // steps are the possible times of a column: round numbers that divide common probe periods.
 var steps = []time.Duration{1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, // milliseconds
 	1000, 1500, 2000, 2500, 3000, 4000, 5000, 6000, 7500, 10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000,
-	60_000, 90_000, 120_000, 150_000, 180_000, 240_000, 300_000, 360_000, 450_000, 600_000, 720_000, 900_000, 1_200_000, 1_800_000, 3_600_000}
+	60_000, 90_000, 120_000, 150_000, 180_000, 240_000, 300_000, 360_000, 450_000, 600_000, 720_000, 900_000, 1_200_000,
+	1_800_000, 3_600_000}
 
 // niceStep returns the shortest step with which span fits into the columns.
 func niceStep(span time.Duration, columns int) time.Duration {

@@ -15,8 +15,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// CaseSummary writes a summary of the runs of a case: in how many runs each expectation held, the distributions of the numbers of
-// each pod, and the commands that repeat the first failed run and the worst run.
+// CaseSummary writes a summary of the runs of a case: in how many runs each expectation held, the
+// distributions of the numbers of each pod, and the commands that repeat the first failed run and
+// the worst run.
 func CaseSummary(w io.Writer, c *Case, pad int, o Options) error {
 	if len(c.Runs) == 0 {
 		return nil
@@ -127,8 +128,8 @@ type Tally struct {
 	runs int // number of completed runs that have it
 }
 
-// Tallies counts the outcomes of each expectation, in the order of the scenario. A step that was not executed counts as an
-// expectation of the runs in which this happened.
+// Tallies counts the outcomes of each expectation, in the order of the scenario. A step that was
+// not executed counts as an expectation of the runs in which this happened.
 func (c *Case) Tallies() []*Tally {
 	type key struct {
 		file         string
@@ -158,7 +159,8 @@ func (c *Case) Tallies() []*Tally {
 	for i := range c.Expectations {
 		of(&c.Expectations[i]).Over = &c.Expectations[i]
 	}
-	slices.SortStableFunc(all, func(a, b *Tally) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(all,
+		func(a, b *Tally) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 	return all
 }
 
@@ -193,7 +195,8 @@ func (t *Tally) add(e *Expectation, r *Run) {
 	}
 }
 
-// Outcome returns Failed if the expectation failed in a run or across all runs, Skipped if it applied to no run, and OK otherwise.
+// Outcome returns Failed if the expectation failed in a run or across all runs, Skipped if it
+// applied to no run, and OK otherwise.
 func (t *Tally) Outcome() Outcome {
 	switch {
 	case t.Broken > 0 || t.Over != nil && t.Over.Outcome == Failed:
@@ -209,7 +212,8 @@ func (t *Tally) Count() string {
 	return fmt.Sprintf("held in %d of %d", t.Held, t.Held+t.Broken+t.Unmet)
 }
 
-// Note returns what to know about the count: that the expectation does not need to hold in each run, or did not apply to some.
+// Note returns what to know about the count: that the expectation does not need to hold in each
+// run, or did not apply to some.
 func (t *Tally) Note() string {
 	var parts []string
 	if t.Over != nil {
@@ -248,8 +252,8 @@ func (o Options) tallies(c *Case) string {
 	return k.b.String()
 }
 
-// broken writes where an expectation stands, the seeds that broke it, and what happened in the first of their runs. last is the
-// previous expectation that failed, or nil.
+// broken writes where an expectation stands, the seeds that broke it, and what happened in the
+// first of their runs. last is the previous expectation that failed, or nil.
 func (c *checks) broken(t, last *Tally) {
 	c.hanging("  at        ", 12, t.at())
 	e, seed := t.Expectation, ""
@@ -291,7 +295,8 @@ func allRows(s *summary.Statistics) []Statistic {
 	return []Statistic{
 		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
 		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
-		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false}, {"lost requests", "lostRequests", &s.Lost, false},
+		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false},
+		{"lost requests", "lostRequests", &s.Lost, false},
 	}
 }
 
@@ -322,7 +327,8 @@ func (c *Case) table() *Table {
 		t.Line(fmt.Sprintf("The numbers do not include %s that ended early.", plural(n, "run")), dim)
 	}
 	if n := c.Statistics.Left; n > 0 {
-		t.Line(fmt.Sprintf("The numbers are of the first %s; there was no memory for %d more. Raise --max-memory.", plural(c.Statistics.Runs, "run"), n), warn)
+		t.Line(fmt.Sprintf("The numbers are of the first %s; there was no memory for %d more. Raise --max-memory.",
+			plural(c.Statistics.Runs, "run"), n), warn)
 	}
 	return t
 }
@@ -330,7 +336,8 @@ func (c *Case) table() *Table {
 // PodsLabel returns the name of a group of pods: "web", or "web (3 pods)".
 func PodsLabel(p *summary.PodStatistics) string { return podsLabel(p, "") }
 
-// EachLabel returns the name of a group of pods above numbers of which each pod of each run has its own: "web (3 pods, each counts)".
+// EachLabel returns the name of a group of pods above numbers of which each pod of each run has its
+// own: "web (3 pods, each counts)".
 func EachLabel(p *summary.PodStatistics) string { return podsLabel(p, ", each counts") }
 
 func podsLabel(p *summary.PodStatistics, more string) string {
@@ -397,20 +404,22 @@ func Span(d time.Duration) string {
 	return trace.FormatTime(virtual.At(d))
 }
 
-// worst returns the worst run of a case. A run that ended early is worse than a failed one, which is worse than one that is ok; see
-// summary.Worse for the rest. The first of equal runs counts.
+// worst returns the worst run of a case. A run that ended early is worse than a failed one, which
+// is worse than one that is ok; see summary.Worse for the rest. The first of equal runs counts.
 func (c *Case) worst() *Run {
 	return slices.MinFunc(c.Runs, Worse)
 }
 
-// Worse compares two runs by their outcomes and numbers. It returns a negative number if a is worse.
+// Worse compares two runs by their outcomes and numbers. It returns a negative number if a is
+// worse.
 func Worse(a, b *Run) int {
 	rank := map[Outcome]int{Broken: 0, Failed: 1, OK: 2}
 	return cmp.Or(cmp.Compare(rank[a.Outcome()], rank[b.Outcome()]), summary.Worse(a.Total, b.Total))
 }
 
-// Choose returns the n most telling runs of a case, or all if it has no more: first those that ended early, then the first run that
-// broke each expectation, then the worst. They are in the order of the case.
+// Choose returns the n most telling runs of a case, or all if it has no more: first those that
+// ended early, then the first run that broke each expectation, then the worst. They are in the
+// order of the case.
 func (c *Case) Choose(n int) []*Run {
 	if len(c.Runs) <= n {
 		return c.Runs
@@ -479,7 +488,8 @@ func (o Options) command(label string, r *Run, pods int) string {
 	return c.b.String()
 }
 
-// brief returns the seed and the most important numbers of a run. Those of several pods are of all of them.
+// brief returns the seed and the most important numbers of a run. Those of several pods are of all
+// of them.
 func (r *Run) brief(pods int) []string {
 	var parts []string
 	if r.Seed != nil {

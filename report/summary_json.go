@@ -67,7 +67,8 @@ type jsonStatistics struct {
 	LostRequests  *jsonDistribution `json:"lostRequests,omitempty"` // of a Service
 }
 
-// jsonDistribution is a distribution. A value is null if it is never, that is if the pod was not Ready at any time of the run.
+// jsonDistribution is a distribution. A value is null if it is never, that is if the pod was not
+// Ready at any time of the run.
 type jsonDistribution struct {
 	Count      int    `json:"count"`
 	Min        *int64 `json:"min"`
@@ -96,13 +97,16 @@ func (c *Case) summary() *jsonSummary {
 		}
 	}
 	for _, t := range c.Tallies() {
-		s.Expectations = append(s.Expectations, jsonTally{t.Name, t.File, t.Line, t.Column, t.Outcome(), t.Held, t.Broken, t.Unmet, t.Skipped, t.Seeds.All()})
+		s.Expectations = append(s.Expectations,
+			jsonTally{t.Name, t.File, t.Line, t.Column, t.Outcome(), t.Held, t.Broken, t.Unmet, t.Skipped,
+				t.Seeds.All()})
 	}
 	for _, p := range c.Statistics.Pods {
 		if len(p.Pods) == 0 {
 			continue
 		}
-		list := jsonPods{Name: p.Name, Pods: p.Pods, jsonStatistics: newJSONStatistics(&p.Statistics), Containers: []jsonContainer{}}
+		list := jsonPods{Name: p.Name, Pods: p.Pods, jsonStatistics: newJSONStatistics(&p.Statistics),
+			Containers: []jsonContainer{}}
 		for _, k := range p.Containers {
 			list.Containers = append(list.Containers, jsonContainer{k.Name, newJSONStatistics(&k.Statistics)})
 		}
@@ -130,7 +134,8 @@ func newJSONDistribution(d *summary.Distribution) *jsonDistribution {
 	}
 	max, seed := d.Max()
 	never, seeds := d.Never()
-	return &jsonDistribution{d.Count(), orNull(d.Min()), orNull(d.Median()), orNull(d.Quantile(95)), orNull(max), seed, never, seeds.All()}
+	return &jsonDistribution{d.Count(), orNull(d.Min()), orNull(d.Median()), orNull(d.Quantile(95)), orNull(max), seed,
+		never, seeds.All()}
 }
 
 func orNull(v int64) *int64 {
@@ -149,8 +154,9 @@ func (c *Case) properties() []junit.Property {
 	add := func(subject string, s *summary.Statistics) {
 		for _, r := range Rows(s) {
 			max, seed := r.Max()
-			list = append(list, junit.Property{Name: printable.Text(subject) + " " + r.Label, Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
-				r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
+			list = append(list, junit.Property{Name: printable.Text(subject) + " " + r.Label,
+				Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
+					r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
 		}
 	}
 	for _, p := range c.Statistics.Pods {
@@ -160,5 +166,6 @@ func (c *Case) properties() []junit.Property {
 		}
 	}
 	worst := c.worst()
-	return append(list, junit.Property{Name: "worst", Value: strings.Join(worst.brief(c.Pods()), ", ")}, junit.Property{Name: "worst replay", Value: printable.Text(worst.Replay)})
+	return append(list, junit.Property{Name: "worst", Value: strings.Join(worst.brief(c.Pods()), ", ")},
+		junit.Property{Name: "worst replay", Value: printable.Text(worst.Replay)})
 }

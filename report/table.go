@@ -22,8 +22,8 @@ const (
 	Warn  = warn
 )
 
-// Table is text in aligned columns. If it is wider than the output, each row becomes a label with the other cells below it, each
-// with the head of its column.
+// Table is text in aligned columns. If it is wider than the output, each row becomes a label with
+// the other cells below it, each with the head of its column.
 type Table struct {
 	Left int // number of columns at the start that are aligned to the left; the others are aligned to the right
 
@@ -54,7 +54,8 @@ func (t *Table) Head(texts ...string) {
 // Row adds a row. Later cells may be missing.
 func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, tableRow{cells: cells}) }
 
-// Line adds a line across all columns, such as the title of the rows below it. It wraps, with the spaces at its start as margin.
+// Line adds a line across all columns, such as the title of the rows below it. It wraps, with the
+// spaces at its start as margin.
 func (t *Table) Line(text string, style Style) {
 	t.rows = append(t.rows, tableRow{cells: []Cell{{text, style}}, line: true})
 }
@@ -89,8 +90,9 @@ func (w *Writer) Lead(sentence, rest string) {
 	}
 }
 
-// Item adds a text behind a head, with the margin of the head in its further lines, and an end at the right edge of the output. If the last line has
-// no room for the end, it becomes a line of its own. Without a text, the end stands beside the head.
+// Item adds a text behind a head, with the margin of the head in its further lines, and an end at
+// the right edge of the output. If the last line has no room for the end, it becomes a line of its
+// own. Without a text, the end stands beside the head.
 func (w *Writer) Item(head Cell, text, end string) {
 	o := w.Options
 	begin, text, end := printable.Text(head.Text), printable.Text(text), printable.Text(end)

@@ -12,15 +12,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxPods is the maximum number of pods for which a timeline has a lane for each probe. With more pods, each pod has one lane.
+// maxPods is the maximum number of pods for which a timeline has a lane for each probe. With more
+// pods, each pod has one lane.
 const maxPods = 8
 
 // maxLanes is the maximum number of pods in a timeline.
 const maxLanes = 60
 
-// Timeline draws the run as lanes over virtual time: Ready for each pod, and for each container its instances and a mark for each
-// probe run. It compresses long stretches without changes if that makes the rest more detailed, and marks them on the axis. Pods
-// whose lanes look the same, such as replicas, share them.
+// Timeline draws the run as lanes over virtual time: Ready for each pod, and for each container its
+// instances and a mark for each probe run. It compresses long stretches without changes if that
+// makes the rest more detailed, and marks them on the axis. Pods whose lanes look the same, such as
+// replicas, share them.
 func Timeline(w io.Writer, run *Run, o Options) error {
 	h := run.Drawn()
 	lanes := lanesOf(h)
@@ -71,7 +73,8 @@ func (d *drawing) lane(l lane, r row) {
 		d.drawn[c] = true
 	}
 	label := d.o.shorten(l.label, d.gutter-2)
-	fmt.Fprintln(&d.body, strings.TrimRight(d.o.paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+r.render(d.o), " "))
+	fmt.Fprintln(&d.body, strings.TrimRight(d.o.paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+
+		r.render(d.o), " "))
 }
 
 func (d *drawing) write(w io.Writer) error {
@@ -81,7 +84,8 @@ func (d *drawing) write(w io.Writer) error {
 	if legend != "" {
 		legend = "\n" + legend
 	}
-	return d.o.write(w, fmt.Sprintf("%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o), d.body.String(), legend))
+	return d.o.write(w, fmt.Sprintf("%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o),
+		d.body.String(), legend))
 }
 
 // pods draws the lanes of the pods. Pods whose lanes look the same share them.
@@ -190,7 +194,9 @@ func appendActions(lanes []lane, label string, actions []history.Action, end vir
 	if !history.Lasts(actions, end) {
 		return lanes
 	}
-	return append(lanes, lane{label: label, draw: func(d *drawing) row { return actionLane(d.scale, d.g, actions, end) }})
+	return append(lanes, lane{label: label, draw: func(d *drawing) row {
+		return actionLane(d.scale, d.g, actions, end)
+	}})
 }
 
 // markLane draws actions from outside, such as steps of the scenario.

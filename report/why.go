@@ -7,7 +7,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Why writes explanations as text: the sentences of the state, then the explained record and a line for each cause.
+// Why writes explanations as text: the sentences of the state, then the explained record and a line
+// for each cause.
 func Why(w io.Writer, all []why.Explanation, o Options) error {
 	for i := range all {
 		text := ""
@@ -70,10 +71,11 @@ type jsonLink struct {
 	Root why.Root   `json:"root,omitempty"`
 }
 
-// WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number of the record in a
-// trace with internal records. Times are in nanoseconds.
+// WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number
+// of the record in a trace with internal records. Times are in nanoseconds.
 func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
-	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Explanations: []jsonExplanation{}}
+	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes,
+		Explanations: []jsonExplanation{}}
 	for _, e := range all {
 		doc.Explanations = append(doc.Explanations, explanationJSON(e))
 	}

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// TestWrapLongText wraps texts of 200,000 characters. The memory of all lines together must not grow with the square of the
-// length: a scenario's description can have 4 MiB.
+// TestWrapLongText wraps texts of 200,000 characters. The memory of all lines together must not
+// grow with the square of the length: a scenario's description can have 4 MiB.
 func TestWrapLongText(t *testing.T) {
-	for _, text := range []string{strings.Repeat("x", 200_000), strings.Repeat("x ", 100_000), strings.Repeat("é", 200_000)} {
+	for _, text := range []string{strings.Repeat("x", 200_000), strings.Repeat("x ", 100_000),
+		strings.Repeat("é", 200_000)} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		lines := wrap(text, 80, 40)
@@ -27,9 +28,12 @@ func TestWrapLongText(t *testing.T) {
 func TestLead(t *testing.T) {
 	for _, c := range []struct{ sentence, rest, want string }{
 		{"It ended.", "", "<It ended.>\n"},
-		{"It ended after a short time.", "Nothing listens on the port.", "<It ended after a short time.> Nothing\nlistens on the port.\n"},
-		{"The container ended soon after its start, and not for a probe.", "Why?", "<The container ended soon after its start,>\n<and not for a probe.> Why?\n"},
-		{strings.Repeat("x", 45), strings.Repeat("x", 50), "<" + strings.Repeat("x", 41) + ">\n<xxxx> " + strings.Repeat("x", 36) + "\n" + strings.Repeat("x", 14) + "\n"},
+		{"It ended after a short time.", "Nothing listens on the port.",
+			"<It ended after a short time.> Nothing\nlistens on the port.\n"},
+		{"The container ended soon after its start, and not for a probe.", "Why?",
+			"<The container ended soon after its start,>\n<and not for a probe.> Why?\n"},
+		{strings.Repeat("x", 45), strings.Repeat("x", 50), "<" + strings.Repeat("x", 41) + ">\n<xxxx> " +
+			strings.Repeat("x", 36) + "\n" + strings.Repeat("x", 14) + "\n"},
 		{"a\nb\x1b[2J", "", "<a\\nb\\x1b[2J>\n"},
 	} {
 		w := &Writer{Options: Options{Width: 41, Color: true}}

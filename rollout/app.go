@@ -12,11 +12,13 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// App says how programs start and stop. It is about the containers that are not sidecars, or about one by its name.
+// App says how programs start and stop. It is about the containers that are not sidecars, or about
+// one by its name.
 type App struct {
 	Start check.Durations // until the program is up; not known: at once
 	Stop  check.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
-	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: not at all; Never: until it exits.
+	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: not at all;
+	// Never: until it exits.
 	Refuse *check.Interval
 }
 
@@ -41,9 +43,11 @@ func (a *App) refuse() check.Interval {
 func ParseApp(text string, to *App) error {
 	for _, part := range strings.Split(text, ",") {
 		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
-		of := map[string]**check.Interval{"refuse": &to.Refuse, "stop": &to.Stop.Ordinary, "start": &to.Start.Ordinary}[word]
+		of := map[string]**check.Interval{"refuse": &to.Refuse, "stop": &to.Stop.Ordinary,
+			"start": &to.Start.Ordinary}[word]
 		if of == nil {
-			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'", strict.Quote(word))
+			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'",
+				strict.Quote(word))
 		}
 		draw := value.Draw{Min: Never, Max: Never}
 		if d = strings.TrimSpace(d); d != "never" || word == "stop" {

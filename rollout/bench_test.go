@@ -38,7 +38,9 @@ func benchFiles(replicas int) []check.File {
 
 func benchOptions() Options {
 	start := check.Interval{Min: 8 * time.Second, Max: 15 * time.Second}
-	return Options{Delays: "typical", Rate: 200, Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}, App: App{Start: check.Durations{Ordinary: &start}}}
+	return Options{Delays: "typical", Rate: 200,
+		Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
+		App:     App{Start: check.Durations{Ordinary: &start}}}
 }
 
 // BenchmarkRun simulates one rollout.
@@ -66,7 +68,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkDeployment makes all the runs that probesim rollout makes for a Deployment, one after the other.
+// BenchmarkDeployment makes all the runs that probesim rollout makes for a Deployment, one after
+// the other.
 func BenchmarkDeployment(b *testing.B) {
 	defer pool.CollectRarely()()
 	b.ReportAllocs()

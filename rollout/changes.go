@@ -28,7 +28,9 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		add(x.w.path(before.Name, "lifecycle.preStop"), hookText(before), hookText(after))
 		add(x.w.path(before.Name, "readinessProbe"), probeText(before.ReadinessProbe), probeText(after.ReadinessProbe))
 	}
-	add("spec.template.spec.terminationGracePeriodSeconds", fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds), fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
+	add("spec.template.spec.terminationGracePeriodSeconds",
+		fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds),
+		fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
 	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
 	surge, unavailable := x.w.fenceposts()
@@ -70,7 +72,8 @@ func patchBetween(before, after *appsv1.Deployment) ([]byte, error) {
 	return strategicpatch.CreateTwoWayMergePatch(was, is, appsv1.Deployment{})
 }
 
-// withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys of the strategy, which only get more.
+// withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys
+// of the strategy, which only get more.
 func withoutDirectives(patch []byte) ([]byte, error) {
 	var value any
 	if err := json.Unmarshal(patch, &value); err != nil {

@@ -30,7 +30,8 @@ func (o *Options) only(list []*workload) ([]*workload, error) {
 	})
 	if len(chosen) == 0 {
 		_, name, _ := strings.Cut("/"+o.Workload, "/")
-		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload), strict.DidYouMean(name, names), printable.Few(names))
+		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload),
+			strict.DidYouMean(name, names), printable.Few(names))
 	}
 	return chosen, nil
 }
@@ -49,7 +50,9 @@ func (o *Options) behind(list []*workload) ([]*workload, error) {
 	case len(chosen) > 0:
 		return chosen, nil
 	case len(names) == 0:
-		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService, strict.Quote(o.Service))
+		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService,
+			strict.Quote(o.Service))
 	}
-	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service), strict.DidYouMean(o.Service, names), printable.Few(names))
+	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service),
+		strict.DidYouMean(o.Service, names), printable.Few(names))
 }

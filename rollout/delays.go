@@ -6,7 +6,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// control returns the latencies of the control plane beside a kind of node. Without a kind of node they are nil: the defaults of package node.
+// control returns the latencies of the control plane beside a kind of node. Without a kind of node
+// they are nil: the defaults of package node.
 func (o *Options) control() *fakeruntime.ControlDelays {
 	set, ok := fakeruntime.ControlDelaySet(o.Delays)
 	if !ok {
@@ -20,7 +21,8 @@ func (o *Options) longest() (watch, call, sync time.Duration) {
 	if set := o.control(); set != nil {
 		return set.Watch.Max, set.Call.Max, set.Sync.Max
 	}
-	return 13 * time.Millisecond, 8 * time.Millisecond, 100 * time.Millisecond // the greatest defaults of package node, rounded up
+	// the greatest defaults of package node, rounded up
+	return 13 * time.Millisecond, 8 * time.Millisecond, 100 * time.Millisecond
 }
 
 // nodes returns the latencies of the nodes.

@@ -35,26 +35,33 @@ var meshes = []struct{ key, value, name string }{
 func (w *workload) doubtRoutes() {
 	pod := &w.spec.Spec.Template
 	for _, m := range meshes {
-		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers, func(c v1.Container) bool { return check.IsProxy(&c) }) {
+		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers,
+			func(c v1.Container) bool { return check.IsProxy(&c) }) {
 			continue
 		}
-		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before the program does.", m.name, m.key)
+		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before "+
+			"the program does.", m.name, m.key)
 	}
 	for _, t := range w.counted() {
 		if t.headless() {
-			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is not simulated.", t.Name)
+			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is "+
+				"not simulated.", t.Name)
 		}
 		if t.Spec.PublishNotReadyAddresses {
-			w.warnings = append(w.warnings, fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and until they are gone, however long they sleep.", t.Name))
+			w.warnings = append(w.warnings,
+				fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
+					"until they are gone, however long they sleep.", t.Name))
 		}
 		w.unsure = w.unsure || t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 		if asked, other := w.asksAnotherPort(t); other {
-			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of port %d succeeds", t.Name, asked))
+			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of "+
+				"port %d succeeds", t.Name, asked))
 		}
 	}
 }
 
-// asksAnotherPort returns the port that the readiness probe of the container that serves a Service asks, and whether the Service sends no requests to it.
+// asksAnotherPort returns the port that the readiness probe of the container that serves a Service
+// asks, and whether the Service sends no requests to it.
 func (w *workload) asksAnotherPort(t *target) (int32, bool) {
 	c := serving(w.spec, t.container)
 	number := func(port intstr.IntOrString) int32 {
@@ -89,7 +96,8 @@ func (r *reader) postStarts(containers []v1.Container) (notes []string) {
 		}
 		switch hook := c.Lifecycle.PostStart; {
 		case hook.HTTPGet != nil && r.o.App.Start.In(c.Name, true) == nil:
-			notes = append(notes, fmt.Sprintf("whether container %s listens when the kubelet sends the request of its %s, and kills it if not: say --start", c.Name, postStart))
+			notes = append(notes, fmt.Sprintf("whether container %s listens when the kubelet sends the request of "+
+				"its %s, and kills it if not: say --start", c.Name, postStart))
 		case hook.Exec != nil:
 			if _, known := program.SleepOf(hook.Exec.Command); !known {
 				notes = append(notes, fmt.Sprintf("how long the %s of container %s takes", postStart, c.Name))
@@ -99,7 +107,8 @@ func (r *reader) postStarts(containers []v1.Container) (notes []string) {
 	return notes
 }
 
-// allAtOnce says that the Deployment may stop all old pods before a new one is available, and whether it could do otherwise.
+// allAtOnce says that the Deployment may stop all old pods before a new one is available, and
+// whether it could do otherwise.
 func (w *workload) allAtOnce() {
 	replicas := *w.spec.Spec.Replicas
 	_, unavailable := w.fenceposts()
@@ -114,14 +123,19 @@ func (w *workload) allAtOnce() {
 		meant = " is a number of pods, not percent, and"
 	}
 	if w.spec.Spec.Strategy.RollingUpdate != nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.", unavailable, meant, pods))
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.",
+				unavailable, meant, pods))
 	}
 	if len(w.conflicts) > 0 {
-		w.warnings = append(w.warnings, fmt.Sprintf("A rolling update that stops none first may never complete: a new pod needs %s.", strings.Join(w.conflicts, "; ")))
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("A rolling update that stops none first may never complete: a new pod needs %s.",
+				strings.Join(w.conflicts, "; ")))
 	}
 }
 
-// warnUnprobed names the containers that can get requests before they listen. A pod is Ready only when the probes of all its containers succeed.
+// warnUnprobed names the containers that can get requests before they listen. A pod is Ready only
+// when the probes of all its containers succeed.
 func (w *workload) warnUnprobed(o *Options) {
 	probed := func(c v1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
 	pod, when := &w.spec.Spec.Template.Spec, "it runs"
@@ -130,7 +144,9 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 	for _, name := range w.serve() {
 		if !probed(*serving(w.spec, name)) && o.App.Start.In(name, true) == nil {
-			w.warnings = append(w.warnings, fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them until its program listens. Say how long that takes, such as --start 5s.", name, when))
+			w.warnings = append(w.warnings,
+				fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them "+
+					"until its program listens. Say how long that takes, such as --start 5s.", name, when))
 		}
 	}
 }
@@ -142,14 +158,15 @@ func (w *workload) doubtStops() {
 	slept = min(slept, graceOf(w.spec))
 	for _, other := range w.spec.Spec.Template.Spec.Containers {
 		if sleeps, _ := sleepOf(&other); sleeps < slept {
-			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or missing: requests that need both are not simulated, and may be lost.",
+			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or "+
+				"missing: requests that need both are not simulated, and may be lost.",
 				other.Name, value.Format(slept-sleeps), c.Name)
 		}
 	}
 }
 
-// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go at
-// v1.37.0).
+// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 const leastGrace = 2 * time.Second
 
 // warnOfKill says when SIGKILL comes before the program ends.
@@ -170,7 +187,8 @@ func (w *workload) warnOfKill(o *Options) {
 	}
 	w.warnings = append(w.warnings, text+".")
 	if stop > grace && o.App.Refuse == nil {
-		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
+		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app "+
+			"'refuse never'.")
 	}
 }
 
@@ -179,7 +197,8 @@ func (a *around) evictions(w *workload) (list []string) {
 	for _, b := range a.budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
-			list = append(list, fmt.Sprintf("evictions such as those of kubectl drain, for which PodDisruptionBudget %s counts; it does not count for a rollout", b.Name))
+			list = append(list, fmt.Sprintf("evictions such as those of kubectl drain, for which PodDisruptionBudget "+
+				"%s counts; it does not count for a rollout", b.Name))
 		}
 	}
 	return list

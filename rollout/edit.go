@@ -17,8 +17,9 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// Edit returns a file of manifests with the changes of its Deployments made in place. It keeps comments and everything else as it is. The comments
-// are those beside a changed value, which may no longer be right.
+// Edit returns a file of manifests with the changes of its Deployments made in place. It keeps
+// comments and everything else as it is. The comments are those beside a changed value, which may
+// no longer be right.
 func (t *Tuning) Edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
 	e := inplace.New(f.Data)
 	before := objectsOf(f)
@@ -48,7 +49,8 @@ func objectsOf(f check.File) []*manifests.Object {
 
 // patchOf returns the patch of an object of a file, or nil if it does not change.
 func (t *Tuning) patchOf(file string, m *manifests.Object) []byte {
-	i := slices.IndexFunc(t.Workloads, func(w Tuned) bool { return w.File == file && w.Line == m.Node.Pos.Line && w.Name == m.Name })
+	i := slices.IndexFunc(t.Workloads,
+		func(w Tuned) bool { return w.File == file && w.Line == m.Node.Pos.Line && w.Name == m.Name })
 	if i < 0 {
 		return nil
 	}
@@ -69,7 +71,8 @@ func (t *Tuning) verify(file string, before, after []*manifests.Object) error {
 			}
 		}
 		var w, is any
-		if json.Unmarshal(want, &w) != nil || json.Unmarshal(after[i].Node.JSON(), &is) != nil || !equality.Semantic.DeepEqual(w, is) {
+		if json.Unmarshal(want, &w) != nil || json.Unmarshal(after[i].Node.JSON(), &is) != nil ||
+			!equality.Semantic.DeepEqual(w, is) {
 			return fmt.Errorf("%s %w", printable.Text(m.Name), inplace.ErrPlace)
 		}
 	}

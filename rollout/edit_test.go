@@ -23,7 +23,8 @@ func TestEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Replace(string(file.Data), "exec: {command: [sleep, '1']}", "sleep:\n              seconds: 12", 1); string(text) != want || len(comments) != 0 {
+	if want := strings.Replace(string(file.Data), "exec: {command: [sleep, '1']}", "sleep:\n              seconds: 12",
+		1); string(text) != want || len(comments) != 0 {
 		t.Errorf("the comments are %v, and the text is\n%s", comments, text)
 	}
 	after, err := rollout.Run([]check.File{{Name: file.Name, Data: text}}, nil, o)
@@ -40,7 +41,8 @@ func TestEditRejectsAnchors(t *testing.T) {
 	o := options()
 	o.Runs = 4
 	o.Require, _ = check.ParseRolloutRequirements("lost<=0")
-	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: other, image: other, restartPolicy: Always, lifecycle: *hook}"
+	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: " +
+		"other, image: other, restartPolicy: Always, lifecycle: *hook}"
 	file := manifest{replicas: 3, container: hook}.file()
 	r, err := rollout.Tune([]check.File{file}, nil, o, true)
 	if err != nil {

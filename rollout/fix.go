@@ -13,7 +13,8 @@ import (
 	"probesim.dev/router"
 )
 
-// changed returns the workload with a change of its Deployment, before and after the rollout: the pods that the rollout stops have it too.
+// changed returns the workload with a change of its Deployment, before and after the rollout: the
+// pods that the rollout stops have it too.
 func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
 	c := *w
 	c.spec = w.spec.DeepCopy()
@@ -35,10 +36,12 @@ func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1
 		return nil, nil
 	}
 	lost := s.figures(lostOf)
-	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median, Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
+	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median,
+		Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
 }
 
-// withSleep returns a change to a preStop sleep, and to a grace period in which the program can end.
+// withSleep returns a change to a preStop sleep, and to a grace period in which the program can
+// end.
 func (w *workload) withSleep(o *Options, seconds int64) (text string, change func(*appsv1.Deployment)) {
 	grace := *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds
 	var containers []string // that sleep for a shorter time: those that serve may need the others
@@ -75,7 +78,8 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 	}
 }
 
-// enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request, or nil if there is none.
+// enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request,
+// or nil if there is none.
 func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	now, known := w.sleep()
 	if !known || s.lossless() {
@@ -122,7 +126,8 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	return nil, nil
 }
 
-// prepared returns the workload with the changes without which no sleep is enough, these in words that end in "and", and the field of the last one.
+// prepared returns the workload with the changes without which no sleep is enough, these in words
+// that end in "and", and the field of the last one.
 func (w *workload) prepared(o *Options) (changed *workload, text, field string) {
 	with := func(c candidate) {
 		text, field = text+c.text+" and ", c.field
@@ -207,9 +212,10 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 	if sleep, known := w.sleep(); known {
 		grace := roundUp(sleep) + roundUp(w.longestStop(o)) + 2
 		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
-			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace), "spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
-				d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
-			}}})
+			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
+				"spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
+					d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
+				}}})
 		}
 	}
 	if longer := w.minReady(o); len(longer) > 0 && o.Router == router.KubeProxy {
@@ -224,18 +230,22 @@ func (w *workload) withReadiness(t *target) candidate {
 	if len(t.Spec.Ports) > 0 {
 		port = t.Spec.Ports[0].TargetPort
 	}
-	return candidate{"a readinessProbe that succeeds when the program is up", w.path(t.container, "readinessProbe"), func(d *appsv1.Deployment) {
-		serving(d, t.container).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
-	}}
+	return candidate{"a readinessProbe that succeeds when the program is up", w.path(t.container, "readinessProbe"),
+		func(d *appsv1.Deployment) {
+			serving(d, t.container).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1,
+				FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
+		}}
 }
 
-// stopsAll reports whether the rollout may stop all old pods at once although new ones could start beside them.
+// stopsAll reports whether the rollout may stop all old pods at once although new ones could start
+// beside them.
 func (w *workload) stopsAll(o *Options) bool {
 	_, unavailable := w.fenceposts()
 	return *w.spec.Spec.Replicas <= unavailable && o.Change.Kind != Scale && len(w.conflicts) == 0
 }
 
-// oneByOne returns a change to a rolling update that stops an old pod only after a new one is available.
+// oneByOne returns a change to a rolling update that stops an old pod only after a new one is
+// available.
 func (w *workload) oneByOne() candidate {
 	return candidate{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
 		rolling(d, 1, 0)
@@ -244,11 +254,13 @@ func (w *workload) oneByOne() candidate {
 
 func rolling(d *appsv1.Deployment, surge, unavailable int32) {
 	s, u := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
-	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
 }
 
-// minReady returns longer times from Ready to available: those that keep the syncs of kube-proxy apart, or as long as a load balancer takes to add a
-// pod. A pod can be available up to a second early.
+// minReady returns longer times from Ready to available: those that keep the syncs of kube-proxy
+// apart, or as long as a load balancer takes to add a pod. A pod can be available up to a second
+// early.
 func (w *workload) minReady(o *Options) (list []candidate) {
 	from, to := int32(2), int32(3)
 	if _, balanced := router.NamedLoadBalancer(o.Router); balanced {
@@ -256,7 +268,8 @@ func (w *workload) minReady(o *Options) (list []candidate) {
 		to = from
 	}
 	for seconds := max(from, w.spec.Spec.MinReadySeconds+1); seconds <= to && o.Change.Kind != Scale; seconds++ {
-		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds", func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds",
+			func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
 	}
 	return list
 }

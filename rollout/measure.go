@@ -11,7 +11,8 @@ import (
 // few is the least number of runs: they show a rollout that does not end, which takes long.
 const few = 3
 
-// runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement about the same.
+// runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement
+// about the same.
 func (o *Options) runsOf(replicas int32) int {
 	if o.Runs > 0 {
 		return o.Runs
@@ -102,7 +103,8 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		}
 	}
 	if restarts := s.figures(func(o *outcome) float64 { return float64(o.restarts) }).Greatest; restarts > 0 {
-		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe that failed: %s.", restarts, s[0].unready)
+		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe "+
+			"that failed: %s.", restarts, s[0].unready)
 	}
 	return result, nil
 }
@@ -142,13 +144,16 @@ func (r *Workload) figures(w *workload, o *Options, s sample) {
 func (r *Workload) losses(w *workload, o *Options, s sample) {
 	always, ruled := w.alwaysEnough(o)
 	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
-		row := s.row(RowPreStop, "no loss if preStop sleeps", func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
+		row := s.row(RowPreStop, "no loss if preStop sleeps",
+			func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
 		row.Always = new(math.Ceil(10*always.Seconds()) / 10)
 		r.Rows = slices.Insert(r.Rows, 0, row)
 	}
 	lost := s.row(RowLost, "requests lost", lostOf)
 	r.Rows = append(r.Rows, lost)
-	r.Lost = &Lost{Requests: s.figures(func(o *outcome) float64 { return o.requests }).Greatest, Figures: lost.Figures, Parts: parts(s)}
+	r.Lost = &Lost{Requests: s.figures(func(o *outcome) float64 {
+		return o.requests
+	}).Greatest, Figures: lost.Figures, Parts: parts(s)}
 	for i := range r.Services {
 		r.Services[i].Lost = new(s.figures(func(o *outcome) float64 { return o.each[i].lost }))
 	}
@@ -173,8 +178,8 @@ func parts(s sample) (list []Part) {
 // roundUp returns a duration as a whole number of seconds that is at least as long.
 func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// worst returns the seed of the run that shows the verdict best: the first that does not complete, or else the one that loses most, or else
-// the longest.
+// worst returns the seed of the run that shows the verdict best: the first that does not complete,
+// or else the one that loses most, or else the longest.
 func (s sample) worst() int64 {
 	worst := 0
 	for i := range s {

@@ -29,7 +29,8 @@ type findings struct {
 	warnings  []string // sentences
 }
 
-// around are the objects beside the Deployments that can hold a rollout up. None of them is simulated.
+// around are the objects beside the Deployments that can hold a rollout up. None of them is
+// simulated.
 type around struct {
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
@@ -37,13 +38,16 @@ type around struct {
 	budgets []policyv1.PodDisruptionBudget
 }
 
-// read adds the objects of a file. It leaves out what it cannot read: the API server says more about it.
+// read adds the objects of a file. It leaves out what it cannot read: the API server says more
+// about it.
 func (a *around) read(f *manifests.Objects) {
 	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
-	a.budgets = append(a.budgets, readAll[policyv1.PodDisruptionBudget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
+	a.budgets = append(a.budgets, readAll[policyv1.PodDisruptionBudget](f.OfKind("policy/v1",
+		"PodDisruptionBudget"))...)
 	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
-		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
+		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version,
+			"HorizontalPodAutoscaler"))...)
 	}
 }
 
@@ -88,7 +92,8 @@ func (r *reader) warn(w *workload) {
 
 // warnOfWaits says what a new pod of a rolling update may wait for.
 func (r *reader) warnOfWaits(w *workload, quotas []string) {
-	relief := "The Deployment stops no old pod before the new one is available (maxUnavailable 0); " + r.around.relief(w) + "."
+	relief := "The Deployment stops no old pod before the new one is available (maxUnavailable 0); " +
+		r.around.relief(w) + "."
 	replicas := *w.spec.Spec.Replicas
 	surge, unavailable := w.fenceposts()
 	if needs := requests(&w.spec.Spec.Template.Spec); needs != "" && surge > 0 {
@@ -108,32 +113,39 @@ func (r *reader) warnOfWaits(w *workload, quotas []string) {
 		w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. %s", strings.Join(quotas, "; "), relief))
 	case len(waits) > 0:
 		w.waits = waits
-		w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. %s", strings.Join(waits, "; "), relief))
+		w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. %s",
+			strings.Join(waits, "; "), relief))
 	}
 }
 
-// relief says what lets new pods have what the old ones have. One old pod less is enough for what each pod has for itself, but not for a claim
-// or a lease of all of them.
+// relief says what lets new pods have what the old ones have. One old pod less is enough for what
+// each pod has for itself, but not for a claim or a lease of all of them.
 func (a *around) relief(w *workload) string {
-	if pod := &w.spec.Spec.Template.Spec; *w.spec.Spec.Replicas > 1 && len(a.volumes(w)) == 0 && len(electing(pod)) == 0 {
+	if pod := &w.spec.Spec.Template.Spec; *w.spec.Spec.Replicas > 1 && len(a.volumes(w)) == 0 &&
+		len(electing(pod)) == 0 {
 		return "maxUnavailable: 1 stops one first, strategy Recreate all of them"
 	}
 	return "strategy Recreate stops them first"
 }
 
-// limits names the quotas that do not suffice for some pods of a Deployment, and those that do unless others use too much of them.
+// limits names the quotas that do not suffice for some pods of a Deployment, and those that do
+// unless others use too much of them.
 func (a *around) limits(w *workload, pods int32) (exceeded, shared []string) {
 	for _, q := range a.quotas {
 		if !w.in(q.Namespace) || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
 			continue
 		}
-		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU, v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU, v1.ResourceLimitsMemory} {
+		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU,
+			v1.ResourceRequestsMemory, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceLimitsCPU,
+			v1.ResourceLimitsMemory} {
 			hard, limited := q.Spec.Hard[name]
 			needs := usage(&w.spec.Spec.Template.Spec, name, pods)
 			if limited && needs.Cmp(hard) > 0 {
-				exceeded = append(exceeded, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s of %d pods", q.Name, name, hard.String(), needs.String(), pods))
+				exceeded = append(exceeded, fmt.Sprintf("room in ResourceQuota %s, whose %s %s is less than the %s "+
+					"of %d pods", q.Name, name, hard.String(), needs.String(), pods))
 			} else if limited && !needs.IsZero() {
-				shared = append(shared, fmt.Sprintf("what others use of ResourceQuota %s: %d pods need %s of its %s %s", q.Name, pods, needs.String(), name, hard.String()))
+				shared = append(shared, fmt.Sprintf("what others use of ResourceQuota %s: %d pods need %s of its %s %s",
+					q.Name, pods, needs.String(), name, hard.String()))
 			}
 		}
 	}
@@ -152,17 +164,20 @@ func (a *around) obstacles(w *workload, most int32) (list []string) {
 		}
 	}
 	if elects := electing(pod); len(elects) > 0 {
-		list = append(list, fmt.Sprintf("the lease of the leader election (%s), if a pod is Ready only as the leader", strings.Join(elects, ", ")))
+		list = append(list, fmt.Sprintf("the lease of the leader election (%s), if a pod is Ready only as the leader",
+			strings.Join(elects, ", ")))
 	}
 	return list
 }
 
-// electing names the containers that elect a leader, each with the first of its arguments that says so.
+// electing names the containers that elect a leader, each with the first of its arguments that says
+// so.
 func electing(pod *v1.PodSpec) (list []string) {
 	for _, c := range pod.Containers {
 		words := slices.Concat(c.Command, c.Args)
 		i := slices.IndexFunc(words, func(word string) bool {
-			return strings.Contains(strings.ReplaceAll(word, "leaderelect", "leader-elect"), "leader-elect") && !strings.HasSuffix(word, "=false")
+			return strings.Contains(strings.ReplaceAll(word, "leaderelect", "leader-elect"), "leader-elect") &&
+				!strings.HasSuffix(word, "=false")
 		})
 		if i >= 0 {
 			list = append(list, fmt.Sprintf("%s of container %s", words[i], c.Name))
@@ -171,7 +186,8 @@ func electing(pod *v1.PodSpec) (list []string) {
 	return list
 }
 
-// places names the domains that a new pod needs for itself, because pods with its labels repel each other.
+// places names the domains that a new pod needs for itself, because pods with its labels repel each
+// other.
 func (w *workload) places(most int32) (list []string) {
 	pod := &w.spec.Spec.Template.Spec
 	matches := func(s *metav1.LabelSelector, keys []string) bool {
@@ -181,13 +197,15 @@ func (w *workload) places(most int32) (list []string) {
 	if pod.Affinity != nil && pod.Affinity.PodAntiAffinity != nil {
 		for _, t := range pod.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 			if matches(t.LabelSelector, t.MatchLabelKeys) {
-				list = append(list, fmt.Sprintf("a %s without a pod of its own kind, so %d of them (podAntiAffinity)", t.TopologyKey, most))
+				list = append(list, fmt.Sprintf("a %s without a pod of its own kind, so %d of them (podAntiAffinity)",
+					t.TopologyKey, most))
 			}
 		}
 	}
 	for _, t := range pod.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable == v1.DoNotSchedule && matches(t.LabelSelector, t.MatchLabelKeys) {
-			list = append(list, fmt.Sprintf("a %s with few enough pods, old ones included (topologySpreadConstraints)", t.TopologyKey))
+			list = append(list, fmt.Sprintf("a %s with few enough pods, old ones included (topologySpreadConstraints)",
+				t.TopologyKey))
 		}
 	}
 	return list
@@ -209,7 +227,8 @@ func ports(pod *v1.PodSpec) (list []string) {
 		for _, p := range c.Ports {
 			switch {
 			case pod.HostNetwork:
-				list = append(list, fmt.Sprintf("port %d of a node (hostNetwork of container %s)", p.ContainerPort, c.Name))
+				list = append(list, fmt.Sprintf("port %d of a node (hostNetwork of container %s)", p.ContainerPort,
+					c.Name))
 			case p.HostPort > 0:
 				list = append(list, fmt.Sprintf("port %d of a node (hostPort of container %s)", p.HostPort, c.Name))
 			}
@@ -225,14 +244,16 @@ func (a *around) volumes(w *workload) (list []string) {
 			continue
 		}
 		claim := v.PersistentVolumeClaim.ClaimName
-		i := slices.IndexFunc(a.claims, func(c v1.PersistentVolumeClaim) bool { return c.Name == claim && w.in(c.Namespace) })
+		i := slices.IndexFunc(a.claims,
+			func(c v1.PersistentVolumeClaim) bool { return c.Name == claim && w.in(c.Namespace) })
 		modes := []v1.PersistentVolumeAccessMode{}
 		if i >= 0 {
 			modes = a.claims[i].Spec.AccessModes
 		}
 		switch {
 		case i < 0:
-			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have if it is ReadWriteOnce", claim))
+			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have if it is ReadWriteOnce",
+				claim))
 		case slices.Contains(modes, v1.ReadWriteMany) || slices.Contains(modes, v1.ReadOnlyMany):
 		case slices.Contains(modes, v1.ReadWriteOncePod):
 			list = append(list, fmt.Sprintf("claim %s, which only one pod can have (ReadWriteOncePod)", claim))
@@ -277,11 +298,13 @@ func (a *around) autoscaled(w *workload, replicas *int32) (list []string) {
 			least = *s.Spec.MinReplicas
 		}
 		if w.node.Find("spec.replicas").Written() {
-			list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply of this manifest makes %s at once: it stops the others together. Leave spec.replicas out.",
+			list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply "+
+				"of this manifest makes %s at once: it stops the others together. Leave spec.replicas out.",
 				s.Name, least, s.Spec.MaxReplicas, w.node.Find("spec.replicas").Value))
 		}
 		if replicas == nil && *w.spec.Spec.Replicas < least {
-			list = append(list, fmt.Sprintf("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.", *w.spec.Spec.Replicas, least, s.Name))
+			list = append(list, fmt.Sprintf("The figures are about %d: say --replicas %d, the least of "+
+				"HorizontalPodAutoscaler %s.", *w.spec.Spec.Replicas, least, s.Name))
 		}
 	}
 	return list

@@ -16,7 +16,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// programs returns how the containers of a pod behave. The pods before the change have been up for long.
+// programs returns how the containers of a pod behave. The pods before the change have been up for
+// long.
 func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakeruntime.Pod {
 	program := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
 	for i := range pod.Spec.InitContainers {
@@ -37,7 +38,8 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
 		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
 			rules = append(rules, starting(c, start))
-			if start >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil { // as with an image that cannot be pulled
+			// as with an image that cannot be pulled
+			if start >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
 				config.Delays.CreateContainer = exactly(Never)
 			}
 		}
@@ -72,7 +74,8 @@ func (r *run) fraction(name string) float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
-// ordinary reports whether a container is no sidecar, in the Deployment after the change or else before it.
+// ordinary reports whether a container is no sidecar, in the Deployment after the change or else
+// before it.
 func (r *run) ordinary(container string) bool {
 	c := serving(r.spec, container)
 	if c == nil {
@@ -83,7 +86,8 @@ func (r *run) ordinary(container string) bool {
 
 const postStart = "postStart hook"
 
-// starting is the rule of a program that is not up yet: all probes and a request of its postStart hook fail, and it does not listen.
+// starting is the rule of a program that is not up yet: all probes and a request of its postStart
+// hook fail, and it does not listen.
 func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
 	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes), Listens: new(false)}
 	for _, p := range trace.ProbeTypes {
@@ -106,7 +110,8 @@ func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
 		}
 	}
 	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && c.Lifecycle.PostStart.HTTPGet != nil {
-		rule.PostStart = &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
+		rule.PostStart = &fakeruntime.Series{
+			Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
 	}
 	return rule
 }
@@ -114,10 +119,12 @@ func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
 // stopping returns the rules of a program that gets SIGTERM.
 func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	if stop := r.stop(c.Name); stop != nil {
-		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop), Exit: &fakeruntime.Exit{}})
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop),
+			Exit: &fakeruntime.Exit{}})
 	}
 	if r.serves(c.Name) && r.o.App.refuse().Min < Never {
-		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm,
+			From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
 	}
 	return rules
 }
@@ -140,7 +147,8 @@ func exactly(d time.Duration) *fakeruntime.Draw {
 	return &draw
 }
 
-// healthy returns the programs of the pods before and after the change, without what the options say about them.
+// healthy returns the programs of the pods before and after the change, without what the options
+// say about them.
 func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 	programs := map[bool]fakeruntime.Pod{}
 	for i, d := range []*appsv1.Deployment{w.old, w.spec} {

@@ -19,7 +19,8 @@ import (
 	"probesim.dev/scenarios/program"
 )
 
-// MaxReplicas is the greatest number of pods that a rollout is simulated for. The number of lost requests hardly depends on it.
+// MaxReplicas is the greatest number of pods that a rollout is simulated for. The number of lost
+// requests hardly depends on it.
 const MaxReplicas = 100
 
 // workload is a Deployment to roll out.
@@ -58,7 +59,8 @@ func (r *reader) read(files []check.File) {
 			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
-				r.workloads = append(r.workloads, &workload{file: f.Name, node: m.Node, spec: d, require: r.o.annotated(m.Node)})
+				r.workloads = append(r.workloads,
+					&workload{file: f.Name, node: m.Node, spec: d, require: r.o.annotated(m.Node)})
 			} else {
 				r.refused = append(r.refused, m)
 			}
@@ -120,7 +122,8 @@ func (r *reader) check(from []*workload) {
 			w.node.Find("spec.paused").Errorf("the Deployment is paused: a changed template starts no rollout")
 		}
 		if r.o.Change.Kind == Undo && *w.spec.Spec.RevisionHistoryLimit == 0 {
-			w.node.Find("spec.revisionHistoryLimit").Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
+			w.node.Find("spec.revisionHistoryLimit").
+				Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
 		}
 		r.findServices(w)
 		r.findOld(w, from)
@@ -131,7 +134,8 @@ func (r *reader) check(from []*workload) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName && !r.selectsOthers(s.Service) {
+		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
+			!r.selectsOthers(s.Service) {
 			r.selectsNothing(s)
 		}
 	}
@@ -139,10 +143,12 @@ func (r *reader) check(from []*workload) {
 
 // selectsOthers reports whether a Service selects pods of a workload that is not rolled out.
 func (r *reader) selectsOthers(s *v1.Service) bool {
-	return slices.ContainsFunc(slices.Concat(r.refused, r.others), func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
+	return slices.ContainsFunc(slices.Concat(r.refused, r.others),
+		func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
 }
 
-// simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some more replicas.
+// simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some
+// more replicas.
 func (r *reader) simulated(w *workload, most int32) {
 	if !r.o.chooses(w) {
 		return
@@ -152,7 +158,8 @@ func (r *reader) simulated(w *workload, most int32) {
 		replicas.Errorf("there are no replicas to roll out: specify --replicas")
 		return
 	} else if most > MaxReplicas {
-		replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, which loses about as many requests", most, MaxReplicas)
+		replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, "+
+			"which loses about as many requests", most, MaxReplicas)
 		return
 	}
 	one := w.spec.DeepCopy()
@@ -172,7 +179,8 @@ func (r *reader) findOld(w *workload, from []*workload) {
 	if from == nil {
 		return
 	}
-	i := slices.IndexFunc(from, func(o *workload) bool { return o.spec.Name == w.spec.Name && o.spec.Namespace == w.spec.Namespace })
+	i := slices.IndexFunc(from,
+		func(o *workload) bool { return o.spec.Name == w.spec.Name && o.spec.Namespace == w.spec.Namespace })
 	if i < 0 {
 		w.node.Find("metadata.name").Errorf("the files of --from have no Deployment of this name")
 		return
@@ -185,17 +193,20 @@ func (r *reader) findOld(w *workload, from []*workload) {
 	if metav1.FormatLabelSelector(w.old.Spec.Selector) != metav1.FormatLabelSelector(w.spec.Spec.Selector) {
 		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
 	} else if equality.Semantic.DeepEqual(w.old.Spec.Template, w.spec.Spec.Template) {
-		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is replaced")
+		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is " +
+			"replaced")
 		return
 	}
 	for _, c := range w.serve() {
 		if serving(w.old, c) == nil {
-			w.node.Find("spec.template.spec.containers").Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(c))
+			w.node.Find("spec.template.spec.containers").
+				Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(c))
 		}
 	}
 }
 
-// sleep returns how long the preStop hooks of the containers that serve sleep at least, and false if one may do something else that takes time.
+// sleep returns how long the preStop hooks of the containers that serve sleep at least, and false
+// if one may do something else that takes time.
 func (w *workload) sleep() (least time.Duration, known bool) {
 	for i, name := range w.serve() {
 		d, is := sleepOf(serving(w.spec, name))
@@ -219,7 +230,8 @@ func graceOf(d *appsv1.Deployment) time.Duration {
 	return time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
-// sleepOf returns how long the preStop hook of a container sleeps, and false if the hook may do something else that takes time.
+// sleepOf returns how long the preStop hook of a container sleeps, and false if the hook may do
+// something else that takes time.
 func sleepOf(c *v1.Container) (time.Duration, bool) {
 	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0, true

@@ -16,15 +16,19 @@ func (r *Workload) verdict(s sample) {
 	stay := s.figures(func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest
 	most := s.figures(func(o *outcome) float64 { return float64(o.pods) }).Greatest
 	if !s.all(func(o *outcome) bool { return !o.lingers }) {
-		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.", value.Format(limit), most)
+		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.",
+			value.Format(limit), most)
 	} else if stay > 10 {
-		r.say("When the rollout is complete, old pods are there for up to %s more: up to %.0f pods at once.", Format(RowTakes, stay), most)
+		r.say("When the rollout is complete, old pods are there for up to %s more: up to %.0f pods at once.",
+			Format(RowTakes, stay), most)
 	}
 	if first := s.firstDeadline(); first > 0 {
 		r.Verdict = MissesDeadline
-		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.", Format(RowTakes, first.Seconds()))
+		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.",
+			Format(RowTakes, first.Seconds()))
 		wait := s.figures(func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
-		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress", 60*(1+int((wait+30)/60)), Format(RowTakes, wait))
+		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress",
+			60*(1+int((wait+30)/60)), Format(RowTakes, wait))
 	}
 }
 
@@ -80,9 +84,11 @@ func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 		r.say("At least %d of %d pods are Ready all the time.", o.ready, replicas)
 	}
 	if o.deadline > 0 {
-		r.say("progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds, Format(RowTakes, o.deadline.Seconds()))
+		r.say("progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds,
+			Format(RowTakes, o.deadline.Seconds()))
 	} else if scales {
-		r.say("progressDeadlineSeconds does not count while a Deployment is scaled: kubectl rollout status waits for ever.")
+		r.say("progressDeadlineSeconds does not count while a Deployment is scaled: kubectl rollout status waits for " +
+			"ever.")
 	} else {
 		r.say("The run ends %s after the change.", value.Format(limit))
 	}

@@ -15,7 +15,8 @@ import (
 	"probesim.dev/router"
 )
 
-// Report is the result for some manifests. Its JSON is stable: fields are only added. Times are numbers of seconds.
+// Report is the result for some manifests. Its JSON is stable: fields are only added. Times are
+// numbers of seconds.
 type Report struct {
 	Setting
 	Workloads []Workload `json:"workloads"`
@@ -86,9 +87,11 @@ func (o *Object) Title() string { return check.Title(o.Kind, o.Namespace, o.Name
 // Workload is the result for a Deployment.
 type Workload struct {
 	Object
-	Verdict         Verdict        `json:"verdict"`
-	Reason          string         `json:"reason,omitempty"` // why it never completes or misses its deadline, why new pods restart, or what a manifest says that needs attention
-	Fix             string         `json:"fix,omitempty"`    // so that it completes
+	Verdict Verdict `json:"verdict"`
+	// why it never completes or misses its deadline, why new pods restart, or what a manifest says
+	// that needs attention
+	Reason          string         `json:"reason,omitempty"`
+	Fix             string         `json:"fix,omitempty"` // so that it completes
 	Replicas        int32          `json:"replicas"`
 	Strategy        string         `json:"strategy"`
 	MaxSurge        int32          `json:"maxSurge"`
@@ -107,7 +110,8 @@ type Workload struct {
 	Fixes           []Fix          `json:"fixes,omitempty"`
 	Requirements    []Verification `json:"requirements,omitempty"`
 	NotSimulated    []string       `json:"notSimulated,omitempty"`
-	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it, and the Deployment stops no old pod before.
+	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it,
+	// and the Deployment stops no old pod before.
 	Waits []string `json:"waits,omitempty"`
 
 	required bool // something is, apart from annotations that may only ask for more
@@ -121,7 +125,8 @@ type Service struct {
 	Lost      *Figures `json:"lost,omitempty"`
 }
 
-// Row is a figure. Always is a value that a rule decides, for all runs; the others are those of the runs.
+// Row is a figure. Always is a value that a rule decides, for all runs; the others are those of the
+// runs.
 type Row struct {
 	Row    string   `json:"row"`
 	Text   string   `json:"text"`
@@ -138,7 +143,8 @@ type Figures struct {
 	Greatest float64 `json:"greatest"`
 }
 
-// Lost are the requests that are lost, of those that are sent from the change until the rollout is complete and the last old pod is gone.
+// Lost are the requests that are lost, of those that are sent from the change until the rollout is
+// complete and the last old pod is gone.
 type Lost struct {
 	Requests float64 `json:"requests"` // the most of the runs
 	Figures
@@ -165,7 +171,8 @@ type Fix struct {
 	LosesNone bool    `json:"losesNone"`
 }
 
-// Worst is the run that shows the verdict best: one that does not complete, or else the one that loses most, or else the longest.
+// Worst is the run that shows the verdict best: one that does not complete, or else the one that
+// loses most, or else the longest.
 type Worst struct {
 	Seed int64 `json:"seed"`
 	// Command shows the run.
@@ -191,13 +198,15 @@ func (w *Workload) row(id string) *Row {
 	return nil
 }
 
-// Bad reports whether a workload does not complete, misses a requirement, loses requests although no requirement says how many it may lose, or may wait for
-// what its old pods have although nothing is required of it.
+// Bad reports whether a workload does not complete, misses a requirement, loses requests although
+// no requirement says how many it may lose, or may wait for what its old pods have although nothing
+// is required of it.
 func (w *Workload) Bad() bool {
 	if slices.ContainsFunc(w.Requirements, func(v Verification) bool { return !v.Met }) {
 		return true
 	}
-	return len(w.Waits) > 0 && !w.required || w.Verdict == Loses && !w.excused || w.Verdict != Loses && w.Verdict != LosesNone
+	return len(w.Waits) > 0 && !w.required || w.Verdict == Loses && !w.excused ||
+		w.Verdict != Loses && w.Verdict != LosesNone
 }
 
 // Bad reports whether a workload is.
@@ -228,11 +237,14 @@ func Count(v float64) string {
 
 // setting returns what the options say to the report.
 func (o *Options) setting() Setting {
-	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router}, Change: o.Change.String(),
-		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers}, Program: o.App.String()}
+	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router},
+		Change:   o.Change.String(),
+		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers},
+		Program:  o.App.String()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
 		span := func(least, most time.Duration) string { return value.Draw{Min: least, Max: most}.String() }
-		s.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost), span(lb.RemoveLeast, lb.RemoveMost)}
+		s.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost),
+			span(lb.RemoveLeast, lb.RemoveMost)}
 	}
 	return s
 }
@@ -240,7 +252,8 @@ func (o *Options) setting() Setting {
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
-		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0], NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
+		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0],
+		NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()
 	for i, t := range counted {
 		if i == 0 {
@@ -255,7 +268,8 @@ func newWorkload(w *workload, o *Options) *Workload {
 	}
 	r.MaxSurge, r.MaxUnavailable = w.fenceposts()
 	var fractions []string
-	for _, v := range []string{spec.Strategy.RollingUpdate.MaxSurge.StrVal, spec.Strategy.RollingUpdate.MaxUnavailable.StrVal} {
+	for _, v := range []string{spec.Strategy.RollingUpdate.MaxSurge.StrVal,
+		spec.Strategy.RollingUpdate.MaxUnavailable.StrVal} {
 		if v != "" && (len(fractions) == 0 || fractions[0] != v) {
 			fractions = append(fractions, v)
 		}

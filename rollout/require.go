@@ -10,8 +10,9 @@ import (
 // Requirements must all hold.
 type Requirements = []check.RolloutRequirement
 
-// annotated returns the requirements of the options, and those on rollouts of the annotation of a Deployment, or else of its template. All must hold.
-// Package check judges the other requirements of the annotation.
+// annotated returns the requirements of the options, and those on rollouts of the annotation of a
+// Deployment, or else of its template. All must hold. Package check judges the other requirements
+// of the annotation.
 func (o *Options) annotated(n *strict.Node) Requirements {
 	list, found := slices.Clone(o.Require), false
 	for _, object := range []*strict.Node{n, n.Find("spec.template")} {

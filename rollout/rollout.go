@@ -1,5 +1,6 @@
-// Package rollout rolls Deployments out beside a simulated node, and says what that loses, how long it takes and what helps. It needs no
-// scenario: the manifests say all but how the program starts and stops, and how many requests there are.
+// Package rollout rolls Deployments out beside a simulated node, and says what that loses, how long
+// it takes and what helps. It needs no scenario: the manifests say all but how the program starts
+// and stops, and how many requests there are.
 package rollout
 
 import (
@@ -14,8 +15,9 @@ import (
 	"probesim.dev/router"
 )
 
-// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment behind kube-proxy in the newest version of
-// Kubernetes, on nodes with the default delays, with programs that start and stop at once and no requests.
+// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment
+// behind kube-proxy in the newest version of Kubernetes, on nodes with the default delays, with
+// programs that start and stop at once and no requests.
 type Options struct {
 	Profile profile.Profile // zero: the newest
 	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
@@ -28,9 +30,11 @@ type Options struct {
 	// Latency is how long a request takes.
 	Latency check.Interval
 	Require Requirements
-	// AllowAnnotations lets a requirement of an annotation such as lost<=5 allow losses, as one of Require does. Without it, annotations can only ask for more.
+	// AllowAnnotations lets a requirement of an annotation such as lost<=5 allow losses, as one of
+	// Require does. Without it, annotations can only ask for more.
 	AllowAnnotations bool
-	// Service, unless empty, is the name of the only Service whose requests are counted. Deployments without it are left out.
+	// Service, unless empty, is the name of the only Service whose requests are counted.
+	// Deployments without it are left out.
 	Service string
 	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.
 	Workload string
@@ -38,9 +42,11 @@ type Options struct {
 	Keep bool
 	// Command is the command line without what chooses a run. Empty: the report has no commands.
 	Command string
-	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more than 3 replicas.
+	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more
+	// than 3 replicas.
 	Runs int
-	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after the other.
+	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after
+	// the other.
 	Each func(n int, name string, do func(context.Context, int) error) error
 }
 
@@ -86,9 +92,10 @@ func ParseChange(text string) (Change, error) {
 	return Change{}, fmt.Errorf("%s is no change: write restart, undo or scale=N", strict.Quote(text))
 }
 
-// Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments before the change. The error is of type
-// scenarios.Errors if the manifests are invalid; it is ErrNoDeployment if they have none. After an error of Options.Each, the report has the
-// Deployments before, if there are any.
+// Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments
+// before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
+// ErrNoDeployment if they have none. After an error of Options.Each, the report has the Deployments
+// before, if there are any.
 func Run(files, from []check.File, o Options) (*Report, error) {
 	o.complete()
 	if err := (&check.Options{Start: o.App.Start, Stop: o.App.Stop}).UnknownContainers(files); err != nil {
@@ -138,7 +145,8 @@ func (o *Options) complete() {
 	}
 }
 
-// load reads and checks the manifests. It also returns the names of the workloads that are not rolled out yet.
+// load reads and checks the manifests. It also returns the names of the workloads that are not
+// rolled out yet.
 func load(files, from []check.File, o *Options) (list []*workload, others []string, err error) {
 	errs := &strict.Collector{}
 	var old []*workload
@@ -151,7 +159,8 @@ func load(files, from []check.File, o *Options) (list []*workload, others []stri
 	r.read(files)
 	for _, m := range r.others {
 		pos := m.Node.Pos
-		others = append(others, fmt.Sprintf("%s (%s:%d)", check.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File, pos.Line))
+		others = append(others, fmt.Sprintf("%s (%s:%d)", check.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,
+			pos.Line))
 	}
 	if len(r.workloads) == 0 && errs.Len() == 0 {
 		for _, m := range r.others {

@@ -12,21 +12,24 @@ import (
 	"probesim.dev/router"
 )
 
-// alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no sleep is enough. The time from the deletion of
-// a pod until its router drops it has an upper end:
+// alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no
+// sleep is enough. The time from the deletion of a pod until its router drops it has an upper end:
 //
 //	a watch shows the deletion to the EndpointSlice controller, which may make another call. If its cache does not have its own last write, it
 //	waits for a back-off, which doubles with each change of a pod until a watch shows the write: four of them in a row are the most that 15,000
 //	runs had. Its write of the slice is a call; a watch shows the slice to the router. kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A
 //	load balancer takes its own delay.
 //
-// The sleep must last until then, less the time that the program goes on to accept connections, and so that the program ends the requests it has. The
-// rule holds as long as the pods of the rollout accept requests when they are Ready, another pod is Ready, SIGKILL comes later, and no Service waits for
-// a worker of the EndpointSlice controller. With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
+// The sleep must last until then, less the time that the program goes on to accept connections, and
+// so that the program ends the requests it has. The rule holds as long as the pods of the rollout
+// accept requests when they are Ready, another pod is Ready, SIGKILL comes later, and no Service
+// waits for a worker of the EndpointSlice controller. With publishNotReadyAddresses, no sleep is
+// enough: a pod is a target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	_, known := w.sleep()
 	counted := w.counted()
-	if !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
+	if !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) ||
+		!w.acceptsWhenReady(o) ||
 		slices.ContainsFunc(counted, func(t *target) bool { return t.Spec.PublishNotReadyAddresses }) {
 		return 0, false
 	}
@@ -41,7 +44,8 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 // rareBackOff is how much longer than the second back-off the fourth is.
 const rareBackOff = 8*endpointslice.BackOff - 2*endpointslice.BackOff
 
-// longestDrop returns the longest time from the deletion of a pod until its router sends it no requests, with at most two back-offs.
+// longestDrop returns the longest time from the deletion of a pod until its router sends it no
+// requests, with at most two back-offs.
 func longestDrop(o *Options) time.Duration {
 	watch, call, sync := o.longest()
 	drop := 3*watch + 2*call + 2*endpointslice.BackOff
@@ -51,8 +55,9 @@ func longestDrop(o *Options) time.Duration {
 	return drop + 2*sync + router.MinSyncPeriod
 }
 
-// keepsReady reports whether the router always has another pod: one that stays available in the whole rollout, and that a load balancer has
-// added before its minReadySeconds are over even if that takes some time more than longestAdd.
+// keepsReady reports whether the router always has another pod: one that stays available in the
+// whole rollout, and that a load balancer has added before its minReadySeconds are over even if
+// that takes some time more than longestAdd.
 func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 	if o.Change.Kind == Scale {
 		return o.Change.Scale > 0
@@ -60,15 +65,17 @@ func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return false
 	}
-	if _, balanced := router.NamedLoadBalancer(o.Router); balanced && time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o)+more {
+	if _, balanced := router.NamedLoadBalancer(o.Router); balanced &&
+		time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o)+more {
 		return false
 	}
 	_, unavailable := w.fenceposts()
 	return *w.spec.Spec.Replicas > unavailable
 }
 
-// longestAdd returns the longest time from Ready until a load balancer sends requests to a pod. A pod can be available a second before its
-// minReadySeconds are over, because the API has the time of Ready in whole seconds.
+// longestAdd returns the longest time from Ready until a load balancer sends requests to a pod. A
+// pod can be available a second before its minReadySeconds are over, because the API has the time
+// of Ready in whole seconds.
 func longestAdd(o *Options) time.Duration {
 	lb, _ := router.NamedLoadBalancer(o.Router)
 	return longestDrop(o) - lb.RemoveMost + lb.AddMost
@@ -79,7 +86,8 @@ func (w *workload) acceptsWhenReady(o *Options) bool {
 	return !slices.ContainsFunc(w.serve(), func(container string) bool { return !w.probesStart(o, container) })
 }
 
-// probesStart reports whether a container starts at once, or has a probe that notices when it is up.
+// probesStart reports whether a container starts at once, or has a probe that notices when it is
+// up.
 func (w *workload) probesStart(o *Options, container string) bool {
 	start, c := o.App.Start.In(container, true), serving(w.spec, container)
 	return start == nil || start.Max == 0 || c.ReadinessProbe != nil || c.StartupProbe != nil

@@ -91,12 +91,14 @@ type run struct {
 	windows     map[window]span
 }
 
-// window is where and why requests are lost. A loss of the trace ends, and another one begins, when the share of the pod changes.
+// window is where and why requests are lost. A loss of the trace ends, and another one begins, when
+// the share of the pod changes.
 type window struct{ service, pod, reason string }
 
 type span struct{ from, to virtual.Time }
 
-// progress is the last status of the Deployment, and when it showed progress, as upstream's DeploymentProgressing finds it.
+// progress is the last status of the Deployment, and when it showed progress, as upstream's
+// DeploymentProgressing finds it.
 type progress struct {
 	trace.Workload
 	at virtual.Time
@@ -127,8 +129,10 @@ const (
 )
 
 // simulate makes a run.
-func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome, error) {
-	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
+func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome,
+	error) {
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{},
+		terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
@@ -168,7 +172,8 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	return r.outcome, nil
 }
 
-// limit returns how long the rollout may take. Nothing changes after the progress deadline if the new pods never come up.
+// limit returns how long the rollout may take. Nothing changes after the progress deadline if the
+// new pods never come up.
 func (r *run) limit() time.Duration {
 	if !r.o.App.neverStarts() {
 		return limit
@@ -180,7 +185,8 @@ func (r *run) limit() time.Duration {
 func (r *run) send() {
 	var entries []traffic.Entry
 	for _, t := range r.targets {
-		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate, Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
+		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate,
+			Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
 		r.outcome.each = append(r.outcome.each, losses{})
 	}
 	if len(entries) > 0 && r.o.Rate > 0 {
@@ -196,7 +202,8 @@ func (r *run) program(pod *v1.Pod) fakeruntime.Pod {
 	return r.programs(pod, r.healthy[r.isNew(pod.Name)], r.asked)
 }
 
-// isNew reports whether a pod has the changed template: the ReplicaSet of the first template is NAME-1.
+// isNew reports whether a pod has the changed template: the ReplicaSet of the first template is
+// NAME-1.
 func (r *run) isNew(pod string) bool {
 	return !strings.HasPrefix(pod, r.spec.Name+"-1-")
 }
@@ -251,7 +258,8 @@ func (r *run) observe(record *trace.Record) {
 		r.routed(record)
 	case trace.ProbeExecuted:
 		if (record.Result == trace.Failure || record.Result == trace.Error) && (!r.asked || !r.before[record.Pod]) {
-			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe, record.Container, record.Message), ": ")
+			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe,
+				record.Container, record.Message), ": ")
 		}
 	}
 }
@@ -277,10 +285,12 @@ func (r *run) routed(record *trace.Record) {
 	}
 }
 
-// status follows the status of the Deployment: it makes the change when all pods are available, and notices the end of the rollout.
+// status follows the status of the Deployment: it makes the change when all pods are available, and
+// notices the end of the rollout.
 func (r *run) status(record *trace.Record) {
 	w := record.Object.Workload
-	complete := w.Observed == w.Generation && w.Updated == w.Desired && w.Replicas == w.Desired && w.Available == w.Desired
+	complete := w.Observed == w.Generation && w.Updated == w.Desired && w.Replicas == w.Desired &&
+		w.Available == w.Desired
 	if !r.asked {
 		if complete && w.Generation > r.generation {
 			r.generation = w.Generation
@@ -292,7 +302,8 @@ func (r *run) status(record *trace.Record) {
 		return
 	}
 	r.outcome.ready = min(r.outcome.ready, w.Ready)
-	if p := r.progress; p.at == 0 || w.Updated > p.Updated || w.Replicas-w.Updated < p.Replicas-p.Updated || w.Ready > p.Ready || w.Available > p.Available {
+	if p := r.progress; p.at == 0 || w.Updated > p.Updated || w.Replicas-w.Updated < p.Replicas-p.Updated ||
+		w.Ready > p.Ready || w.Available > p.Available {
 		if p.at > 0 && r.outcome.took == 0 {
 			r.outcome.standing = max(r.outcome.standing, record.T.Sub(p.at))
 		}
@@ -300,7 +311,8 @@ func (r *run) status(record *trace.Record) {
 	}
 	r.progress.Workload = *w
 	for _, c := range w.Conditions {
-		if c.Type == string(appsv1.DeploymentProgressing) && c.Reason == "ProgressDeadlineExceeded" && r.outcome.deadline == 0 {
+		if c.Type == string(appsv1.DeploymentProgressing) && c.Reason == "ProgressDeadlineExceeded" &&
+			r.outcome.deadline == 0 {
 			r.outcome.deadline = record.T.Sub(r.changed)
 		}
 	}
@@ -325,7 +337,8 @@ func (r *run) ask(now virtual.Time) {
 		case Undo:
 			r.fail(r.n.UndoWorkload(r.spec.Namespace, r.spec.Name, 0))
 		case Scale:
-			r.fail(r.n.PatchWorkload(r.spec.Namespace, r.spec.Name, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, r.o.Change.Scale)))
+			r.fail(r.n.PatchWorkload(r.spec.Namespace, r.spec.Name,
+				fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, r.o.Change.Scale)))
 		default:
 			r.fail(r.patch())
 		}
@@ -341,7 +354,8 @@ func (r *run) fail(err error) {
 
 // patch changes the Deployment to what the manifest says, or restarts it if that is what it has.
 func (r *run) patch() error {
-	patch := []byte(`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
+	patch := []byte(
+		`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 	if r.workload.old != r.spec {
 		var err error
 		if patch, err = patchBetween(r.workload.old, r.spec); err != nil {
@@ -407,10 +421,12 @@ func (r *run) count(records []trace.Record) {
 		} else if !r.before[l.Pod] {
 			pods = "new"
 		}
-		of := &r.outcome.each[slices.IndexFunc(r.targets, func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
+		of := &r.outcome.each[slices.IndexFunc(r.targets,
+			func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
 		p := partOf(&of.parts, l.Reason, pods)
 		p.Count += l.Object.Loss.Lost
-		p.Window = max(p.Window, check.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason}, span{l.T.Add(-l.Took), l.T})))
+		p.Window = max(p.Window, check.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
+			span{l.T.Add(-l.Took), l.T})))
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
 		r.outcome.helpless = r.outcome.helpless || pods != "old"
@@ -426,7 +442,8 @@ func (r *run) extend(w window, by span) time.Duration {
 	return by.to.Sub(by.from)
 }
 
-// measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request that a program has must end before it exits.
+// measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request
+// that a program has must end before it exits.
 func (r *run) measureNeeds() {
 	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
 		for i, s := range r.stops[pod] {
@@ -439,7 +456,8 @@ func (r *run) measureNeeds() {
 				need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
 			}
 			sleep, _ := sleepOf(serving(r.spec, r.targets[i].container))
-			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need) // SIGKILL comes after the grace period
+			// SIGKILL comes after the grace period
+			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need)
 		}
 	}
 }

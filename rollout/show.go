@@ -31,7 +31,8 @@ type ServiceLoss struct {
 	Lost    float64
 }
 
-// Show makes the run with a seed again, for each Deployment: a Report has the seed of the worst run. The errors are those of Run.
+// Show makes the run with a seed again, for each Deployment: a Report has the seed of the worst
+// run. The errors are those of Run.
 func Show(ctx context.Context, files, from []check.File, o Options, seed int64) ([]*Shown, error) {
 	o.complete()
 	workloads, _, err := load(files, from, &o)

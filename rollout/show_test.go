@@ -13,9 +13,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// Show makes the worst run of a report again: it loses as many requests, and its trace explains all of them.
+// Show makes the worst run of a report again: it loses as many requests, and its trace explains all
+// of them.
 func TestShow(t *testing.T) {
-	for name, file := range map[string]manifest{"with a readiness probe": {replicas: 3}, "without one": {replicas: 2, noReadiness: true}, "with two Services": {replicas: 3, more: service("internal", 8080)}} {
+	for name, file := range map[string]manifest{"with a readiness probe": {replicas: 3},
+		"without one":       {replicas: 2, noReadiness: true},
+		"with two Services": {replicas: 3, more: service("internal", 8080)}} {
 		o := options()
 		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 6 * time.Second}
 		o.Runs, o.Keep = 8, true
@@ -85,7 +88,8 @@ func TestShowExplainsInWords(t *testing.T) {
 // A loss names its Service if requests to several are lost.
 func TestShowNamesServices(t *testing.T) {
 	for more, named := range map[string]bool{"": false, service("internal", 8080): true} {
-		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3, more: more}.file()}, nil, options(), 1)
+		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3, more: more}.file()}, nil, options(),
+			1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +107,8 @@ func wordsOnly(t *testing.T, seed int64, text string) {
 	}
 }
 
-// The only Deployment of a name is rolled out, and the command that shows a run of several names the one.
+// The only Deployment of a name is rolled out, and the command that shows a run of several names
+// the one.
 func TestWorkload(t *testing.T) {
 	two := []check.File{manifest{replicas: 3}.file(), {Name: "api.yaml", Data: []byte(other)}}
 	o := options()
@@ -120,7 +125,8 @@ func TestWorkload(t *testing.T) {
 		t.Errorf("%v: %+v", err, r)
 	}
 	o.Workload = "apo"
-	if _, err = rollout.Run(two, nil, o); err == nil || err.Error() != `there is no Deployment "apo" (did you mean "api"?); there are: web, api` {
+	if _, err = rollout.Run(two, nil, o); err == nil ||
+		err.Error() != `there is no Deployment "apo" (did you mean "api"?); there are: web, api` {
 		t.Error(err)
 	}
 }
@@ -131,5 +137,6 @@ const other = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, sp
 
 // options restart a Deployment on typical nodes at 100 requests a second.
 func options() rollout.Options {
-	return rollout.Options{Delays: "typical", Rate: 100, Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
+	return rollout.Options{Delays: "typical", Rate: 100,
+		Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
 }

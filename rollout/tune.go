@@ -12,10 +12,11 @@ import (
 	"probesim.dev/router"
 )
 
-// Tune finds the least change of each Deployment with which runs meet the requirements of the options: of the preStop sleep, the grace period,
-// minReadySeconds, maxSurge and maxUnavailable, or a new readiness probe. With always, a sleep is as long as the rule asks for, if there
-// is one, and not only as the runs do. The change before the rollout is that of the files from, if they are not nil: pods of both templates have
-// the changes. The errors are those of Run.
+// Tune finds the least change of each Deployment with which runs meet the requirements of the
+// options: of the preStop sleep, the grace period, minReadySeconds, maxSurge and maxUnavailable, or
+// a new readiness probe. With always, a sleep is as long as the rule asks for, if there is one, and
+// not only as the runs do. The change before the rollout is that of the files from, if they are not
+// nil: pods of both templates have the changes. The errors are those of Run.
 func Tune(files, from []check.File, o Options, always bool) (*Tuning, error) {
 	o.complete()
 	workloads, _, err := load(files, from, &o)
@@ -236,7 +237,8 @@ func (x *tuner) sleeps(s sample) (k knob) {
 
 // losesNothing reports whether no request may be lost.
 func (x *tuner) losesNothing() bool {
-	return slices.ContainsFunc(x.w.require, func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
+	return slices.ContainsFunc(x.w.require,
+		func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
 }
 
 // carefully adds a pod before it stops another one, unless it may need what an old one has.
@@ -272,7 +274,8 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	}
 	t.Runs, t.Changes = found.runs, x.changes(found.w)
 	for i := range x.w.require {
-		t.Requirements = append(t.Requirements, TunedRow{x.w.require[i].String(), &x.before.results[i], &found.results[i]})
+		t.Requirements = append(t.Requirements,
+			TunedRow{x.w.require[i].String(), &x.before.results[i], &found.results[i]})
 	}
 	if before, after := x.before.takes, found.takes; before != nil && after != nil {
 		t.Takes = &BeforeAfter{before.Median, after.Median}

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/rollout"
 )
 
-// The changes that tune finds meet the requirements in other runs too, and the patch makes them. A preStop sleep that is a second shorter does not.
+// The changes that tune finds meet the requirements in other runs too, and the patch makes them. A
+// preStop sleep that is a second shorter does not.
 func TestTune(t *testing.T) {
 	for _, c := range []struct {
 		require string
@@ -39,7 +40,8 @@ func TestTune(t *testing.T) {
 		w := &r.Workloads[0]
 		var changes []string
 		for _, change := range w.Changes {
-			changes = append(changes, change.Field[strings.LastIndex(change.Field, ".")+1:]+": "+change.Before+" -> "+change.After)
+			changes = append(changes, change.Field[strings.LastIndex(change.Field, ".")+1:]+": "+change.Before+" -> "+
+				change.After)
 		}
 		if got := strings.Join(changes, ", "); got != c.changes || !r.Met() {
 			t.Errorf("%s: the changes are %q, want %q: %+v", c.require, got, c.changes, w.Requirements)
@@ -71,7 +73,8 @@ func TestTuneWithoutSolution(t *testing.T) {
 	}
 }
 
-// Changes that cannot help are not tried: a minReadySeconds that is long enough, and a pod more beside a claim that only one can have.
+// Changes that cannot help are not tried: a minReadySeconds that is long enough, and a pod more
+// beside a claim that only one can have.
 func TestTuneTriesWhatCanHelp(t *testing.T) {
 	claim := "imagePullPolicy: IfNotPresent\n      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"
 	for _, c := range []struct {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields are only added.
+// Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields
+// are only added.
 type Tuning struct {
 	Setting
 	Workloads []Tuned `json:"workloads"`
@@ -14,7 +15,8 @@ type Tuning struct {
 // Tuned is the result for a Deployment.
 type Tuned struct {
 	Object
-	// Met reports whether the changes meet all requirements. Without it they are those that come closest, if there are any.
+	// Met reports whether the changes meet all requirements. Without it they are those that come
+	// closest, if there are any.
 	Met          bool          `json:"met"`
 	Changes      []FieldChange `json:"changes"`
 	Requirements []TunedRow    `json:"requirements"`

@@ -15,14 +15,16 @@ import (
 // KubeProxy is the name of the router that follows the rules of kube-proxy in iptables mode.
 const KubeProxy = "kube-proxy"
 
-// MinSyncPeriod is the least time between two syncs of kube-proxy (the default of iptables.minSyncPeriod,
-// pkg/proxy/apis/config/v1alpha1/defaults.go at v1.37.0).
+// MinSyncPeriod is the least time between two syncs of kube-proxy (the default of
+// iptables.minSyncPeriod, pkg/proxy/apis/config/v1alpha1/defaults.go at v1.37.0).
 const MinSyncPeriod = time.Second
 
 const (
-	// fullSyncPeriod is the longest time between two syncs (FullSyncPeriod in pkg/proxy/util/utils.go).
+	// fullSyncPeriod is the longest time between two syncs (FullSyncPeriod in
+	// pkg/proxy/util/utils.go).
 	fullSyncPeriod = time.Hour
-	// burst is how many syncs kube-proxy makes without a wait before v1.34 (burstSyncs in pkg/proxy/iptables/proxier.go at v1.33.13).
+	// burst is how many syncs kube-proxy makes without a wait before v1.34 (burstSyncs in
+	// pkg/proxy/iptables/proxier.go at v1.33.13).
 	burst = 2
 )
 
@@ -38,7 +40,8 @@ type kubeProxy struct {
 
 // StartKubeProxy starts a kube-proxy.
 func StartKubeProxy(env *controller.Env) {
-	k := &kubeProxy{run: sim.NewChan[struct{}](env.Sim, KubeProxy+" sync", 1), ticker: env.Sim.NewTicker(KubeProxy+" timer", fullSyncPeriod), tokens: burst}
+	k := &kubeProxy{run: sim.NewChan[struct{}](env.Sim, KubeProxy+" sync", 1),
+		ticker: env.Sim.NewTicker(KubeProxy+" timer", fullSyncPeriod), tokens: burst}
 	k.routes = follow(env, KubeProxy, func(string) { k.run.TrySend(struct{}{}) })
 	loop := k.loop
 	if !env.Profile.ProxyWithoutBurst {
@@ -47,8 +50,9 @@ func StartKubeProxy(env *controller.Env) {
 	env.Sim.Go(KubeProxy, loop)
 }
 
-// loop syncs when it is asked to, and then waits for minSyncPeriod, which counts from the end of the sync. A change that comes meanwhile
-// waits too: this is where most rollouts lose requests (Loop in pkg/proxy/runner/bounded_frequency_runner.go at v1.37.0).
+// loop syncs when it is asked to, and then waits for minSyncPeriod, which counts from the end of
+// the sync. A change that comes meanwhile waits too: this is where most rollouts lose requests
+// (Loop in pkg/proxy/runner/bounded_frequency_runner.go at v1.37.0).
 func (k *kubeProxy) loop(p *sim.Proc) {
 	cases := []sim.Case{sim.On(k.run, func(*sim.Proc, struct{}) {}), sim.OnTick(k.ticker, func(*sim.Proc) {})}
 	for {
@@ -60,8 +64,8 @@ func (k *kubeProxy) loop(p *sim.Proc) {
 	}
 }
 
-// loopWithBurst is the loop before v1.34: it makes up to two syncs without a wait, and then one each minSyncPeriod
-// (pkg/util/async/bounded_frequency_runner.go at v1.33.13).
+// loopWithBurst is the loop before v1.34: it makes up to two syncs without a wait, and then one
+// each minSyncPeriod (pkg/util/async/bounded_frequency_runner.go at v1.33.13).
 func (k *kubeProxy) loopWithBurst(p *sim.Proc) {
 	var last, scheduled virtual.Time
 	scheduled = p.Now().Add(fullSyncPeriod)
@@ -82,7 +86,8 @@ func (k *kubeProxy) loopWithBurst(p *sim.Proc) {
 	}
 }
 
-// accept takes a token if there is one: one comes each minSyncPeriod, and there are at most burst of them.
+// accept takes a token if there is one: one comes each minSyncPeriod, and there are at most burst
+// of them.
 func (k *kubeProxy) accept(now virtual.Time) bool {
 	k.tokens = min(burst, k.tokens+float64(now.Sub(k.filled))/float64(MinSyncPeriod))
 	k.filled = now
@@ -93,7 +98,8 @@ func (k *kubeProxy) accept(now virtual.Time) bool {
 	return true
 }
 
-// sync reads the endpoints, and applies them to all Services that have changed when the rules are written.
+// sync reads the endpoints, and applies them to all Services that have changed when the rules are
+// written.
 func (k *kubeProxy) sync(p *sim.Proc) {
 	p.Turn(controller.TurnSync)
 	began, changes := p.Now(), k.changes
@@ -113,8 +119,8 @@ func (k *kubeProxy) sync(p *sim.Proc) {
 	}
 }
 
-// targetsOf returns the endpoints that get requests: the ready ones; if there are none, those that serve and terminate
-// (CategorizeEndpoints in pkg/proxy/topology.go at v1.37.0).
+// targetsOf returns the endpoints that get requests: the ready ones; if there are none, those that
+// serve and terminate (CategorizeEndpoints in pkg/proxy/topology.go at v1.37.0).
 func targetsOf(endpoints []trace.Endpoint) []trace.Endpoint {
 	var ready, serving []trace.Endpoint
 	for _, e := range endpoints {

@@ -32,20 +32,25 @@ func (delays) Sync(string) time.Duration                             { return 10
 
 func (delays) Draw(_ string, least, most time.Duration) time.Duration { return (least + most) / 2 }
 
-// slice returns the slice of a Service: pods are ready, those with a minus are not, and those with a plus terminate and serve.
+// slice returns the slice of a Service: pods are ready, those with a minus are not, and those with
+// a plus terminate and serve.
 func slice(pods string) *discoveryv1.EndpointSlice {
-	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}}}
+	s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-0",
+		Labels: map[string]string{discoveryv1.LabelServiceName: "web"}}}
 	for _, name := range strings.Fields(pods) {
-		ready, terminating := !strings.HasSuffix(name, "-") && !strings.HasSuffix(name, "+"), strings.HasSuffix(name, "+")
+		ready, terminating := !strings.HasSuffix(name, "-") && !strings.HasSuffix(name, "+"),
+			strings.HasSuffix(name, "+")
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
-			TargetRef:  &v1.ObjectReference{Namespace: "ns", Name: strings.TrimRight(name, "+-")},
-			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: ptr.To(ready || terminating), Terminating: &terminating},
+			TargetRef: &v1.ObjectReference{Namespace: "ns", Name: strings.TrimRight(name, "+-")},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: ptr.To(ready || terminating),
+				Terminating: &terminating},
 		})
 	}
 	return s
 }
 
-// routes returns when a router changes its targets if the slice of a Service is written at these times.
+// routes returns when a router changes its targets if the slice of a Service is written at these
+// times.
 func routes(t *testing.T, p profile.Profile, start func(*controller.Env), writes map[time.Duration]string) []string {
 	t.Helper()
 	s, recorder := sim.New(sim.Options{}), &trace.Recorder{}
@@ -81,18 +86,20 @@ func routes(t *testing.T, p profile.Profile, start func(*controller.Env), writes
 	return got
 }
 
-// kube-proxy writes a change at once if there was none for a second, and waits for the rest of the second after the end of the sync
-// otherwise. Before v1.34 it makes two syncs without a wait.
+// kube-proxy writes a change at once if there was none for a second, and waits for the rest of the
+// second after the end of the sync otherwise. Before v1.34 it makes two syncs without a wait.
 func TestKubeProxy(t *testing.T) {
 	const ms = time.Millisecond
-	writes := map[time.Duration]string{10 * time.Second: "a b", 10*time.Second + 200*ms: "b", 10*time.Second + 300*ms: "c", 20 * time.Second: "d"}
+	writes := map[time.Duration]string{10 * time.Second: "a b", 10*time.Second + 200*ms: "b", 10*time.Second +
+		300*ms: "c", 20 * time.Second: "d"}
 	for _, c := range []struct {
 		version profile.Profile
 		want    []string
 	}{
 		{profile.V1_37, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
 		{profile.V1_34, []string{"10.11s a b took 100ms", "11.21s c took 1s", "20.11s d took 100ms"}},
-		{profile.V1_33, []string{"10.11s a b took 100ms", "10.31s b took 100ms", "11.41s c took 1.1s", "20.11s d took 100ms"}},
+		{profile.V1_33, []string{"10.11s a b took 100ms", "10.31s b took 100ms", "11.41s c took 1.1s",
+			"20.11s d took 100ms"}},
 	} {
 		if got := routes(t, c.version, router.StartKubeProxy, writes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.version.Version, got, c.want)
@@ -105,18 +112,22 @@ func TestTerminatingEndpoints(t *testing.T) {
 	got := routes(t, profile.Newest(), router.StartKubeProxy, map[time.Duration]string{
 		10 * time.Second: "a b", 20 * time.Second: "a+ b", 30 * time.Second: "a+ b-", 40 * time.Second: "b-",
 	})
-	if want := []string{"10.11s a b took 100ms", "20.11s b took 100ms", "30.11s a took 100ms", "40.11s  took 100ms"}; !slices.Equal(got, want) {
+	if want := []string{"10.11s a b took 100ms", "20.11s b took 100ms", "30.11s a took 100ms",
+		"40.11s  took 100ms"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// A load balancer adds and removes each pod after a delay of its own. A pod that is ready again in time is not removed.
+// A load balancer adds and removes each pod after a delay of its own. A pod that is ready again in
+// time is not removed.
 func TestLoadBalancer(t *testing.T) {
 	start := func(env *controller.Env) {
-		router.StartLoadBalancer(env, router.LoadBalancer{Name: "lb", AddLeast: 4 * time.Second, AddMost: 6 * time.Second, RemoveLeast: 10 * time.Second, RemoveMost: 20 * time.Second})
+		router.StartLoadBalancer(env, router.LoadBalancer{Name: "lb", AddLeast: 4 * time.Second,
+			AddMost: 6 * time.Second, RemoveLeast: 10 * time.Second, RemoveMost: 20 * time.Second})
 	}
 	got := routes(t, profile.Newest(), start, map[time.Duration]string{
-		10 * time.Second: "a", 11 * time.Second: "a b", 20 * time.Second: "a- b", 22 * time.Second: "a b", 30 * time.Second: "a+ b",
+		10 * time.Second: "a", 11 * time.Second: "a b", 20 * time.Second: "a- b", 22 * time.Second: "a b",
+		30 * time.Second: "a+ b",
 	})
 	if want := []string{"15.01s a took 5s", "16.01s a b took 5s", "45.01s b took 15s"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

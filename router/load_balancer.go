@@ -10,21 +10,25 @@ import (
 	"probesim.dev/trace"
 )
 
-// LoadBalancer is a router outside the cluster, such as one whose targets a controller of a cloud registers and deregisters. It is a range
-// of delays for each direction; what happens in between is not simulated.
+// LoadBalancer is a router outside the cluster, such as one whose targets a controller of a cloud
+// registers and deregisters. It is a range of delays for each direction; what happens in between is
+// not simulated.
 type LoadBalancer struct {
 	Name string
-	// AddLeast and AddMost bound the time from the change of an EndpointSlice until a new ready pod gets requests, and RemoveLeast and
-	// RemoveMost the time until a pod that is no longer ready gets none.
+	// AddLeast and AddMost bound the time from the change of an EndpointSlice until a new ready pod
+	// gets requests, and RemoveLeast and RemoveMost the time until a pod that is no longer ready
+	// gets none.
 	AddLeast, AddMost       time.Duration
 	RemoveLeast, RemoveMost time.Duration
 }
 
-// Balancer is the state of a load balancer, which adds and removes each pod on its own. The caller waits for the delays.
+// Balancer is the state of a load balancer, which adds and removes each pod on its own. The caller
+// waits for the delays.
 type Balancer struct {
 	LoadBalancer
-	wanted map[string]map[string]bool           // ready pods, by the key of the Service
-	wishes map[string]int                       // how often a pod has become ready or not, by the keys of the Service and the pod
+	wanted map[string]map[string]bool // ready pods, by the key of the Service
+	// how often a pod has become ready or not, by the keys of the Service and the pod
+	wishes map[string]int
 	routed map[string]map[string]trace.Endpoint // targets, by the key of the Service and the pod
 }
 
@@ -42,7 +46,8 @@ func NewBalancer(of LoadBalancer) *Balancer {
 	return &Balancer{of, map[string]map[string]bool{}, map[string]int{}, map[string]map[string]trace.Endpoint{}}
 }
 
-// Changed returns the moves that begin when a Service has new endpoints: of the pods that have become ready, and of those that are no longer.
+// Changed returns the moves that begin when a Service has new endpoints: of the pods that have
+// become ready, and of those that are no longer.
 func (b *Balancer) Changed(service string, endpoints []trace.Endpoint) []Move {
 	var moves []Move
 	ready := map[string]bool{}
@@ -70,7 +75,8 @@ func (b *Balancer) move(verb, service string, e trace.Endpoint, least, most time
 	return Move{b.Name + " " + verb + of, least, most, service, e, b.wishes[of]}
 }
 
-// Done returns the targets of the Service after the delay of a move. It returns false if the pod has changed again meanwhile.
+// Done returns the targets of the Service after the delay of a move. It returns false if the pod
+// has changed again meanwhile.
 func (b *Balancer) Done(m Move) ([]trace.Endpoint, bool) {
 	if b.wishes[m.service+" "+m.endpoint.Pod] != m.wish {
 		return nil, false

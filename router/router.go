@@ -1,5 +1,6 @@
-// Package router simulates what sends requests to the pods of Services: it follows the EndpointSlices with a delay, and a record
-// RoutesChanged says to which pods requests go from then on. kube-proxy has its own rules; a load balancer is a range of delays.
+// Package router simulates what sends requests to the pods of Services: it follows the
+// EndpointSlices with a delay, and a record RoutesChanged says to which pods requests go from then
+// on. kube-proxy has its own rules; a load balancer is a range of delays.
 package router
 
 import (
@@ -16,7 +17,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// routes are the endpoints of Services as the cache of a router shows them, and the pods to which it sends requests.
+// routes are the endpoints of Services as the cache of a router shows them, and the pods to which
+// it sends requests.
 type routes struct {
 	env     *controller.Env
 	router  string
@@ -70,7 +72,8 @@ func (r *routes) apply(p *sim.Proc, service string, targets []trace.Endpoint, si
 	}
 	r.targets[service] = targets
 	r.env.Trace.Add(trace.Record{
-		T: p.Now(), Kind: trace.RoutesChanged, Cause: since.cause, Reason: r.router, Took: p.Now().Sub(since.at), Message: message,
-		Object: &trace.Object{Name: "Service " + service, Endpoints: targets},
+		T: p.Now(), Kind: trace.RoutesChanged, Cause: since.cause, Reason: r.router, Took: p.Now().Sub(since.at),
+		Message: message,
+		Object:  &trace.Object{Name: "Service " + service, Endpoints: targets},
 	})
 }

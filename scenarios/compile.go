@@ -10,23 +10,25 @@ import (
 	"probesim.dev/scenarios/validation"
 )
 
-// CompileOptions describe the node for which Compile compiles pods. The zero value is the newest version of
-// Kubernetes, without a seed.
+// CompileOptions describe the node for which Compile compiles pods. The zero value is the newest
+// version of Kubernetes, without a seed.
 type CompileOptions struct {
-	// Profile is the version of Kubernetes with its feature gates. The zero value means profile.Newest.
+	// Profile is the version of Kubernetes with its feature gates. The zero value means
+	// profile.Newest.
 	Profile profile.Profile
-	// Seed determines the times at which the pods of a workload are added, if they are ranges. Nil: the middle of each
-	// range.
+	// Seed determines the times at which the pods of a workload are added, if they are ranges. Nil:
+	// the middle of each range.
 	Seed *int64
 }
 
-// Compile returns the pods that an API object creates, each with the programs in its containers. It sets the same
-// defaults as loading a file does, and makes the same checks. The pods of a workload are named NAME-0, NAME-1 and so
-// on, and are added 100 ms apart. Compile does not change the object.
+// Compile returns the pods that an API object creates, each with the programs in its containers. It
+// sets the same defaults as loading a file does, and makes the same checks. The pods of a workload
+// are named NAME-0, NAME-1 and so on, and are added 100 ms apart. Compile does not change the
+// object.
 //
-// If the API server would reject the object, or if the behavior does not fit the object, the error is of type Errors and
-// lists all errors. The path of each error is a field of the object, as in spec.containers[0].image, or of the
-// behavior, as in behavior["app"][0].for.
+// If the API server would reject the object, or if the behavior does not fit the object, the error
+// is of type Errors and lists all errors. The path of each error is a field of the object, as in
+// spec.containers[0].image, or of the behavior, as in behavior["app"][0].for.
 func Compile(object manifests.APIObject, behavior format.Behavior, o CompileOptions) ([]plan.PlannedPod, error) {
 	if o.Profile.Version == "" {
 		o.Profile = profile.Newest()

@@ -72,13 +72,15 @@ const rulesYAML = `[
   {endpoints: {"http:80/live": [503 x2, ok, repeat], "exec:ready": down}}]`
 
 var rules = []format.RuleText{
-	{For: "40s..50s", Probes: "down"}, {Replica: "0..1", Instance: "1..", After: "60s", For: "6s", Every: "1m", Liveness: "stall"},
-	{At: "5m", Chance: "5%", Readiness: "[ok x3, hang, repeat]"}, {AfterSigterm: "8s", Exit: "0"}, {PreStop: "500 in 2s"},
+	{For: "40s..50s", Probes: "down"},
+	{Replica: "0..1", Instance: "1..", After: "60s", For: "6s", Every: "1m", Liveness: "stall"},
+	{At: "5m", Chance: "5%", Readiness: "[ok x3, hang, repeat]"}, {AfterSigterm: "8s", Exit: "0"},
+	{PreStop: "500 in 2s"},
 	{Endpoints: map[string]string{"http:80/live": "[503 x2, ok, repeat]", "exec:ready": "down"}},
 }
 
-// TestCompileEqualsLoad compiles objects of each kind and compares the pods with the pods of a file with the same
-// content.
+// TestCompileEqualsLoad compiles objects of each kind and compares the pods with the pods of a file
+// with the same content.
 func TestCompileEqualsLoad(t *testing.T) {
 	once := strings.Replace(podSpecYAML, "{", "{restartPolicy: Never, ", 1)
 	text := strings.NewReplacer("TEMPLATE", podSpecYAML, "ONCE", once).Replace(manifestsYAML)
@@ -112,8 +114,10 @@ func TestCompileEqualsLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(read.Workloads, func(w manifests.Workload) bool { return w.Name == name })
-			if got, want := typed.Workloads[0], read.Workloads[i]; got.Kind != want.Kind || !reflect.DeepEqual(got.Pod.Spec, want.Pod.Spec) {
-				t.Errorf("the manifest of the object is a %s of %+v, want a %s of %+v", got.Kind, got.Pod.Spec, want.Kind, want.Pod.Spec)
+			if got, want := typed.Workloads[0], read.Workloads[i]; got.Kind != want.Kind ||
+				!reflect.DeepEqual(got.Pod.Spec, want.Pod.Spec) {
+				t.Errorf("the manifest of the object is a %s of %+v, want a %s of %+v", got.Kind, got.Pod.Spec,
+					want.Kind, want.Pod.Spec)
 			}
 			before := object.DeepCopyObject()
 			got, err := Compile(object, format.Behavior{"app": rules}, CompileOptions{Seed: &seed})
@@ -149,7 +153,8 @@ func TestCompileReportsAllErrors(t *testing.T) {
 	pod.Spec.Containers[0].Image = ""
 	pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "a"}}
 	_, err := Compile(pod, format.Behavior{
-		"app": {{For: "20", Probes: "[ok x2, fial]"}, {Readiness: "fail"}, {Handler: http.NotFoundHandler(), Exit: "1"}, {},
+		"app": {{For: "20", Probes: "[ok x2, fial]"}, {Readiness: "fail"}, {Handler: http.NotFoundHandler(), Exit: "1"},
+			{},
 			{Endpoints: map[string]string{"http:8080/": "ok"}}},
 		"sidecar": {{Handler: http.NotFoundHandler()}},
 		"ap":      {{Exit: "1"}},
@@ -177,7 +182,8 @@ func TestCompileAttachesHandlers(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule := pods[0].Program.Containers["app"].Program.Rules[0]
-	if rule.Liveness == nil || rule.Liveness.Items[0].Answer.Handler != handler || rule.Readiness != nil || rule.PreStop != nil {
+	if rule.Liveness == nil || rule.Liveness.Items[0].Answer.Handler != handler || rule.Readiness != nil ||
+		rule.PreStop != nil {
 		t.Errorf("the rule is %+v", rule)
 	}
 }

@@ -87,10 +87,12 @@ func ExampleCompile() {
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: v1.PodSpec{Containers: []v1.Container{{
 			Name: "app", Image: "web",
-			LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}},
+			LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{
+				HTTPGet: &v1.HTTPGetAction{Port: intstr.FromInt32(80)}}},
 		}}},
 	}
-	pods, err := scenarios.Compile(pod, format.Behavior{"app": {{For: "40s", Probes: "down"}}}, scenarios.CompileOptions{})
+	pods, err := scenarios.Compile(pod, format.Behavior{"app": {{For: "40s", Probes: "down"}}},
+		scenarios.CompileOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -55,7 +55,8 @@ func (l *loader) list(path string) (files []string, isDirectory bool) {
 	return files, true
 }
 
-// loadFile returns the scenarios of a file and everything else in it. It skips an empty file in a directory.
+// loadFile returns the scenarios of a file and everything else in it. It skips an empty file in a
+// directory.
 func (l *loader) loadFile(name string, inDirectory bool) ([]*plan.Scenario, *manifests.Objects) {
 	data, err := l.stdin, error(nil)
 	if name != plan.Stdin {
@@ -73,8 +74,8 @@ func (l *loader) loadFile(name string, inDirectory bool) ([]*plan.Scenario, *man
 	return l.load(f), f
 }
 
-// ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is not a regular file, or is larger than 4 MiB.
-// The error does not contain the path.
+// ReadFile reads a scenario file or a manifest. It returns an error for a file that is empty, is
+// not a regular file, or is larger than 4 MiB. The error does not contain the path.
 func ReadFile(name string) ([]byte, error) {
 	return input.Regular(filepath.FromSlash(name), strict.MaxFileSize)
 }

@@ -19,7 +19,8 @@ spec: {containers: [{name: app, image: w}]}
 `
 
 func scenarioYAML(name, pod string) string {
-	return fmt.Sprintf("\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec: {pods: [%s]}\n", name, pod)
+	return fmt.Sprintf("\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec: {pods: "+
+		"[%s]}\n", name, pod)
 }
 
 // write creates files in a new directory and changes into it.
@@ -61,7 +62,8 @@ func TestLoadDirectory(t *testing.T) {
 		want  string
 	}{
 		{[]string{"all"}, "all/a/a.yml from-file, all/a/up.yaml from-outside, all/b.yaml own"},
-		{[]string{"all/b.yaml", "./all/", "all/b.yaml"}, "all/b.yaml own, all/a/a.yml from-file, all/a/up.yaml from-outside"},
+		{[]string{"all/b.yaml", "./all/", "all/b.yaml"},
+			"all/b.yaml own, all/a/a.yml from-file, all/a/up.yaml from-outside"},
 		{[]string{"all/a/a.yml"}, "all/a/a.yml from-file"},
 	} {
 		loaded, err := Load(test.paths...)
@@ -86,7 +88,8 @@ func TestLoadErrors(t *testing.T) {
 		"nothing.yaml":    "",
 		"blank/a.yaml":    "",
 		"blank/b.yaml":    podYAML + "---" + scenarioYAML("bad", "{name: wbe}"),
-		"takes.yaml":      scenarioYAML("takes", "{name: web, file: large.yaml}, {name: web, file: folder.yaml}, {name: web, file: gone.yaml}"),
+		"takes.yaml": scenarioYAML("takes",
+			"{name: web, file: large.yaml}, {name: web, file: folder.yaml}, {name: web, file: gone.yaml}"),
 	})
 	large, err := os.Create("large.yaml")
 	if err != nil {
@@ -98,10 +101,13 @@ func TestLoadErrors(t *testing.T) {
 	large.Close()
 	for _, test := range []struct{ paths, want string }{
 		{"gone", "gone: cannot be read: no such file or directory"},
-		{"none", "none: there is no Scenario in this directory (in files named *.yaml or *.yml); 'probesim init -f none/web.yaml' writes one"},
+		{"none", "none: there is no Scenario in this directory (in files named *.yaml or *.yml); 'probesim init -f " +
+			"none/web.yaml' writes one"},
 		{"empty", "empty: there is no Scenario in this directory (in files named *.yaml or *.yml)"},
-		{"service.yaml", "service.yaml: there is no Scenario in this file, and no workload: it has only Service; a workload is a " + manifests.Workloads},
-		{"nothing.yaml", "nothing.yaml: cannot be read: it is empty, or it is a special file without a size, as in /proc"},
+		{"service.yaml", "service.yaml: there is no Scenario in this file, and no workload: it has only Service; a " +
+			"workload is a " + manifests.Workloads},
+		{"nothing.yaml", "nothing.yaml: cannot be read: it is empty, or it is a special file without a size, as in " +
+			"/proc"},
 		{"blank", `blank/b.yaml:10:22: spec.pods[0].name: there is no workload "wbe" in this file (did you mean "web"?)`},
 		{"large.yaml", "large.yaml: cannot be read: it has more than 4 MiB"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file

@@ -11,28 +11,31 @@ import (
 	"probesim.dev/scenarios/validation"
 )
 
-// Load loads the scenarios of files and directories. For a directory it loads all files below it that end in .yaml or
-// .yml, sorted by path, except hidden files. A directory may also contain files without a Scenario, such as the
-// manifests that scenarios use. A path of a file must lead to a file with a Scenario.
+// Load loads the scenarios of files and directories. For a directory it loads all files below it
+// that end in .yaml or .yml, sorted by path, except hidden files. A directory may also contain
+// files without a Scenario, such as the manifests that scenarios use. A path of a file must lead to
+// a file with a Scenario.
 //
-// If any file is invalid, Load returns no scenarios and an error of type Errors that lists all errors.
+// If any file is invalid, Load returns no scenarios and an error of type Errors that lists all
+// errors.
 func Load(paths ...string) ([]*plan.Scenario, error) {
 	return LoadOptions{}.Load(paths...)
 }
 
 // LoadOptions control how files are loaded. The zero value loads as [Load] does.
 type LoadOptions struct {
-	// Stdin is the content of standard input, for which the path - stands. Files that its scenarios use are relative to the
-	// current directory. If Stdin is nil, - is the path of a file.
+	// Stdin is the content of standard input, for which the path - stands. Files that its scenarios
+	// use are relative to the current directory. If Stdin is nil, - is the path of a file.
 	Stdin []byte
-	// KeepGoing makes Load return the scenarios of valid files even if other files are invalid, besides the errors. A file with a
-	// scenario that uses an invalid manifest is invalid.
+	// KeepGoing makes Load return the scenarios of valid files even if other files are invalid,
+	// besides the errors. A file with a scenario that uses an invalid manifest is invalid.
 	KeepGoing bool
-	// Instead has manifests whose workloads stand for those of the same kind, namespace and name, in the files of the scenarios
-	// and in the files that they use. A scenario can also use other workloads of these manifests, without a file.
+	// Instead has manifests whose workloads stand for those of the same kind, namespace and name,
+	// in the files of the scenarios and in the files that they use. A scenario can also use other
+	// workloads of these manifests, without a file.
 	Instead []Source
-	// Read reads a file. named says that it is one of the paths, and not one that is in a directory or that a scenario uses. The error does not
-	// contain the path. Nil: ReadFile.
+	// Read reads a file. named says that it is one of the paths, and not one that is in a directory
+	// or that a scenario uses. The error does not contain the path. Nil: ReadFile.
 	Read func(name string, named bool) ([]byte, error)
 }
 
@@ -52,7 +55,8 @@ func (o LoadOptions) Load(paths ...string) ([]*plan.Scenario, error) {
 	return all, err
 }
 
-// loadAll loads the scenarios of files and directories. If apart is set, the errors of a file do not affect other files.
+// loadAll loads the scenarios of files and directories. If apart is set, the errors of a file do
+// not affect other files.
 func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
 	var all []*plan.Scenario
 	seen := map[string]bool{}
@@ -98,9 +102,9 @@ func (l *loader) loadAll(paths []string, apart bool) []*plan.Scenario {
 	return all
 }
 
-// LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the scenarios use,
-// with slash-separated paths relative to the directory of name. If any file is invalid, LoadBytes returns no
-// scenarios and an error of type Errors that lists all errors.
+// LoadBytes loads the scenarios of a file in memory. It calls readFile for the manifests that the
+// scenarios use, with slash-separated paths relative to the directory of name. If any file is
+// invalid, LoadBytes returns no scenarios and an error of type Errors that lists all errors.
 //
 // Files have limits, such as MaxPods and MaxSeeds, and a maximum size of 4 MiB.
 func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, error)) ([]*plan.Scenario, error) {
@@ -146,7 +150,8 @@ func (l *loader) parse(name string, data []byte) *manifests.Objects {
 	return f
 }
 
-// load checks all manifests of a file, including those that no scenario uses, and loads its scenarios.
+// load checks all manifests of a file, including those that no scenario uses, and loads its
+// scenarios.
 func (l *loader) load(f *manifests.Objects) []*plan.Scenario {
 	for _, m := range f.Manifests {
 		m.Load()
@@ -181,7 +186,9 @@ func checkTwice(s *plan.Scenario, n *strict.Node, names map[string]strict.Pos) {
 
 // check checks a scenario of a file and resolves the names in it.
 func (l *loader) check(f *manifests.Objects, s *plan.Scenario, n *strict.Node) {
-	validation.Check(s, n, f, func(n *strict.Node, name string) *manifests.Objects { return l.manifestFile(f, n, name) }, l.used)
+	validation.Check(s, n, f, func(n *strict.Node, name string) *manifests.Objects {
+		return l.manifestFile(f, n, name)
+	}, l.used)
 }
 
 // readScenario decodes a scenario on top of the defaults.
@@ -198,9 +205,9 @@ func readScenario(n *strict.Node) *plan.Scenario {
 	return &document.Scenario
 }
 
-// manifestFile returns the file that a scenario in f uses a workload from, or nil after reporting why it cannot.
-// The path is relative to f and may lead out of its directory, because manifests often live elsewhere in a
-// repository. Absolute paths are rejected: they differ between machines.
+// manifestFile returns the file that a scenario in f uses a workload from, or nil after reporting
+// why it cannot. The path is relative to f and may lead out of its directory, because manifests
+// often live elsewhere in a repository. Absolute paths are rejected: they differ between machines.
 func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string) *manifests.Objects {
 	if path.IsAbs(name) {
 		n.Errorf("must be relative to the directory of this file")
@@ -220,7 +227,8 @@ func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string)
 		return nil
 	}
 	if l.bytes += len(data); l.bytes > maxFileBytes {
-		n.Errorf("cannot be read: the files that the scenarios use manifests from have more than %d MiB in total", maxFileBytes>>20)
+		n.Errorf("cannot be read: the files that the scenarios use manifests from have more than %d MiB in total",
+			maxFileBytes>>20)
 		return nil
 	}
 	l.files[full] = l.parse(full, data)

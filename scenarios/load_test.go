@@ -13,8 +13,8 @@ import (
 	"probesim.dev/scenarios/plan"
 )
 
-// TestLoad loads the files in testdata/load and compares the errors. After you change a message, run the test
-// with -rewrite and review the diff.
+// TestLoad loads the files in testdata/load and compares the errors. After you change a message,
+// run the test with -rewrite and review the diff.
 //
 //	manifest NAME   adds a file that later cases can use manifests from
 //	load            loads a scenario file named s.yaml and shows its runs, or all errors
@@ -50,7 +50,8 @@ func describe(loaded []*plan.Scenario) string {
 	var b strings.Builder
 	for _, s := range loaded {
 		plans := s.Plans()
-		fmt.Fprintf(&b, "%s: %d runs of %s, kubelet up %s\n", s.Metadata.Name, len(plans), plans[0].Duration, plans[0].Uptime)
+		fmt.Fprintf(&b, "%s: %d runs of %s, kubelet up %s\n", s.Metadata.Name, len(plans), plans[0].Duration,
+			plans[0].Uptime)
 		for _, p := range plans[0].Pods() {
 			fmt.Fprintf(&b, "  %s %s/%s, of %s, uid %s\n", p.At, p.Pod.Namespace, p.Pod.Name, p.Workload, p.Pod.UID)
 		}
@@ -64,8 +65,8 @@ func describe(loaded []*plan.Scenario) string {
 	return b.String()
 }
 
-// TestFormatExamples loads the examples of the reference. Their only errors may be that something is not
-// supported yet.
+// TestFormatExamples loads the examples of the reference. Their only errors may be that something
+// is not supported yet.
 func TestFormatExamples(t *testing.T) {
 	files, err := filepath.Glob("testdata/format/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// expandRanges replaces the entries of spec.pods whose name has a range by one entry for each name, and so the entries of their
-// containers. It does the same in the variants.
+// expandRanges replaces the entries of spec.pods whose name has a range by one entry for each name,
+// and so the entries of their containers. It does the same in the variants.
 func (l *loader) expandRanges(spec *strict.Node) {
 	l.expandNames(spec.Field("pods"))
 	for _, v := range spec.Field("variants").Items {
@@ -32,7 +32,8 @@ func (l *loader) expandNames(list *strict.Node) {
 		switch {
 		case names == nil:
 		case l.copied > maxVariantValues || l.copiedText > maxVariantText:
-			name.Errorf("with all ranges and variants written out, the scenarios of this file have more than %d values or %d MiB of text",
+			name.Errorf("with all ranges and variants written out, the scenarios of this file have more than %d "+
+				"values or %d MiB of text",
 				maxVariantValues, maxVariantText>>20)
 		default:
 			list.Repeat(i, "name", names)

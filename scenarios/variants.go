@@ -18,8 +18,9 @@ const (
 	maxVariantText   = 4 << 20 // bytes of keys and values in them
 )
 
-// Lists in a scenario and in its variants: an entry of a named list changes the entry of the same name, and the entries of an
-// added list follow those of the scenario. A variant replaces all other lists.
+// Lists in a scenario and in its variants: an entry of a named list changes the entry of the same
+// name, and the entries of an added list follow those of the scenario. A variant replaces all other
+// lists.
 var (
 	namedLists = []string{"pods", "containers", "answers", "services", "routers"}
 	addedLists = []string{"behavior", "steps", "expect"}
@@ -74,7 +75,8 @@ func (l *loader) variants(n *strict.Node) func(yield func(variant) bool) {
 			own, ownText := item.Size()
 			l.copied, l.copiedText = l.copied+values+own, l.copiedText+text+ownText
 			if l.copied > maxVariantValues || l.copiedText > maxVariantText {
-				item.Errorf("with all variants written out, the scenarios of this file have more than %d values or %d MiB of text",
+				item.Errorf("with all variants written out, the scenarios of this file have more than %d values or "+
+					"%d MiB of text",
 					maxVariantValues, maxVariantText>>20)
 				return
 			}
@@ -122,7 +124,8 @@ func checkVariant(n *strict.Node, taken map[string]bool) bool {
 }
 
 // variantFields are the fields of a Variant.
-var variantFields = []string{"name", "description", "kubernetesVersions", "duration", "seeds", "kubelet", "delays", "controlPlane", "pods", "services", "traffic", "steps", "expect"}
+var variantFields = []string{"name", "description", "kubernetesVersions", "duration", "seeds", "kubelet", "delays",
+	"controlPlane", "pods", "services", "traffic", "steps", "expect"}
 
 // change sets the fields of a mapping that another mapping has.
 func change(n, by *strict.Node) {
@@ -149,8 +152,8 @@ func change(n, by *strict.Node) {
 	}
 }
 
-// changeNamed changes the entries of a list that entries of another list name, and adds the others. An entry of pods also names
-// the kind and the file, if several entries have its name.
+// changeNamed changes the entries of a list that entries of another list name, and adds the others.
+// An entry of pods also names the kind and the file, if several entries have its name.
 func changeNamed(list, by *strict.Node) {
 	byName := map[string][]*strict.Node{}
 	for _, entry := range list.Items {
@@ -177,7 +180,8 @@ func differs(old, entry *strict.Node, field string) bool {
 	return entry.Field(field).Written() && entry.Field(field).Value != old.Field(field).Value
 }
 
-// join adds the errors of the variants. An error in a common part that not all variants have says which have it.
+// join adds the errors of the variants. An error in a common part that not all variants have says
+// which have it.
 func (l *loader) join(all []variant) {
 	in := map[Error][]string{}
 	for _, v := range all {

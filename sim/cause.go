@@ -1,9 +1,9 @@
 package sim
 
-// A cause identifies the reason for the present work, for example by the step of a trace record. It travels through the
-// processes like the values of a context. A process passes its cause on to the processes that it starts and with the
-// values that it sends. It takes over the cause of each value that it receives, and keeps its cause while it waits. Ticks
-// and calls of timers have no cause.
+// A cause identifies the reason for the present work, for example by the step of a trace record. It
+// travels through the processes like the values of a context. A process passes its cause on to the
+// processes that it starts and with the values that it sends. It takes over the cause of each value
+// that it receives, and keeps its cause while it waits. Ticks and calls of timers have no cause.
 //
 // The kernel only carries causes. The packages above it set them and read them.
 

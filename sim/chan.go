@@ -2,8 +2,9 @@ package sim
 
 import "probesim.dev/internal/queue"
 
-// Chan is a buffered channel between processes. Only one process at a time may receive from it. As in Go, a value that
-// is sent while the receiver waits goes directly to the receiver and takes no room in the buffer.
+// Chan is a buffered channel between processes. Only one process at a time may receive from it. As
+// in Go, a value that is sent while the receiver waits goes directly to the receiver and takes no
+// room in the buffer.
 type Chan[T any] struct {
 	waiter  *Proc // the receiver: it waits now, or is about to wait again
 	index   int32 // the index of the channel's case in the receiver's Select
@@ -20,8 +21,9 @@ type sender[T any] struct {
 	value T
 }
 
-// Case is a channel that a Select waits for, with the handler of its values. On and OnTick return cases. Build the cases
-// of a process once and reuse the slice: this saves allocations at each Select.
+// Case is a channel that a Select waits for, with the handler of its values. On and OnTick return
+// cases. Build the cases of a process once and reuse the slice: this saves allocations at each
+// Select.
 type Case struct {
 	channel receivable
 	handle  func(*Proc) // nil: the value stays in the channel's got
@@ -113,8 +115,8 @@ func (c *Chan[T]) take() bool {
 	return true
 }
 
-// setReceiver makes p the process that receives, as the case with this index of its Select. A nil p removes the
-// present receiver.
+// setReceiver makes p the process that receives, as the case with this index of its Select. A nil p
+// removes the present receiver.
 func (c *Chan[T]) setReceiver(p *Proc, index int) {
 	if c.waiter != nil && p != nil {
 		panic("sim: " + p.Name() + " and " + c.waiter.Name() + " both receive from " + c.name)

@@ -20,8 +20,9 @@ var anyChooser = rapid.Custom(func(t *rapid.T) choose.Chooser {
 	return choose.Seeded(seed)
 })
 
-// TestNoWakeUpIsLostOrDoubled runs random programs. While a program runs, run.receive checks each received value and its
-// time. After the last event, every process must be done or wait for a channel that is empty or full.
+// TestNoWakeUpIsLostOrDoubled runs random programs. While a program runs, run.receive checks each
+// received value and its time. After the last event, every process must be done or wait for a
+// channel that is empty or full.
 func TestNoWakeUpIsLostOrDoubled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := start(t, programs.Draw(t, "program"), sim.Options{Chooser: anyChooser.Draw(t, "chooser")}).end()
@@ -55,8 +56,8 @@ func (r *run) checkAllReceived(proc int, chans []int) {
 	}
 }
 
-// checkSends checks that each Send returned as soon as the buffer had room: immediately, or when the receiver took the
-// value that was sent as many values earlier as the capacity.
+// checkSends checks that each Send returned as soon as the buffer had room: immediately, or when
+// the receiver took the value that was sent as many values earlier as the capacity.
 func (r *run) checkSends(c int) {
 	for i, m := range r.messages[c] {
 		if !m.blocks {
@@ -77,7 +78,8 @@ func (r *run) checkSends(c int) {
 	}
 }
 
-// As in Go, a value that is sent while the receiver waits goes directly to the receiver and takes no room in the buffer.
+// As in Go, a value that is sent while the receiver waits goes directly to the receiver and takes
+// no room in the buffer.
 func TestHandOffTakesNoRoom(t *testing.T) {
 	s := sim.New(sim.Options{})
 	c := sim.NewChan[int](s, "c", 1)

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// asker is a chooser that logs the choices of one kind and gives the answers of a list, then canonical answers.
+// asker is a chooser that logs the choices of one kind and gives the answers of a list, then
+// canonical answers.
 type asker struct {
 	only    choose.Kind // choices of other kinds are not logged and get the canonical answer
 	asked   []string
@@ -50,8 +51,8 @@ func (a *asker) Next(candidates []choose.Choice) int {
 
 func (a *asker) Fraction(c choose.Choice) float64 { return float64(a.answer(c.Kind, name(c))) / 4 }
 
-// The kernel asks which candidate goes next whenever several can: first the due timers, then the processes in the order
-// in which they were enabled, each with the number of its earlier turns.
+// The kernel asks which candidate goes next whenever several can: first the due timers, then the
+// processes in the order in which they were enabled, each with the number of its earlier turns.
 func TestNextAsksWithStableKeys(t *testing.T) {
 	a := &asker{only: choose.Next, answers: []int{1, 0, 2}}
 	s := sim.New(sim.Options{Chooser: a})
@@ -82,7 +83,8 @@ func TestNextAsksWithStableKeys(t *testing.T) {
 	}
 }
 
-// Processes with the same name share a counter, because a choice must identify one turn of one process.
+// Processes with the same name share a counter, because a choice must identify one turn of one
+// process.
 func TestNextCountsTurnsAcrossProcessesOfOneName(t *testing.T) {
 	a := &asker{only: choose.Next}
 	s := sim.New(sim.Options{Chooser: a})
@@ -98,8 +100,8 @@ func TestNextCountsTurnsAcrossProcessesOfOneName(t *testing.T) {
 	}
 }
 
-// At a preemption point, the process continues immediately, after everything that is enabled now, after everything else
-// at this instant, or after one enabled process.
+// At a preemption point, the process continues immediately, after everything that is enabled now,
+// after everything else at this instant, or after one enabled process.
 func TestPreempt(t *testing.T) {
 	for answer, want := range []string{
 		"[p goes on, other, third, child of other, later]",
@@ -134,8 +136,8 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// Without a chooser, no process is preempted, a select takes the first ready case, jitters are a half, and a shuffle keeps
-// the order.
+// Without a chooser, no process is preempted, a select takes the first ready case, jitters are a
+// half, and a shuffle keeps the order.
 func TestCanonicalChoices(t *testing.T) {
 	s := sim.New(sim.Options{})
 	a, b := sim.NewChan[int](s, "a", 1), sim.NewChan[int](s, "b", 1)
@@ -212,7 +214,8 @@ func TestFractionAsks(t *testing.T) {
 	a := &asker{only: choose.Jitter, answers: []int{3, 1}}
 	s := sim.New(sim.Options{Chooser: a})
 	got := []float64{s.Fraction("start of ", "a"), s.Fraction("start of ", "a"), s.Fraction("requeue of ", "a")}
-	if !slices.Equal(got, []float64{0.75, 0.25, 0}) || fmt.Sprint(a.asked) != "[start of a#0 start of a#1 requeue of a#0]" {
+	if !slices.Equal(got, []float64{0.75, 0.25, 0}) ||
+		fmt.Sprint(a.asked) != "[start of a#0 start of a#1 requeue of a#0]" {
 		t.Errorf("got %v after being asked %v", got, a.asked)
 	}
 }
@@ -227,7 +230,8 @@ func (g *guide) Place(_, point string) (int, bool)            { return -int(poin
 func (g *guide) Walk(string, string, string) ([]string, bool) { return nil, false }
 func (g *guide) Turn(process, point string)                   { g.turns = append(g.turns, process+" "+point) }
 
-// A Guide changes the canonical order of items and of the ready cases of a select. Items that it does not know come last.
+// A Guide changes the canonical order of items and of the ready cases of a select. Items that it
+// does not know come last.
 func TestGuide(t *testing.T) {
 	g := &guide{}
 	s := sim.New(sim.Options{Chooser: g})
@@ -254,7 +258,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// With a Guide that knows the next turn of a process, the turns decide who goes first at a preemption point. Without one, the chooser does.
+// With a Guide that knows the next turn of a process, the turns decide who goes first at a
+// preemption point. Without one, the chooser does.
 func TestPreemptBefore(t *testing.T) {
 	for turn, want := range map[string]string{"known": "[begin worker end]", "?": "[begin end worker]"} {
 		s := sim.New(sim.Options{Chooser: &guide{}})
@@ -272,7 +277,8 @@ func TestPreemptBefore(t *testing.T) {
 	}
 }
 
-// A process that yields goes on after one other process has gone, or at once if there are only processes that yield themselves.
+// A process that yields goes on after one other process has gone, or at once if there are only
+// processes that yield themselves.
 func TestYieldToOne(t *testing.T) {
 	s := sim.New(sim.Options{})
 	var got []string

@@ -9,7 +9,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A worker waits for ticks and for a message. The run covers an hour of virtual time and takes almost no real time.
+// A worker waits for ticks and for a message. The run covers an hour of virtual time and takes
+// almost no real time.
 func Example() {
 	s := sim.New(sim.Options{})
 	defer s.Close()
@@ -38,8 +39,8 @@ func Example() {
 	// 1h0m0s tick
 }
 
-// Two processes run at the same instant. Without a chooser the order is canonical; a seed draws an order, and the same
-// seed draws the same order again.
+// Two processes run at the same instant. Without a chooser the order is canonical; a seed draws an
+// order, and the same seed draws the same order again.
 func ExampleOptions_chooser() {
 	run := func(c choose.Chooser) (order string) {
 		s := sim.New(sim.Options{Chooser: c})

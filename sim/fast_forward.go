@@ -9,32 +9,37 @@ import (
 
 // Idle is what a timer does as long as it finds nothing to do.
 type Idle struct {
-	// Until returns the last time at which the timer finds nothing to do if nothing else happens until then but the firings of idle
-	// timers. It returns a time in the past if the next firing may find something.
+	// Until returns the last time at which the timer finds nothing to do if nothing else happens
+	// until then but the firings of idle timers. It returns a time in the past if the next firing
+	// may find something.
 	Until func() virtual.Time
-	// Ends appends the times at which the calls that a firing makes one after the other return. The last one is the end of its work.
-	// Nil: at once.
+	// Ends appends the times at which the calls that a firing makes one after the other return. The
+	// last one is the end of its work. Nil: at once.
 	Ends func(ends []virtual.Time, at virtual.Time) []virtual.Time
-	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is set.
+	// Period is the time from one firing to the next, or from the end of its work if AfterEnd is
+	// set.
 	Period   time.Duration
 	AfterEnd bool
-	// AnyOrder says that the order of a firing among others at its instant does not matter: it takes no time, calls nothing, and wakes no
-	// process that another idle timer wakes too.
+	// AnyOrder says that the order of a firing among others at its instant does not matter: it
+	// takes no time, calls nothing, and wakes no process that another idle timer wakes too.
 	AnyOrder bool
-	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets the time of the last one and of the
-	// end of its work. It must not make an Until earlier. Nil: nothing, for a ticker.
+	// Fire does what a number of firings do that find nothing, and sets the timer again. It gets
+	// the time of the last one and of the end of its work. It must not make an Until earlier. Nil:
+	// nothing, for a ticker.
 	Fire func(times int64, at, end virtual.Time)
 }
 
-// FastForward says what a timer does while it finds nothing to do. The kernel lets such timers fire many times in one step, while nothing else
-// happens and no choice matters, unless there is a chooser that does not allow it; see choose.Asker.Skips. Their firings do not count as
-// events then. The timer is a standing one, as with Stand.
+// FastForward says what a timer does while it finds nothing to do. The kernel lets such timers fire
+// many times in one step, while nothing else happens and no choice matters, unless there is a
+// chooser that does not allow it; see choose.Asker.Skips. Their firings do not count as events
+// then. The timer is a standing one, as with Stand.
 func (s *Sim) FastForward(t *Timer, idle Idle) {
 	t.idle = &idle
 	s.Stand(t)
 }
 
-// FastForward is Sim.FastForward for the ticks of a ticker, whose period it knows. A tick finds something to do if the receiver does not wait for it.
+// FastForward is Sim.FastForward for the ticks of a ticker, whose period it knows. A tick finds
+// something to do if the receiver does not wait for it.
 func (t *Ticker) FastForward(idle Idle) {
 	t.sim.FastForward(&t.timer, Idle{
 		Until: func() virtual.Time {
@@ -55,13 +60,15 @@ func (t *Ticker) FastForward(idle Idle) {
 	})
 }
 
-// FastForward is Sim.FastForward for the times at which the process wakes up from Sleep. Fire sets the next one with WakeAt.
+// FastForward is Sim.FastForward for the times at which the process wakes up from Sleep. Fire sets
+// the next one with WakeAt.
 func (p *Proc) FastForward(idle Idle) { p.sim.FastForward(&p.sleep, idle) }
 
 const (
 	// fastForwardFrom is the shortest time until something else happens that is worth it.
 	fastForwardFrom = 2 * time.Second
-	// mostFirings is the number of firings whose order matters in a fast-forward, so that limits and interrupts take effect.
+	// mostFirings is the number of firings whose order matters in a fast-forward, so that limits
+	// and interrupts take effect.
 	mostFirings = 1 << 10
 )
 
@@ -112,8 +119,8 @@ type idleTimer struct {
 	at, end virtual.Time // of its last firing
 }
 
-// setBefore reports whether a timer was set before another one. Timers that are set at one time fire then, in the order in which they
-// were set before.
+// setBefore reports whether a timer was set before another one. Timers that are set at one time
+// fire then, in the order in which they were set before.
 func (l *idleTimer) setBefore(o *idleTimer) bool {
 	switch {
 	case l.set != o.set:
@@ -216,9 +223,11 @@ func (l *idleTimers) firstToSet() *idleTimer {
 	return first
 }
 
-// fits returns when the work of the next firing of a timer ends, and whether a fast-forward can go over the firing: its work ends until a time,
-// and its order among others does not matter. In the canonical order, idle timers that fire at one instant do not matter to each other. In
-// another order, a process that two timers wake takes one turn or two, and calls that end together take one.
+// fits returns when the work of the next firing of a timer ends, and whether a fast-forward can go
+// over the firing: its work ends until a time, and its order among others does not matter. In the
+// canonical order, idle timers that fire at one instant do not matter to each other. In another
+// order, a process that two timers wake takes one turn or two, and calls that end together take
+// one.
 func (l *idleTimers) fits(f *idleTimer, until virtual.Time, canonical bool) (end virtual.Time, ok bool) {
 	at := f.next
 	end = at
@@ -247,13 +256,14 @@ func (l *idleTimers) fits(f *idleTimer, until virtual.Time, canonical bool) (end
 	return end, !overlaps || l.overlap(at, end)
 }
 
-// overlap notes a firing whose work overlaps with the work of others. It returns false if a call returns when another one does, or when
-// another of the timers fires.
+// overlap notes a firing whose work overlaps with the work of others. It returns false if a call
+// returns when another one does, or when another of the timers fires.
 func (l *idleTimers) overlap(at, end virtual.Time) bool {
 	if at > l.until { // it is the first
 		l.saved, l.busy = append(l.saved[:0], l.all...), l.busy[:0]
 	}
-	if slices.Contains(l.busy, at) || slices.ContainsFunc(l.ends, func(end virtual.Time) bool { return slices.Contains(l.busy, end) }) {
+	if slices.Contains(l.busy, at) || slices.ContainsFunc(l.ends,
+		func(end virtual.Time) bool { return slices.Contains(l.busy, end) }) {
 		return false
 	}
 	l.busy, l.until = append(l.busy, l.ends...), max(l.until, end)

@@ -15,7 +15,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// idler is a timer that sometimes has work. Its firings without work last for a while, in which a number of calls return.
+// idler is a timer that sometimes has work. Its firings without work last for a while, in which a
+// number of calls return.
 type idler struct {
 	Period, Lasts time.Duration
 	Calls         int
@@ -36,8 +37,9 @@ type other struct {
 	Name string
 }
 
-// With fast-forwards and without, timers fire at the same times and in the same order, apart from idle firings at one instant. Only idle timers
-// fire during the work of a firing that the kernel skips.
+// With fast-forwards and without, timers fire at the same times and in the same order, apart from
+// idle firings at one instant. Only idle timers fire during the work of a firing that the kernel
+// skips.
 func TestFastForward(t *testing.T) {
 	few, plain := int64(0), int64(0)
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +49,8 @@ func TestFastForward(t *testing.T) {
 		var idlers []idler
 		for range rapid.IntRange(1, 3).Draw(t, "idle timers") {
 			i := idler{Period: at("period", 12), Calls: rapid.IntRange(0, 2).Draw(t, "calls")}
-			i.Lasts = time.Duration(i.Calls*rapid.IntRange(1, 30).Draw(t, "tens of ms of a call")) * 10 * time.Millisecond
+			i.Lasts = time.Duration(i.Calls*rapid.IntRange(1, 30).
+				Draw(t, "tens of ms of a call")) * 10 * time.Millisecond
 			for range rapid.IntRange(0, 3).Draw(t, "work") {
 				i.Busy = append(i.Busy, virtual.At(at("work at", 400)))
 			}
@@ -74,7 +77,8 @@ func TestFastForward(t *testing.T) {
 }
 
 // in100s returns what happens in 100 s, and the number of events.
-func in100s(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, fastForward bool) (notes []string, events int64) {
+func in100s(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, fastForward bool) (notes []string,
+	events int64) {
 	s := sim.New(sim.Options{Chooser: chooser})
 	defer s.Close()
 	end := virtual.Min // of the work that was skipped
@@ -153,8 +157,9 @@ func in100s(t *rapid.T, idlers []idler, others []other, chooser choose.Chooser, 
 	return append(notes, fmt.Sprint("at the end ", idle, " ", last, " ", s.Now())), s.Events()
 }
 
-// With a seed, a fast-forward ends before an instant at which the order of idle firings matters. Later choices then are the same with fast-forwards and
-// without: here, two tickers of a process fall together every 6 s, and the process takes one turn or two.
+// With a seed, a fast-forward ends before an instant at which the order of idle firings matters.
+// Later choices then are the same with fast-forwards and without: here, two tickers of a process
+// fall together every 6 s, and the process takes one turn or two.
 func TestFastForwardKeepsTheChoicesOfASeed(t *testing.T) {
 	for seed := range choose.Seeded(50) {
 		with, events := afterIdleMinute(seed, true)
@@ -168,7 +173,8 @@ func TestFastForwardKeepsTheChoicesOfASeed(t *testing.T) {
 	}
 }
 
-// afterIdleMinute returns the order in which two processes run in the seconds after an idle minute, and the number of events.
+// afterIdleMinute returns the order in which two processes run in the seconds after an idle minute,
+// and the number of events.
 func afterIdleMinute(seed choose.Seeded, fastForward bool) (order []string, events int64) {
 	s := sim.New(sim.Options{Chooser: seed})
 	defer s.Close()
@@ -189,7 +195,8 @@ func afterIdleMinute(seed choose.Seeded, fastForward bool) (order []string, even
 		return t
 	}
 	var loop *sim.Proc
-	a, b := ticker("a", 2*time.Second, func() *sim.Proc { return loop }), ticker("b", 3*time.Second, func() *sim.Proc { return loop })
+	a, b := ticker("a", 2*time.Second, func() *sim.Proc { return loop }), ticker("b", 3*time.Second,
+		func() *sim.Proc { return loop })
 	loop = s.Go("loop", func(p *sim.Proc) {
 		for {
 			p.Select(sim.OnTick(a, func(*sim.Proc) { note("a") }), sim.OnTick(b, func(*sim.Proc) { note("b") }))
@@ -206,8 +213,9 @@ func afterIdleMinute(seed choose.Seeded, fastForward bool) (order []string, even
 	return order, s.Events()
 }
 
-// The work of two idle processes can overlap in a fast-forward. If their calls of a server return at one instant, or one returns when another
-// begins, the fast-forward ends before: the server then takes one turn or two. Later choices are the same with fast-forwards and without.
+// The work of two idle processes can overlap in a fast-forward. If their calls of a server return
+// at one instant, or one returns when another begins, the fast-forward ends before: the server then
+// takes one turn or two. Later choices are the same with fast-forwards and without.
 func TestFastForwardOfWorkThatOverlaps(t *testing.T) {
 	few, plain := int64(0), int64(0)
 	rapid.Check(t, func(t *rapid.T) {
@@ -232,7 +240,8 @@ func TestFastForwardOfWorkThatOverlaps(t *testing.T) {
 	}
 }
 
-// lister is a process that makes calls of a server, one after the other, a period after the last of the calls before.
+// lister is a process that makes calls of a server, one after the other, a period after the last of
+// the calls before.
 type lister struct {
 	period time.Duration
 	calls  []time.Duration // how long they take
@@ -246,7 +255,8 @@ func (l *lister) ends(ends []virtual.Time, at virtual.Time) []virtual.Time {
 	return ends
 }
 
-// listing returns the order in which a server and listers run in the seconds after an idle minute, and the number of events.
+// listing returns the order in which a server and listers run in the seconds after an idle minute,
+// and the number of events.
 func listing(listers []lister, seed choose.Seeded, fastForward bool) (order []string, events int64) {
 	s := sim.New(sim.Options{Chooser: seed})
 	defer s.Close()
@@ -311,7 +321,8 @@ func listing(listers []lister, seed choose.Seeded, fastForward bool) (order []st
 	return order, s.Events()
 }
 
-// A ticker fast-forwards while its receiver waits and Until allows it, and does not lose a tick after that.
+// A ticker fast-forwards while its receiver waits and Until allows it, and does not lose a tick
+// after that.
 func TestTickerFastForward(t *testing.T) {
 	var got []virtual.Time
 	skipped := 0

@@ -10,7 +10,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// End ends the processes, timers and tickers of a group, whatever they wait for. Everything outside the group continues.
+// End ends the processes, timers and tickers of a group, whatever they wait for. Everything outside
+// the group continues.
 func TestGroupEnds(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()
@@ -47,13 +48,15 @@ func TestGroupEnds(t *testing.T) {
 	if err := s.RunUntil(virtual.At(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"1s tick", "2s tick", "2.5s parent ends", "2.5s child ends", "3s other", "4s call of At", "6s other"}
+	want := []string{"1s tick", "2s tick", "2.5s parent ends", "2.5s child ends", "3s other", "4s call of At",
+		"6s other"}
 	if !slices.Equal(log, want) {
 		t.Errorf("got %q, want %q", log, want)
 	}
 }
 
-// Enabled processes and due timers of a group do not run after the group has ended at the same instant.
+// Enabled processes and due timers of a group do not run after the group has ended at the same
+// instant.
 func TestGroupEndsEnabledProcesses(t *testing.T) {
 	for _, chooser := range []choose.Chooser{nil, reversed{}} {
 		s := sim.New(sim.Options{Chooser: chooser})
@@ -80,8 +83,8 @@ func TestGroupEndsEnabledProcesses(t *testing.T) {
 	}
 }
 
-// Processes and timers that deferred calls start, wake or set in an ending group have no effect. A later wake-up of an
-// ended process has no effect either.
+// Processes and timers that deferred calls start, wake or set in an ending group have no effect. A
+// later wake-up of an ended process has no effect either.
 func TestGroupEndsWithItsDeferredCalls(t *testing.T) {
 	s := sim.New(sim.Options{})
 	defer s.Close()

@@ -12,8 +12,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// IdleUntil is true up to the next timer, the end of RunUntil and the limit of virtual time, unless a process or another timer can go
-// at this instant.
+// IdleUntil is true up to the next timer, the end of RunUntil and the limit of virtual time, unless
+// a process or another timer can go at this instant.
 func TestQuiet(t *testing.T) {
 	const end = 10 * time.Second
 	var ticker *sim.Ticker
@@ -24,13 +24,23 @@ func TestQuiet(t *testing.T) {
 		until time.Duration                // the first answer is true up to here; 0: never
 		again int                          // further calls of ask, whose answers are false
 	}{
-		"nothing else":           {until: end},
-		"a limit":                {limit: 3 * time.Second, until: 3 * time.Second},
-		"a later timer":          {build: func(s *sim.Sim, _ func()) { s.At(virtual.At(2*time.Second), "later", func() {}) }, until: 2*time.Second - 1},
-		"a timer of the instant": {build: func(s *sim.Sim, _ func()) { s.At(virtual.At(time.Second), "also now", func() {}) }},
-		"another ticker":         {build: func(s *sim.Sim, _ func()) { s.NewTicker("ticker", time.Second) }},
-		"its ticker":             {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", time.Second); ticker.SkipIf(never) }, until: 2*time.Second - 1},
-		"its ticker, later":      {build: func(s *sim.Sim, _ func()) { ticker = s.NewTicker("ticker", 2*time.Second); ticker.SkipIf(never) }, until: 2*time.Second - 1},
+		"nothing else": {until: end},
+		"a limit":      {limit: 3 * time.Second, until: 3 * time.Second},
+		"a later timer": {build: func(s *sim.Sim, _ func()) {
+			s.At(virtual.At(2*time.Second), "later", func() {})
+		}, until: 2*time.Second - 1},
+		"a timer of the instant": {build: func(s *sim.Sim, _ func()) {
+			s.At(virtual.At(time.Second), "also now", func() {})
+		}},
+		"another ticker": {build: func(s *sim.Sim, _ func()) { s.NewTicker("ticker", time.Second) }},
+		"its ticker": {build: func(s *sim.Sim, _ func()) {
+			ticker = s.NewTicker("ticker", time.Second)
+			ticker.SkipIf(never)
+		}, until: 2*time.Second - 1},
+		"its ticker, later": {build: func(s *sim.Sim, _ func()) {
+			ticker = s.NewTicker("ticker", 2*time.Second)
+			ticker.SkipIf(never)
+		}, until: 2*time.Second - 1},
 		"a process": {build: func(s *sim.Sim, ask func()) {
 			s.At(virtual.At(time.Second), "start", func() { s.Go("p", (*sim.Proc).Park); s.At(s.Now(), "again", ask) })
 		}, again: 1},
@@ -49,8 +59,10 @@ func TestQuiet(t *testing.T) {
 			asked := 0
 			ask := func() {
 				asked++
-				for _, d := range []time.Duration{time.Second, 2*time.Second - 1, 2 * time.Second, 3 * time.Second, 3*time.Second + 1, end, end + 1} {
-					if got := s.IdleUntil(virtual.At(d), ticker); got != (d <= c.until) && asked == 1 || got && asked > 1 {
+				for _, d := range []time.Duration{time.Second, 2*time.Second - 1, 2 * time.Second, 3 * time.Second,
+					3*time.Second + 1, end, end + 1} {
+					if got := s.IdleUntil(virtual.At(d), ticker); got != (d <= c.until) && asked == 1 ||
+						got && asked > 1 {
 						t.Errorf("quiet until %v: %v", d, got)
 					}
 				}
@@ -69,13 +81,16 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// Turns that a process and a timer are spared count in the identities of later choices, toward limits and for Interrupt. They are
-// not events.
+// Turns that a process and a timer are spared count in the identities of later choices, toward
+// limits and for Interrupt. They are not events.
 func TestSpare(t *testing.T) {
 	const spared = 600
 	run := func(spare bool, most int64) (asked []string, events int64, interrupts int, err error) {
 		a := &asker{only: choose.Next}
-		s := sim.New(sim.Options{Chooser: a, Limits: limit.Limits{Events: most}, Interrupt: func() error { interrupts++; return nil }})
+		s := sim.New(sim.Options{Chooser: a, Limits: limit.Limits{Events: most}, Interrupt: func() error {
+			interrupts++
+			return nil
+		}})
 		defer s.Close()
 		p := s.Go("p", func(p *sim.Proc) {
 			for {
@@ -111,8 +126,10 @@ func TestSpare(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(asked, askedToo); diff != "" || eventsToo != events-2*spared || interruptsToo != interrupts || err != nil {
-			t.Errorf("%d instead of %d events, %d interrupts, error %v (-want +got):\n%s", eventsToo, events-2*spared, interruptsToo, err, diff)
+		if diff := cmp.Diff(asked, askedToo); diff != "" || eventsToo != events-2*spared ||
+			interruptsToo != interrupts || err != nil {
+			t.Errorf("%d instead of %d events, %d interrupts, error %v (-want +got):\n%s", eventsToo, events-2*spared,
+				interruptsToo, err, diff)
 		}
 	}
 }

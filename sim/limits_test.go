@@ -13,7 +13,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// A run that exceeds a limit stops with an error that names the limit and the busiest process or timer.
+// A run that exceeds a limit stops with an error that names the limit and the busiest process or
+// timer.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -96,8 +97,8 @@ func TestLimitsAreInclusive(t *testing.T) {
 	}
 }
 
-// Close ends all waiting processes and runs their deferred calls, whatever they wait for. A process that has not run yet
-// never runs. A deferred call that waits unwinds too.
+// Close ends all waiting processes and runs their deferred calls, whatever they wait for. A process
+// that has not run yet never runs. A deferred call that waits unwinds too.
 func TestCloseEndsAllProcesses(t *testing.T) {
 	s := sim.New(sim.Options{})
 	full, empty := sim.NewChan[int](s, "full", 1), sim.NewChan[int](s, "empty", 1)
@@ -148,7 +149,8 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	s.RunUntil(virtual.At(time.Minute))
 }
 
-// A run ends with the error of Interrupt within 1,024 events, and with the error of Fail after the present event.
+// A run ends with the error of Interrupt within 1,024 events, and with the error of Fail after the
+// present event.
 func TestInterruptAndFail(t *testing.T) {
 	stop := errors.New("stop")
 	var now error

@@ -5,7 +5,8 @@ import "probesim.dev/sim/choose"
 // enabled returns the number of timers and processes that can go next.
 func (s *Sim) enabled() int { return s.due.Len() + s.ready.Len() }
 
-// next picks the timer or process that goes first. The result is an index of the due timers, followed by the enabled processes.
+// next picks the timer or process that goes first. The result is an index of the due timers,
+// followed by the enabled processes.
 func (s *Sim) next() int {
 	n := s.enabled()
 	if s.Canonical() || n < 2 {
@@ -27,7 +28,8 @@ func (s *Sim) candidate(i int) choose.Choice {
 	return choose.Choice{Kind: choose.Next, Key: p.Name(), Ordinal: *p.sleep.turns}
 }
 
-// draw does what Seeded.Next does. Many candidates can wait at one instant, so each keeps the digest of its key.
+// draw does what Seeded.Next does. Many candidates can wait at one instant, so each keeps the
+// digest of its key.
 func (s *Sim) draw(seed choose.Seeded, n int) int {
 	first, least := 0, s.priority(seed, 0)
 	for i := 1; i < n; i++ {

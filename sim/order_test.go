@@ -13,9 +13,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestCallbacksRunInOrder sets, moves and stops timers, also from callbacks. Each timer that is not stopped fires once.
-// Timers fire in the order of their times, and at the same time in the order in which they were last set. A time in the
-// past counts as now. Standing timers are no different.
+// TestCallbacksRunInOrder sets, moves and stops timers, also from callbacks. Each timer that is not
+// stopped fires once. Timers fire in the order of their times, and at the same time in the order in
+// which they were last set. A time in the past counts as now. Standing timers are no different.
 func TestCallbacksRunInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sim.New(sim.Options{})
@@ -70,9 +70,10 @@ func TestCallbacksRunInOrder(t *testing.T) {
 	})
 }
 
-// TestSleepersWakeInOrder compares sleeping processes with a model, a sorted list. Processes wake in the order of their
-// times. Of the processes that wake at the same instant, the last to fall asleep runs first, and the others run in the
-// order in which they fell asleep. At the start, processes run in the order in which they were started.
+// TestSleepersWakeInOrder compares sleeping processes with a model, a sorted list. Processes wake
+// in the order of their times. Of the processes that wake at the same instant, the last to fall
+// asleep runs first, and the others run in the order in which they fell asleep. At the start,
+// processes run in the order in which they were started.
 func TestSleepersWakeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sleeps := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 4), 0, 6), 1, 5).Draw(t, "seconds of each process")
@@ -141,8 +142,9 @@ func lastFirst[T any](list []T) []T {
 	return append([]T{list[n]}, list[:n]...)
 }
 
-// Without a chooser, the process that was woken last runs first and the others run in the order in which they were
-// enabled, as in Go's scheduler. All timers of an instant fire before its processes run.
+// Without a chooser, the process that was woken last runs first and the others run in the order in
+// which they were enabled, as in Go's scheduler. All timers of an instant fire before its processes
+// run.
 func TestCanonicalOrderMatchesGo(t *testing.T) {
 	s := sim.New(sim.Options{})
 	var got []string

@@ -8,28 +8,30 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Proc is a process: code that runs on a coroutine and waits in virtual time. It belongs to one Sim and starts with
-// Sim.Go.
+// Proc is a process: code that runs on a coroutine and waits in virtual time. It belongs to one Sim
+// and starts with Sim.Go.
 type Proc struct {
-	sim     *Sim
-	start   func(*Proc)                 // nil once the process has begun
-	serves  []Case                      // the cases of Serve, to wait for when the present function returns
-	stack   *coroutine.Coroutine[*Proc] // nil while the process needs no stack
-	known   []Case                      // the cases whose channels have the process as their receiver, whether it waits for them now or not
-	woken   int32                       // the index of the case that was chosen last
-	sent    bool                        // a channel of known may have a value
-	open    bool                        // the process waits for the channels of known, which are empty
-	enabled bool                        // the process was woken and has not run yet
-	yields  bool                        // the process is in YieldToOne
+	sim    *Sim
+	start  func(*Proc)                 // nil once the process has begun
+	serves []Case                      // the cases of Serve, to wait for when the present function returns
+	stack  *coroutine.Coroutine[*Proc] // nil while the process needs no stack
+	// the cases whose channels have the process as their receiver, whether it waits for them now or
+	// not
+	known   []Case
+	woken   int32 // the index of the case that was chosen last
+	sent    bool  // a channel of known may have a value
+	open    bool  // the process waits for the channels of known, which are empty
+	enabled bool  // the process was woken and has not run yet
+	yields  bool  // the process is in YieldToOne
 	ended   bool
 	cause   int64 // valid while the process does not run; while it runs, Sim has its cause
 	digest  digest
 	sleep   Timer
 }
 
-// Go starts a process. It runs at the present instant, after everything that is enabled now. The name identifies the
-// process in choices and errors; use a name that no other living process or timer has. The process ends when f returns,
-// unless f calls Serve.
+// Go starts a process. It runs at the present instant, after everything that is enabled now. The
+// name identifies the process in choices and errors; use a name that no other living process or
+// timer has. The process ends when f returns, unless f calls Serve.
 func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	p := &Proc{sim: s, start: f, cause: s.cause}
 	p.sleep = Timer{name: name, of: p, turns: s.meter.Turns(name), group: s.group}
@@ -39,17 +41,18 @@ func (s *Sim) Go(name string, f func(*Proc)) *Proc {
 	return p
 }
 
-// Serve makes the process continue when its function, or the handler that runs now, returns: the process then waits for
-// one of the cases, runs its handler, waits again, and so on until a handler calls Exit. The process behaves like one that
-// calls Select in a loop, but needs no stack while it waits. Use Serve if you have many processes that mostly wait.
-// A handler may call Serve again to wait for other cases.
+// Serve makes the process continue when its function, or the handler that runs now, returns: the
+// process then waits for one of the cases, runs its handler, waits again, and so on until a handler
+// calls Exit. The process behaves like one that calls Select in a loop, but needs no stack while it
+// waits. Use Serve if you have many processes that mostly wait. A handler may call Serve again to
+// wait for other cases.
 func (p *Proc) Serve(cases ...Case) { p.serves = cases }
 
 // Exit ends a process that serves when its present handler returns.
 func (p *Proc) Exit() { p.serves = nil }
 
-// Release gives up the channels that a process receives from, so that another process can receive from them. Call it while a handler of
-// the process waits, and call Exit when the handler returns.
+// Release gives up the channels that a process receives from, so that another process can receive
+// from them. Call it while a handler of the process waits, and call Exit when the handler returns.
 func (p *Proc) Release() { p.register(nil) }
 
 // Name returns the name that Go was given.
@@ -74,8 +77,8 @@ func (p *Proc) resume() {
 	p.cause = p.sim.cause
 }
 
-// run runs the function of the process, or the handler of the chosen case, and then further handlers until the process
-// has to wait or ends.
+// run runs the function of the process, or the handler of the chosen case, and then further
+// handlers until the process has to wait or ends.
 func (p *Proc) run() {
 	if start := p.start; start != nil {
 		p.start = nil
@@ -100,7 +103,8 @@ func (p *Proc) stop() {
 // Park waits until Wake is called.
 func (p *Proc) Park() { p.stack.Wait() }
 
-// Interrupt enables a process that waits in Park until the time of WakeAt. The timer of WakeAt stops.
+// Interrupt enables a process that waits in Park until the time of WakeAt. The timer of WakeAt
+// stops.
 func (p *Proc) Interrupt() {
 	p.sim.Stop(&p.sleep)
 	if !p.enabled { // the timer may have woken it at this very instant
@@ -122,9 +126,9 @@ func (p *Proc) Sleep(d time.Duration) {
 	}
 }
 
-// Select waits until the channel of one of the cases has a value, receives the value and runs the handler of the case.
-// When several channels have a value, the chooser picks one; when none has, the first channel to be sent to wins,
-// as in Go.
+// Select waits until the channel of one of the cases has a value, receives the value and runs the
+// handler of the case. When several channels have a value, the chooser picks one; when none has,
+// the first channel to be sent to wins, as in Go.
 func (p *Proc) Select(cases ...Case) {
 	if p.await(cases) {
 		p.Park()
@@ -135,9 +139,9 @@ func (p *Proc) Select(cases ...Case) {
 	}
 }
 
-// await takes a value from one of the channels and returns false. If all are empty, it returns true: the process must
-// wait, and gets the first value that is sent. With the same slice of cases as before, await polls the channels only if
-// something has been sent since.
+// await takes a value from one of the channels and returns false. If all are empty, it returns
+// true: the process must wait, and gets the first value that is sent. With the same slice of cases
+// as before, await polls the channels only if something has been sent since.
 func (p *Proc) await(cases []Case) bool {
 	if known := len(p.known) > 0 && &p.known[0] == &cases[0]; !known || p.sent {
 		if p.takeOne(cases) {
@@ -178,9 +182,10 @@ func (p *Proc) takeOne(cases []Case) bool {
 	return cases[p.woken].channel.take()
 }
 
-// Preempt marks a preemption point: a place between two statements where the real program can be interrupted although
-// it does not wait. The chooser picks whether the process continues (the canonical choice), lets everything that is
-// enabled now go first, lets everything else at this instant go first, or lets one enabled process go first.
+// Preempt marks a preemption point: a place between two statements where the real program can be
+// interrupted although it does not wait. The chooser picks whether the process continues (the
+// canonical choice), lets everything that is enabled now go first, lets everything else at this
+// instant go first, or lets one enabled process go first.
 func (p *Proc) Preempt(point string) {
 	s := p.sim
 	if s.Canonical() || s.enabled()+s.last.Len() == 0 {
@@ -200,8 +205,8 @@ func (p *Proc) Preempt(point string) {
 	}
 }
 
-// PreemptBefore is Preempt at a point that lies directly before a turn of the process. If a Guide knows when a real run reached this
-// turn, the order of the real run decides who goes first.
+// PreemptBefore is Preempt at a point that lies directly before a turn of the process. If a Guide
+// knows when a real run reached this turn, the order of the real run decides who goes first.
 func (p *Proc) PreemptBefore(point, turn string) {
 	if !p.sim.Places(p.Name(), turn) {
 		p.Preempt(point)
@@ -214,7 +219,8 @@ func (p *Proc) PreemptBefore(point, turn string) {
 // Turn tells a Guide that the process reaches a point now.
 func (p *Proc) Turn(point string) { p.sim.Turn(p.Name(), point) }
 
-// YieldToOne lets one enabled process go first, and reports whether there is one. Processes that yield themselves do not count.
+// YieldToOne lets one enabled process go first, and reports whether there is one. Processes that
+// yield themselves do not count.
 func (p *Proc) YieldToOne() bool {
 	s := p.sim
 	var others []int

@@ -16,8 +16,8 @@ import (
 // Each run draws the same examples, unless -rapid.seed says otherwise.
 var _ = flag.Set("rapid.seed", "1")
 
-// program is a random program: processes that sleep, send, receive and reach preemption points, and callbacks that send.
-// Only one process receives from each channel.
+// program is a random program: processes that sleep, send, receive and reach preemption points, and
+// callbacks that send. Only one process receives from each channel.
 type program struct {
 	Caps   []int   // of the channels
 	Owner  []int   // the process that receives from each channel
@@ -202,9 +202,10 @@ func (r *run) trySend(who string, c int) {
 	}
 }
 
-// receive checks the value that a process received from the channel of case i: it must be the oldest value of the channel,
-// received as soon as the process waited and the value was sent. The process has waited since a virtual time, at which
-// the log had a number of notes. Of the values sent after that, the process must receive the first.
+// receive checks the value that a process received from the channel of case i: it must be the
+// oldest value of the channel, received as soon as the process waited and the value was sent. The
+// process has waited since a virtual time, at which the log had a number of notes. Of the values
+// sent after that, the process must receive the first.
 func (r *run) receive(p *sim.Proc, o op, notes int, since virtual.Time, i, value int) {
 	c := o.Chans[i]
 	r.log("%s receives %d from %d", p.Name(), value, c)

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// TestReplay runs random programs with choices from a seed, and replays only the choices that were not canonical. Both
-// runs must log the same notes.
+// TestReplay runs random programs with choices from a seed, and replays only the choices that were
+// not canonical. Both runs must log the same notes.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		program := programs.Draw(t, "program")
@@ -37,7 +37,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// The replay of an empty list is the canonical run, and a recorder of such a run records no choices.
+// The replay of an empty list is the canonical run, and a recorder of such a run records no
+// choices.
 func TestReplayOfEmptyListIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		program := programs.Draw(t, "program")

@@ -27,8 +27,8 @@ func TestServeBehavesLikeSelect(t *testing.T) {
 	})
 }
 
-// server returns the start of a process that performs the ops and receives through Serve. It uses the same slice of cases
-// whenever it waits for the same channels.
+// server returns the start of a process that performs the ops and receives through Serve. It uses
+// the same slice of cases whenever it waits for the same channels.
 func (r *run) server(i int, ops []op) func(*sim.Proc) {
 	k, order, since := 0, 0, virtual.Time(0)
 	cases := map[string][]sim.Case{}
@@ -77,7 +77,8 @@ func TestGroupEndsServingProcess(t *testing.T) {
 	}
 }
 
-// While a handler waits, another process can take over the channels of its process, with the values that wait in them.
+// While a handler waits, another process can take over the channels of its process, with the values
+// that wait in them.
 func TestReleasedChannelsGoToAnotherProcess(t *testing.T) {
 	s := sim.New(sim.Options{})
 	c := sim.NewChan[int](s, "c", 2)

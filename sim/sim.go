@@ -1,18 +1,20 @@
 // Package sim is a discrete-event kernel: virtual time, processes and choices.
 //
-// A process ([Proc]) is straight-line code that runs on a coroutine. One process runs at a time. It gives up control only
-// when it waits: in [Proc.Sleep], [Proc.Park], [Proc.Select], or on a [Chan].
+// A process ([Proc]) is straight-line code that runs on a coroutine. One process runs at a time. It
+// gives up control only when it waits: in [Proc.Sleep], [Proc.Park], [Proc.Select], or on a [Chan].
 //
-// Virtual time is measured from t=0 and stands still while code runs. All events with the same virtual time form one
-// instant. When no process and no timer has anything left to do at the present instant, the kernel moves time to the
-// next timer.
+// Virtual time is measured from t=0 and stands still while code runs. All events with the same
+// virtual time form one instant. When no process and no timer has anything left to do at the
+// present instant, the kernel moves time to the next timer.
 //
-// A choice is a decision that the real program leaves to the scheduler or to chance. The kernel asks a chooser
-// (package choose) for each one: which enabled process or due timer goes next, which ready case a select takes, how
-// large a jitter is. Without a chooser, every choice is the canonical one. The same choices give the same run.
+// A choice is a decision that the real program leaves to the scheduler or to chance. The kernel
+// asks a chooser (package choose) for each one: which enabled process or due timer goes next, which
+// ready case a select takes, how large a jitter is. Without a chooser, every choice is the
+// canonical one. The same choices give the same run.
 //
-// A preemption point ([Proc.Preempt]) marks a place between two statements where the real program can be interrupted
-// although it does not wait. The chooser decides whether other processes run there.
+// A preemption point ([Proc.Preempt]) marks a place between two statements where the real program
+// can be interrupted although it does not wait. The chooser decides whether other processes run
+// there.
 package sim
 
 import (
@@ -28,7 +30,8 @@ type Options struct {
 	Start   virtual.Time   // the virtual time at the beginning; may be negative
 	Chooser choose.Chooser // nil for the canonical choices
 	Limits  limit.Limits
-	// Interrupt, if set, is called every 1,024 events. If it returns an error, RunUntil stops and returns this error.
+	// Interrupt, if set, is called every 1,024 events. If it returns an error, RunUntil stops and
+	// returns this error.
 	Interrupt func() error
 }
 
@@ -52,13 +55,15 @@ type Sim struct {
 	choose.Asker
 }
 
-// spare has coroutines that earlier simulations do not need any more: the start of a coroutine takes longer than most of its turns.
+// spare has coroutines that earlier simulations do not need any more: the start of a coroutine
+// takes longer than most of its turns.
 var spare coroutine.Spare[*Proc]
 
 // New returns a simulation without processes and timers. Its virtual time is o.Start.
 func New(o Options) *Sim {
 	return &Sim{
-		timers: newTimers(), now: o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt}, Asker: choose.Asker{Chooser: o.Chooser},
+		timers: newTimers(), now: o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt},
+		Asker:  choose.Asker{Chooser: o.Chooser},
 		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run, Spare: &spare},
 	}
 }
@@ -66,12 +71,13 @@ func New(o Options) *Sim {
 // Now returns the virtual time.
 func (s *Sim) Now() virtual.Time { return s.now }
 
-// Events returns the number of timers that have fired and of turns that processes have run. Ticks that SkipIf skips, and what
-// SkipTurns counts, do not count here, but toward limits.
+// Events returns the number of timers that have fired and of turns that processes have run. Ticks
+// that SkipIf skips, and what SkipTurns counts, do not count here, but toward limits.
 func (s *Sim) Events() int64 { return s.meter.Events() }
 
-// RunUntil runs the simulation until virtual time t, including all events of that instant, or until Pause. It stops early and
-// returns a *limit.Error when the run exceeds a limit, or the error of Fail or of Options.Interrupt. It cannot continue then.
+// RunUntil runs the simulation until virtual time t, including all events of that instant, or until
+// Pause. It stops early and returns a *limit.Error when the run exceeds a limit, or the error of
+// Fail or of Options.Interrupt. It cannot continue then.
 func (s *Sim) RunUntil(t virtual.Time) error {
 	s.until, s.pause = s.meter.Latest(t), false
 	for s.meter.Err() == nil {
@@ -97,10 +103,12 @@ func (s *Sim) RunUntil(t virtual.Time) error {
 	return s.meter.Err()
 }
 
-// Pause makes RunUntil return after the present event. The next RunUntil continues from there. It has no effect outside RunUntil.
+// Pause makes RunUntil return after the present event. The next RunUntil continues from there. It
+// has no effect outside RunUntil.
 func (s *Sim) Pause() { s.pause = true }
 
-// Fail makes RunUntil return an error after the present event. It has no effect if the run has already ended with an error.
+// Fail makes RunUntil return an error after the present event. It has no effect if the run has
+// already ended with an error.
 func (s *Sim) Fail(err error) { s.meter.Fail(err) }
 
 // Close ends all processes in the order in which they started. It runs only their deferred calls.
@@ -139,9 +147,9 @@ func (s *Sim) step() bool {
 	return true
 }
 
-// enable puts a woken process in front of the processes that were woken or started earlier. The process that was woken
-// before it moves to the end. Go's scheduler treats the goroutine that was readied last in the same way (ready and
-// runqput in runtime/proc.go).
+// enable puts a woken process in front of the processes that were woken or started earlier. The
+// process that was woken before it moves to the end. Go's scheduler treats the goroutine that was
+// readied last in the same way (ready and runqput in runtime/proc.go).
 func (s *Sim) enable(p *Proc) {
 	if s.ready.Len() > 0 && s.ready.At(0) == s.woken && s.woken.enabled {
 		s.ready.Push(s.ready.Remove(0))
@@ -150,21 +158,22 @@ func (s *Sim) enable(p *Proc) {
 	s.woken, p.enabled = p, true
 }
 
-// Group is a set of processes, timers and tickers that end together while the rest of the simulation continues, such as
-// a program that crashes. The zero value is an empty group.
+// Group is a set of processes, timers and tickers that end together while the rest of the
+// simulation continues, such as a program that crashes. The zero value is an empty group.
 type Group struct{ _ byte }
 
-// In runs f. The processes, timers and tickers that f creates belong to the group, and so do those that they create
-// later. Calls of At belong to no group.
+// In runs f. The processes, timers and tickers that f creates belong to the group, and so do those
+// that they create later. Calls of At belong to no group.
 func (s *Sim) In(g *Group, f func()) {
 	defer func(outer *Group) { s.group = outer }(s.group)
 	s.group = g
 	f()
 }
 
-// End stops the timers of a group and ends its processes in the order in which they started. It runs only the deferred
-// calls of the processes. Processes that deferred calls start or wake in the group end too. A nil group stands for the
-// whole simulation. A process of the group must not call End.
+// End stops the timers of a group and ends its processes in the order in which they started. It
+// runs only the deferred calls of the processes. Processes that deferred calls start or wake in the
+// group end too. A nil group stands for the whole simulation. A process of the group must not call
+// End.
 func (s *Sim) End(g *Group) {
 	timer := func(t *Timer) bool { return g == nil || t.group == g }
 	proc := func(p *Proc) bool { return timer(&p.sleep) }

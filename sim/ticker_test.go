@@ -12,8 +12,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestTickerDropsTicks receives ticks with a receiver that is busy for a random time after each tick. One tick waits for
-// the receiver, further ticks are dropped, and later ticks keep the phase.
+// TestTickerDropsTicks receives ticks with a receiver that is busy for a random time after each
+// tick. One tick waits for the receiver, further ticks are dropped, and later ticks keep the phase.
 func TestTickerDropsTicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		period := time.Duration(rapid.IntRange(1, 5).Draw(t, "period")) * time.Second
@@ -39,7 +39,8 @@ func TestTickerDropsTicks(t *testing.T) {
 	})
 }
 
-// With a period of 1 s and a receiver that is busy for 3.5 s, only one tick waits: there is no burst of missed ticks.
+// With a period of 1 s and a receiver that is busy for 3.5 s, only one tick waits: there is no
+// burst of missed ticks.
 func TestTickerDoesNotCatchUp(t *testing.T) {
 	var got []virtual.Time
 	s := sim.New(sim.Options{})
@@ -61,7 +62,8 @@ func TestTickerDoesNotCatchUp(t *testing.T) {
 	}
 }
 
-// Reset starts a new period and drops a waiting tick, like Go's tickers since Go 1.23. Stop ends the ticks.
+// Reset starts a new period and drops a waiting tick, like Go's tickers since Go 1.23. Stop ends
+// the ticks.
 func TestTickerResetAndStop(t *testing.T) {
 	var got []string
 	s := sim.New(sim.Options{})
@@ -86,7 +88,8 @@ func TestTickerResetAndStop(t *testing.T) {
 	}
 }
 
-// A reset at the instant of a tick comes too late: the ticker's timer was set first and has sent the tick.
+// A reset at the instant of a tick comes too late: the ticker's timer was set first and has sent
+// the tick.
 func TestTickerResetAtTheTick(t *testing.T) {
 	s := sim.New(sim.Options{})
 	ticker := s.NewTicker("ticker", time.Second)
@@ -105,8 +108,8 @@ func TestTickerResetAtTheTick(t *testing.T) {
 	}
 }
 
-// SkipIf skips only ticks that would be received immediately. A tick that has to wait is kept, because the receiver may
-// have work by the time it receives the tick.
+// SkipIf skips only ticks that would be received immediately. A tick that has to wait is kept,
+// because the receiver may have work by the time it receives the tick.
 func TestTickerUnless(t *testing.T) {
 	var got []virtual.Time
 	idle, asked := true, 0

@@ -21,7 +21,8 @@ type Timer struct {
 	idle     *Idle       // set by FastForward
 }
 
-// key identifies the timer in choices. The timer of a sleep has the name of its process, which is the key of the process.
+// key identifies the timer in choices. The timer of a sleep has the name of its process, which is
+// the key of the process.
 func (t *Timer) key() string {
 	if _, sleeps := t.of.(*Proc); sleeps {
 		return "sleep of " + t.name
@@ -42,22 +43,23 @@ func (t *Timer) count(s *Sim, turns int64) {
 	s.group, s.cause = t.group, 0
 }
 
-// NewTimer returns a timer that is not set. When the timer fires, the kernel calls f, which must not wait. The name
-// identifies the timer in choices and errors; use a name that no other living timer or process has.
+// NewTimer returns a timer that is not set. When the timer fires, the kernel calls f, which must
+// not wait. The name identifies the timer in choices and errors; use a name that no other living
+// timer or process has.
 func (s *Sim) NewTimer(name string, f func()) *Timer {
 	return &Timer{name: name, of: call(f), turns: s.meter.Turns(name), group: s.group}
 }
 
-// Set sets the timer to a virtual time, or to the present instant if that time has passed. It replaces an earlier
-// setting.
+// Set sets the timer to a virtual time, or to the present instant if that time has passed. It
+// replaces an earlier setting.
 func (s *Sim) Set(t *Timer, at virtual.Time) {
 	s.Stop(t)
 	t.at = max(at, s.now)
 	s.timers.push(t)
 }
 
-// Stand makes Set cheap for a timer that is set often, and every other event a little dearer. Use it for few timers that exist for a
-// long time.
+// Stand makes Set cheap for a timer that is set often, and every other event a little dearer. Use
+// it for few timers that exist for a long time.
 func (s *Sim) Stand(t *Timer) {
 	if !t.standing {
 		t.standing = true
@@ -68,8 +70,9 @@ func (s *Sim) Stand(t *Timer) {
 	}
 }
 
-// SkipIf makes the timer fire without an effect if passes returns true: passes then has done what the timer would do, and has set it
-// again. Such a firing does not count as an event. The timer is a standing one, as with Stand.
+// SkipIf makes the timer fire without an effect if passes returns true: passes then has done what
+// the timer would do, and has set it again. Such a firing does not count as an event. The timer is
+// a standing one, as with Stand.
 func (s *Sim) SkipIf(t *Timer, passes func() bool) {
 	t.passes = passes
 	s.Stand(t)
@@ -88,7 +91,8 @@ func (s *Sim) fire(t *Timer) {
 	t.of.due(t, s)
 }
 
-// At calls f at virtual time t, even if the present group ends before. Other calls may have the same name.
+// At calls f at virtual time t, even if the present group ends before. Other calls may have the
+// same name.
 func (s *Sim) At(t virtual.Time, name string, f func()) *Timer {
 	timer := &Timer{name: name, of: call(f), turns: new(s.meter.Turn(name))}
 	s.Set(timer, t)
@@ -126,7 +130,8 @@ func (t *Ticker) due(timer *Timer, s *Sim) {
 	t.C.TrySend(struct{}{})
 }
 
-// SkipIf skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle returns true.
+// SkipIf skips ticks that have no effect: a tick is skipped if the receiver waits for it and idle
+// returns true.
 func (t *Ticker) SkipIf(idle func() bool) {
 	t.sim.SkipIf(&t.timer, func() bool {
 		if !t.C.Awaited() {

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// timers are the timers that are set. Nearly all are in a heap. The standing ones are in a list: they are so few that a look at each is
-// cheaper than their moves in the heap.
+// timers are the timers that are set. Nearly all are in a heap. The standing ones are in a list:
+// they are so few that a look at each is cheaper than their moves in the heap.
 type timers struct {
 	queue.Timed[*Timer]
 	standing []*Timer
@@ -16,7 +16,9 @@ type timers struct {
 }
 
 func newTimers() timers {
-	return timers{Timed: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool { return t.set == set && !t.standing }}}
+	return timers{Timed: queue.Timed[*Timer]{Waits: func(t *Timer, set uint64) bool {
+		return t.set == set && !t.standing
+	}}}
 }
 
 // push adds a timer, behind the others with its time.

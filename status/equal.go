@@ -12,25 +12,32 @@ func Equal(a, b *v1.PodStatus) bool {
 	return sameSlices(a.Conditions, b.Conditions, sameCondition) && equalApartFromConditions(a, b)
 }
 
-// equalApartFromConditions compares everything except for the conditions. It hands fields that the simulator does not set to
-// reflect.DeepEqual.
+// equalApartFromConditions compares everything except for the conditions. It hands fields that the
+// simulator does not set to reflect.DeepEqual.
 func equalApartFromConditions(a, b *v1.PodStatus) bool {
-	return a.Phase == b.Phase && a.Reason == b.Reason && a.Message == b.Message && a.ObservedGeneration == b.ObservedGeneration &&
-		a.NominatedNodeName == b.NominatedNodeName && a.HostIP == b.HostIP && a.PodIP == b.PodIP && a.QOSClass == b.QOSClass && a.Resize == b.Resize &&
-		sameSlices(a.HostIPs, b.HostIPs, same) && sameSlices(a.PodIPs, b.PodIPs, same) && samePointers(a.StartTime, b.StartTime, sameTime) &&
+	return a.Phase == b.Phase && a.Reason == b.Reason && a.Message == b.Message &&
+		a.ObservedGeneration == b.ObservedGeneration &&
+		a.NominatedNodeName == b.NominatedNodeName && a.HostIP == b.HostIP && a.PodIP == b.PodIP &&
+		a.QOSClass == b.QOSClass && a.Resize == b.Resize &&
+		sameSlices(a.HostIPs, b.HostIPs, same) && sameSlices(a.PodIPs, b.PodIPs, same) &&
+		samePointers(a.StartTime, b.StartTime, sameTime) &&
 		sameSlices(a.ContainerStatuses, b.ContainerStatuses, sameContainer) &&
 		sameSlices(a.InitContainerStatuses, b.InitContainerStatuses, sameContainer) &&
 		sameSlices(a.EphemeralContainerStatuses, b.EphemeralContainerStatuses, sameContainer) &&
 		samePodResources(a, b) && (!hasRareFields(a) && !hasRareFields(b) || sameRareFields(*a, *b))
 }
 
-// rareFields are the indexes of the fields of a status that sameRareFields compares. Their names are not in the code, because the
-// modules of older releases use a k8s.io/api that lacks some of them.
+// rareFields are the indexes of the fields of a status that sameRareFields compares. Their names
+// are not in the code, because the modules of older releases use a k8s.io/api that lacks some of
+// them.
 var rareFields = func() []int {
 	usual := map[string]bool{
-		"Phase": true, "Reason": true, "Message": true, "ObservedGeneration": true, "NominatedNodeName": true, "HostIP": true, "PodIP": true,
-		"QOSClass": true, "Resize": true, "HostIPs": true, "PodIPs": true, "StartTime": true, "Conditions": true, "ContainerStatuses": true,
-		"InitContainerStatuses": true, "EphemeralContainerStatuses": true, "Resources": true, "AllocatedResources": true,
+		"Phase": true, "Reason": true, "Message": true, "ObservedGeneration": true, "NominatedNodeName": true,
+		"HostIP": true, "PodIP": true,
+		"QOSClass": true, "Resize": true, "HostIPs": true, "PodIPs": true, "StartTime": true, "Conditions": true,
+		"ContainerStatuses":     true,
+		"InitContainerStatuses": true, "EphemeralContainerStatuses": true, "Resources": true,
+		"AllocatedResources": true,
 	}
 	var rare []int
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[v1.PodStatus]()) {
@@ -61,10 +68,13 @@ func sameRareFields(a, b v1.PodStatus) bool {
 }
 
 func sameContainer(a, b *v1.ContainerStatus) bool {
-	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image && a.ImageID == b.ImageID &&
-		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) && samePointers(a.Resources, b.Resources, sameResources) &&
+	return a.Name == b.Name && a.Ready == b.Ready && a.RestartCount == b.RestartCount && a.Image == b.Image &&
+		a.ImageID == b.ImageID &&
+		a.ContainerID == b.ContainerID && samePointers(a.Started, b.Started, same) &&
+		samePointers(a.Resources, b.Resources, sameResources) &&
 		sameQuantities(a.AllocatedResources, b.AllocatedResources) && sameState(&a.State, &b.State) &&
-		sameState(&a.LastTerminationState, &b.LastTerminationState) && sameVolumeMounts(a.VolumeMounts, b.VolumeMounts) &&
+		sameState(&a.LastTerminationState, &b.LastTerminationState) &&
+		sameVolumeMounts(a.VolumeMounts, b.VolumeMounts) &&
 		(!hasRareContainerFields(a) && !hasRareContainerFields(b) || sameRareContainerFields(*a, *b))
 }
 
@@ -77,7 +87,8 @@ func sameRareContainerFields(a, b v1.ContainerStatus) bool {
 
 // sameResources compares quantities by their values: a quantity can have several forms.
 func sameResources(a, b *v1.ResourceRequirements) bool {
-	return sameQuantities(a.Requests, b.Requests) && sameQuantities(a.Limits, b.Limits) && reflect.DeepEqual(a.Claims, b.Claims)
+	return sameQuantities(a.Requests, b.Requests) && sameQuantities(a.Limits, b.Limits) &&
+		reflect.DeepEqual(a.Claims, b.Claims)
 }
 
 func sameQuantities(a, b v1.ResourceList) bool {
@@ -103,17 +114,20 @@ func sameVolumeMounts(a, b []v1.VolumeMountStatus) bool {
 
 func sameState(a, b *v1.ContainerState) bool {
 	return samePointers(a.Waiting, b.Waiting, same) &&
-		samePointers(a.Running, b.Running, func(a, b *v1.ContainerStateRunning) bool { return sameTime(&a.StartedAt, &b.StartedAt) }) &&
+		samePointers(a.Running, b.Running,
+			func(a, b *v1.ContainerStateRunning) bool { return sameTime(&a.StartedAt, &b.StartedAt) }) &&
 		samePointers(a.Terminated, b.Terminated, sameTerminated)
 }
 
 func sameTerminated(a, b *v1.ContainerStateTerminated) bool {
-	return a.ExitCode == b.ExitCode && a.Signal == b.Signal && a.Reason == b.Reason && a.Message == b.Message && a.ContainerID == b.ContainerID &&
+	return a.ExitCode == b.ExitCode && a.Signal == b.Signal && a.Reason == b.Reason && a.Message == b.Message &&
+		a.ContainerID == b.ContainerID &&
 		sameTime(&a.StartedAt, &b.StartedAt) && sameTime(&a.FinishedAt, &b.FinishedAt)
 }
 
 func sameCondition(a, b *v1.PodCondition) bool {
-	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message && a.ObservedGeneration == b.ObservedGeneration &&
+	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message &&
+		a.ObservedGeneration == b.ObservedGeneration &&
 		sameTime(&a.LastProbeTime, &b.LastProbeTime) && sameTime(&a.LastTransitionTime, &b.LastTransitionTime)
 }
 

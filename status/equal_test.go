@@ -12,14 +12,16 @@ import (
 	"probesim.dev/status"
 )
 
-// Equal agrees with reflect.DeepEqual about statuses that differ in any one field, at any depth. A new field of the API that Equal
-// does not know fails this test.
+// Equal agrees with reflect.DeepEqual about statuses that differ in any one field, at any depth. A
+// new field of the API that Equal does not know fails this test.
 func TestEqual(t *testing.T) {
 	full := filled(t, reflect.TypeFor[v1.PodStatus]()).Interface().(v1.PodStatus)
 	usual := *full.DeepCopy()
-	usual.ResourceClaimStatuses, usual.ExtendedResourceClaimStatus, usual.NodeAllocatableResourceClaimStatuses = nil, nil, nil
+	usual.ResourceClaimStatuses, usual.ExtendedResourceClaimStatus, usual.NodeAllocatableResourceClaimStatuses = nil,
+		nil, nil
 	usual.AllocatedResources, usual.Resources, usual.VolumeHealth = nil, nil, nil
-	for _, list := range [][]v1.ContainerStatus{usual.ContainerStatuses, usual.InitContainerStatuses, usual.EphemeralContainerStatuses} {
+	for _, list := range [][]v1.ContainerStatus{usual.ContainerStatuses, usual.InitContainerStatuses,
+		usual.EphemeralContainerStatuses} {
 		c := &list[0]
 		c.AllocatedResources, c.VolumeMounts, c.User, c.AllocatedResourcesStatus, c.StopSignal = nil, nil, nil, nil, nil
 	}
@@ -32,7 +34,8 @@ func TestEqual(t *testing.T) {
 		n := 0
 		eachChange(t, name, reflect.ValueOf(changed).Elem(), func(path string) {
 			n++
-			if want := reflect.DeepEqual(&s, changed); status.Equal(&s, changed) != want || status.Equal(changed, &s) != want {
+			if want := reflect.DeepEqual(&s, changed); status.Equal(&s, changed) != want ||
+				status.Equal(changed, &s) != want {
 				t.Errorf("%s: Equal does not report %v", path, want)
 			}
 		})
@@ -54,7 +57,8 @@ func eachChange(t *testing.T, path string, v reflect.Value, check func(path stri
 	case metav1.Time:
 		try(" later", reflect.ValueOf(metav1.NewTime(v.Interface().(metav1.Time).Add(time.Second))))
 		try(" elsewhere", reflect.ValueOf(metav1.NewTime(v.Interface().(metav1.Time).In(time.FixedZone("zone", 3600)))))
-		try(" in an equal zone", reflect.ValueOf(metav1.NewTime(v.Interface().(metav1.Time).In(time.FixedZone("zone", 60)))))
+		try(" in an equal zone", reflect.ValueOf(
+			metav1.NewTime(v.Interface().(metav1.Time).In(time.FixedZone("zone", 60)))))
 		return
 	case resource.Quantity:
 		try(" more", reflect.ValueOf(resource.MustParse("17")))

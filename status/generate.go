@@ -20,9 +20,10 @@ const (
 	readinessGatesNotReady   = "ReadinessGatesNotReady"
 )
 
-// GenerateContainersReadyCondition returns the ContainersReady condition. It is True if every regular container and every
-// sidecar is ready and the phase is not terminal. Pass the statuses of all containers, including init containers; nil if
-// there are none yet. A container without a status counts as unknown.
+// GenerateContainersReadyCondition returns the ContainersReady condition. It is True if every
+// regular container and every sidecar is ready and the phase is not terminal. Pass the statuses of
+// all containers, including init containers; nil if there are none yet. A container without a
+// status counts as unknown.
 func GenerateContainersReadyCondition(pod *v1.Pod, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.ContainersReady, ObservedGeneration: pod.Generation, Status: v1.ConditionFalse}
 	if statuses == nil {
@@ -58,8 +59,8 @@ func GenerateContainersReadyCondition(pod *v1.Pod, statuses []v1.ContainerStatus
 	return c
 }
 
-// conditionMessage names the containers that keep a condition False: those without a status, and those in a state that
-// the condition does not allow.
+// conditionMessage names the containers that keep a condition False: those without a status, and
+// those in a state that the condition does not allow.
 func conditionMessage(unknown []string, state string, names []string) string {
 	message := ""
 	if len(unknown) > 0 {
@@ -74,9 +75,10 @@ func conditionMessage(unknown []string, state string, names []string) string {
 	return message
 }
 
-// GeneratePodReadyCondition returns the Ready condition. It is True if ContainersReady is True and the conditions that the
-// pod's readiness gates name are True.
-func GeneratePodReadyCondition(pod *v1.Pod, conditions []v1.PodCondition, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
+// GeneratePodReadyCondition returns the Ready condition. It is True if ContainersReady is True and
+// the conditions that the pod's readiness gates name are True.
+func GeneratePodReadyCondition(pod *v1.Pod, conditions []v1.PodCondition, statuses []v1.ContainerStatus,
+	phase v1.PodPhase) v1.PodCondition {
 	c := GenerateContainersReadyCondition(pod, statuses, phase)
 	c.Type = v1.PodReady
 	if c.Status != v1.ConditionTrue {
@@ -86,9 +88,11 @@ func GeneratePodReadyCondition(pod *v1.Pod, conditions []v1.PodCondition, status
 	for _, gate := range pod.Spec.ReadinessGates {
 		switch g := findIn(conditions, gate.ConditionType); {
 		case g == nil:
-			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.",
+				gate.ConditionType))
 		case g.Status != v1.ConditionTrue:
-			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, g.Status))
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v",
+				gate.ConditionType, g.Status))
 		}
 	}
 	if len(closed) > 0 {
@@ -97,10 +101,12 @@ func GeneratePodReadyCondition(pod *v1.Pod, conditions []v1.PodCondition, status
 	return c
 }
 
-// GeneratePodInitializedCondition returns the Initialized condition. It becomes True when every regular init container has
-// succeeded and every sidecar has started, or when a regular container starts. Then it stays True: before are the previous
-// conditions. Pass the statuses of all containers.
-func GeneratePodInitializedCondition(pod *v1.Pod, before []v1.PodCondition, statuses []v1.ContainerStatus, phase v1.PodPhase) v1.PodCondition {
+// GeneratePodInitializedCondition returns the Initialized condition. It becomes True when every
+// regular init container has succeeded and every sidecar has started, or when a regular container
+// starts. Then it stays True: before are the previous conditions. Pass the statuses of all
+// containers.
+func GeneratePodInitializedCondition(pod *v1.Pod, before []v1.PodCondition, statuses []v1.ContainerStatus,
+	phase v1.PodPhase) v1.PodCondition {
 	c := v1.PodCondition{Type: v1.PodInitialized, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue}
 	if statuses == nil && len(pod.Spec.InitContainers) > 0 {
 		c.Status, c.Reason = v1.ConditionFalse, unknownContainerStatuses
@@ -121,7 +127,8 @@ func GeneratePodInitializedCondition(pod *v1.Pod, before []v1.PodCondition, stat
 	case len(unknown)+len(incomplete) == 0, hasAnyRegularContainerStarted(pod, statuses):
 	case isTrue(findIn(before, v1.PodInitialized)):
 	default:
-		c.Status, c.Reason, c.Message = v1.ConditionFalse, containersNotInitialized, conditionMessage(unknown, "incomplete", incomplete)
+		c.Status, c.Reason, c.Message = v1.ConditionFalse, containersNotInitialized,
+			conditionMessage(unknown, "incomplete", incomplete)
 	}
 	return c
 }
@@ -137,14 +144,16 @@ func isInitContainerInitialized(init *v1.Container, s *v1.ContainerStatus) bool 
 // (pkg/kubelet/container/helpers.go at v1.37.0).
 func hasAnyRegularContainerStarted(pod *v1.Pod, statuses []v1.ContainerStatus) bool {
 	for i := range pod.Spec.Containers {
-		if s := FindContainerStatus(statuses, pod.Spec.Containers[i].Name); s != nil && (s.State.Running != nil || s.State.Terminated != nil) {
+		if s := FindContainerStatus(statuses, pod.Spec.Containers[i].Name); s != nil && (s.State.Running != nil ||
+			s.State.Terminated != nil) {
 			return true
 		}
 	}
 	return false
 }
 
-// AllContainerStatuses returns the statuses of the init containers and of the regular containers, nil if there are none.
+// AllContainerStatuses returns the statuses of the init containers and of the regular containers,
+// nil if there are none.
 func AllContainerStatuses(s *v1.PodStatus) []v1.ContainerStatus {
 	if len(s.InitContainerStatuses) == 0 {
 		return s.ContainerStatuses

@@ -9,15 +9,18 @@ import (
 	"probesim.dev/status"
 )
 
-// initPod returns a pod with the init container setup, the sidecar proxy and the regular container app.
+// initPod returns a pod with the init container setup, the sidecar proxy and the regular container
+// app.
 func initPod() *v1.Pod {
 	always := v1.ContainerRestartPolicyAlways
 	return &v1.Pod{Spec: v1.PodSpec{
-		InitContainers: []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}}, Containers: []v1.Container{{Name: "app"}},
+		InitContainers: []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}},
+		Containers:     []v1.Container{{Name: "app"}},
 	}}
 }
 
-// statusesOf parses a list of statuses, each NAME waiting, running, exit 0 or exit 1, and optionally started and ready.
+// statusesOf parses a list of statuses, each NAME waiting, running, exit 0 or exit 1, and
+// optionally started and ready.
 func statusesOf(text string) []v1.ContainerStatus {
 	var list []v1.ContainerStatus
 	for part := range strings.SplitSeq(text, ", ") {
@@ -42,8 +45,9 @@ func statusesOf(text string) []v1.ContainerStatus {
 	return list
 }
 
-// A pod becomes Initialized when its regular init containers have succeeded and its sidecars have started, and it stays
-// Initialized (GeneratePodInitializedCondition in pkg/kubelet/status/generate.go).
+// A pod becomes Initialized when its regular init containers have succeeded and its sidecars have
+// started, and it stays Initialized (GeneratePodInitializedCondition in
+// pkg/kubelet/status/generate.go).
 func TestInitialized(t *testing.T) {
 	for _, c := range []struct {
 		statuses string
@@ -52,11 +56,16 @@ func TestInitialized(t *testing.T) {
 		want     string
 	}{
 		{"", v1.PodPending, false, "False UnknownContainerStatuses"},
-		{"setup waiting", v1.PodPending, false, "False ContainersNotInitialized containers with unknown status: [proxy], containers with incomplete status: [setup]"},
-		{"setup running, proxy waiting", v1.PodPending, false, "False ContainersNotInitialized containers with incomplete status: [setup proxy]"},
-		{"setup exit 0 ready, proxy running, app waiting", v1.PodPending, false, "False ContainersNotInitialized containers with incomplete status: [proxy]"},
+		{"setup waiting", v1.PodPending, false,
+			"False ContainersNotInitialized containers with unknown status: [proxy], containers with incomplete " +
+				"status: [setup]"},
+		{"setup running, proxy waiting", v1.PodPending, false,
+			"False ContainersNotInitialized containers with incomplete status: [setup proxy]"},
+		{"setup exit 0 ready, proxy running, app waiting", v1.PodPending, false,
+			"False ContainersNotInitialized containers with incomplete status: [proxy]"},
 		{"setup exit 0 ready, proxy running started, app waiting", v1.PodPending, false, "True"},
-		{"setup exit 1, proxy waiting", v1.PodFailed, false, "False ContainersNotInitialized containers with incomplete status: [setup proxy]"},
+		{"setup exit 1, proxy waiting", v1.PodFailed, false,
+			"False ContainersNotInitialized containers with incomplete status: [setup proxy]"},
 		{"setup exit 0 ready, proxy exit 1, app running", v1.PodRunning, false, "True"},
 		{"setup exit 0 ready, proxy exit 1, app exit 1", v1.PodRunning, false, "True"},
 		{"setup exit 0 ready, proxy exit 1, app waiting", v1.PodPending, true, "True"},
@@ -78,16 +87,18 @@ func TestContainersReadyWithSidecars(t *testing.T) {
 	for statuses, want := range map[string]string{
 		"setup exit 0, proxy running ready, app running ready": "",
 		"setup exit 0, proxy running, app running ready":       "containers with unready status: [proxy]",
-		"setup exit 0, app running":                            "containers with unknown status: [proxy], containers with unready status: [app]",
+		"setup exit 0, app running": "containers with unknown status: [proxy], containers " +
+			"with unready status: [app]",
 	} {
-		if c := status.GenerateContainersReadyCondition(initPod(), statusesOf(statuses), v1.PodRunning); c.Message != want || (c.Status == v1.ConditionTrue) != (want == "") {
+		if c := status.GenerateContainersReadyCondition(initPod(), statusesOf(statuses), v1.PodRunning); c.Message !=
+			want || (c.Status == v1.ConditionTrue) != (want == "") {
 			t.Errorf("%s: %s %q, want %q", statuses, c.Status, c.Message, want)
 		}
 	}
 }
 
-// TerminatePod marks every container that may have run as terminated. Containers after an init container that never started
-// stay in their waiting state (pkg/kubelet/status/status_manager.go).
+// TerminatePod marks every container that may have run as terminated. Containers after an init
+// container that never started stay in their waiting state (pkg/kubelet/status/status_manager.go).
 func TestTerminatePodWithInitContainers(t *testing.T) {
 	for _, c := range []struct{ init, regular, want string }{
 		{"setup waiting, proxy waiting", "app waiting", "137 - -"},
@@ -119,8 +130,9 @@ func TestTerminatePodWithInitContainers(t *testing.T) {
 	}
 }
 
-// The manager drops a status in which an init container that must not restart leaves its terminated state. Sidecars always
-// restart (checkContainerStateTransition in pkg/kubelet/status/status_manager.go).
+// The manager drops a status in which an init container that must not restart leaves its terminated
+// state. Sidecars always restart (checkContainerStateTransition in
+// pkg/kubelet/status/status_manager.go).
 func TestIllegalTransitionsOfInitContainers(t *testing.T) {
 	for _, c := range []struct {
 		policy     v1.RestartPolicy

@@ -6,13 +6,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The fields of a status with the resources of the whole pod. The k8s.io/api of older releases lacks them.
+// The fields of a status with the resources of the whole pod. The k8s.io/api of older releases
+// lacks them.
 var (
 	podResources, hasPodResources = reflect.TypeFor[v1.PodStatus]().FieldByName("Resources")
 	podAllocated, hasPodAllocated = reflect.TypeFor[v1.PodStatus]().FieldByName("AllocatedResources")
 )
 
-// SetPodResources sets the resources of the whole pod in a status, and those that the kubelet has allocated.
+// SetPodResources sets the resources of the whole pod in a status, and those that the kubelet has
+// allocated.
 func SetPodResources(s *v1.PodStatus, r *v1.ResourceRequirements, allocated v1.ResourceList) {
 	if hasPodResources && hasPodAllocated {
 		reflect.ValueOf(s).Elem().FieldByIndex(podResources.Index).Set(reflect.ValueOf(r))
@@ -20,17 +22,20 @@ func SetPodResources(s *v1.PodStatus, r *v1.ResourceRequirements, allocated v1.R
 	}
 }
 
-// PodResources returns the resources of the whole pod in a status. They are empty if the status has none.
+// PodResources returns the resources of the whole pod in a status. They are empty if the status has
+// none.
 func PodResources(s *v1.PodStatus) v1.ResourceRequirements {
 	if hasPodResources {
-		if r := reflect.ValueOf(s).Elem().FieldByIndex(podResources.Index).Interface().(*v1.ResourceRequirements); r != nil {
+		if r := reflect.ValueOf(s).Elem().FieldByIndex(podResources.Index).Interface().(*v1.ResourceRequirements); r !=
+			nil {
 			return *r
 		}
 	}
 	return v1.ResourceRequirements{}
 }
 
-// AllocatedPodResources returns the requests of the whole pod in a status that the kubelet has allocated.
+// AllocatedPodResources returns the requests of the whole pod in a status that the kubelet has
+// allocated.
 func AllocatedPodResources(s *v1.PodStatus) v1.ResourceList {
 	if !hasPodAllocated {
 		return nil

@@ -20,16 +20,18 @@ func (m *Manager) PodResizeConditions(uid types.UID) []v1.PodCondition {
 	return list
 }
 
-// SetPodResizePending sets the condition PodResizePending. Every reason but Infeasible becomes Deferred. SetPodResizePending reports
-// whether the condition is new, or has another reason or generation (SetPodResizePendingCondition).
+// SetPodResizePending sets the condition PodResizePending. Every reason but Infeasible becomes
+// Deferred. SetPodResizePending reports whether the condition is new, or has another reason or
+// generation (SetPodResizePendingCondition).
 func (m *Manager) SetPodResizePending(uid types.UID, reason, message string, generation int64) bool {
 	if reason != v1.PodReasonInfeasible {
 		reason = v1.PodReasonDeferred
 	}
 	conditions, now := m.resizes[uid], metav1.NewTime(m.o.Now())
 	before, after := conditions.pending, v1.PodCondition{
-		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation,
-		LastProbeTime: now, LastTransitionTime: now,
+		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: reason, Message: message,
+		ObservedGeneration: generation,
+		LastProbeTime:      now, LastTransitionTime: now,
 	}
 	if before != nil && before.Reason == reason {
 		after.LastTransitionTime = before.LastTransitionTime
@@ -52,14 +54,16 @@ func (m *Manager) setResizes(uid types.UID, conditions resizeConditions) {
 	m.resizes[uid] = conditions
 }
 
-// SetPodResizeInProgress sets the condition PodResizeInProgress, with a reason and a message if an attempt failed. An existing
-// condition keeps its generation, and keeps its reason and message if the new ones are empty. It returns the generation, and whether the
-// condition has changed (SetPodResizeInProgressCondition).
+// SetPodResizeInProgress sets the condition PodResizeInProgress, with a reason and a message if an
+// attempt failed. An existing condition keeps its generation, and keeps its reason and message if
+// the new ones are empty. It returns the generation, and whether the condition has changed
+// (SetPodResizeInProgressCondition).
 func (m *Manager) SetPodResizeInProgress(uid types.UID, reason, message string, generation int64) (int64, bool) {
 	before, now := m.resizes[uid].inProgress, metav1.NewTime(m.o.Now())
 	after := v1.PodCondition{
-		Type: v1.PodResizeInProgress, Status: v1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation,
-		LastProbeTime: now, LastTransitionTime: now,
+		Type: v1.PodResizeInProgress, Status: v1.ConditionTrue, Reason: reason, Message: message,
+		ObservedGeneration: generation,
+		LastProbeTime:      now, LastTransitionTime: now,
 	}
 	changed := before == nil
 	if before != nil {
@@ -76,8 +80,8 @@ func (m *Manager) SetPodResizeInProgress(uid types.UID, reason, message string, 
 	return after.ObservedGeneration, changed
 }
 
-// ClearPodResizeInProgress removes the condition PodResizeInProgress. It returns the generation of the condition, and whether there was
-// one (ClearPodResizeInProgressCondition).
+// ClearPodResizeInProgress removes the condition PodResizeInProgress. It returns the generation of
+// the condition, and whether there was one (ClearPodResizeInProgressCondition).
 func (m *Manager) ClearPodResizeInProgress(uid types.UID) (int64, bool) {
 	c := m.resizes[uid].inProgress
 	if c == nil {
@@ -87,8 +91,9 @@ func (m *Manager) ClearPodResizeInProgress(uid types.UID) (int64, bool) {
 	return c.ObservedGeneration, true
 }
 
-// BackfillPodResizeConditions takes over the conditions that the API has of pods that are new to the kubelet, once all of them have
-// been added. The first sync of a pod can come before (function of that name).
+// BackfillPodResizeConditions takes over the conditions that the API has of pods that are new to
+// the kubelet, once all of them have been added. The first sync of a pod can come before (function
+// of that name).
 func (m *Manager) BackfillPodResizeConditions(pods []*v1.Pod) {
 	for _, pod := range pods {
 		if c := FindCondition(&pod.Status, v1.PodResizePending); c != nil {

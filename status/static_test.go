@@ -11,8 +11,9 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// The status of a static pod goes to its mirror pod: not before there is one, and again to each new one, even if nothing has changed.
-// The manager never deletes a mirror pod, and a static pod that has terminated has no terminal phase.
+// The status of a static pod goes to its mirror pod: not before there is one, and again to each new
+// one, even if nothing has changed. The manager never deletes a mirror pod, and a static pod that
+// has terminated has no terminal phase.
 func TestStaticPod(t *testing.T) {
 	w := newWorld(t)
 	static := &v1.Pod{}

@@ -1,11 +1,12 @@
 // Package status is the kubelet's status manager.
 //
-// The kubelet computes a status for each of its pods and stores it here. Each stored status has a version, and one
-// process writes the newest version of each pod to the API server.
+// The kubelet computes a status for each of its pods and stores it here. Each stored status has a
+// version, and one process writes the newest version of each pod to the API server.
 //
-// There are therefore two views of a pod. Probe workers and the kubelet read the stored status: they see a new version
-// as soon as it is stored, and no state of the runtime that is not stored yet. Clients of the API see only the versions
-// that were the newest when the process reached the pod.
+// There are therefore two views of a pod. Probe workers and the kubelet read the stored status:
+// they see a new version as soon as it is stored, and no state of the runtime that is not stored
+// yet. Clients of the API see only the versions that were the newest when the process reached the
+// pod.
 //
 // The rules are those of pkg/kubelet/status at v1.37.0.
 package status
@@ -35,13 +36,15 @@ const (
 	tickerName  = "status sync"
 )
 
-// API is the part of the API server that the manager uses. The calls wait. The manager never changes a pod it receives,
-// and the API must not change one it has returned.
+// API is the part of the API server that the manager uses. The calls wait. The manager never
+// changes a pod it receives, and the API must not change one it has returned.
 type API interface {
-	// GetPod returns the pod. It returns false if the pod does not exist or the API server is unreachable.
+	// GetPod returns the pod. It returns false if the pod does not exist or the API server is
+	// unreachable.
 	GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool)
-	// PatchStatus changes the pod's status from read, the status that the manager based its change on, to status. It
-	// returns the changed pod, or false on failure. The cause of the process is the cause of the status.
+	// PatchStatus changes the pod's status from read, the status that the manager based its change
+	// on, to status. It returns the changed pod, or false on failure. The cause of the process is
+	// the cause of the status.
 	PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool)
 	// DeletePod removes the pod immediately. It returns false if the API server is unreachable.
 	DeletePod(p *sim.Proc, namespace, name string) bool
@@ -53,9 +56,11 @@ type Pods interface {
 	GetPodByUID(uid types.UID) (*v1.Pod, bool)
 	// GetMirrorPodByPod returns the mirror pod of a static pod.
 	GetMirrorPodByPod(pod *v1.Pod) (*v1.Pod, bool)
-	// GetMirrorUID returns the UID under which the API knows a pod. It returns false for a static pod without a mirror pod.
+	// GetMirrorUID returns the UID under which the API knows a pod. It returns false for a static
+	// pod without a mirror pod.
 	GetMirrorUID(uid types.UID) (types.UID, bool)
-	// TranslatePodUID returns the UID of the static pod for the UID of its mirror pod, and other UIDs unchanged.
+	// TranslatePodUID returns the UID of the static pod for the UID of its mirror pod, and other
+	// UIDs unchanged.
 	TranslatePodUID(uid types.UID) types.UID
 }
 
@@ -65,16 +70,16 @@ type Options struct {
 	Now  func() time.Time // wall clock of the node
 	API  API
 	Pods Pods
-	// CouldHaveRunningContainers reports whether a container of the pod may still run. While it returns true, the manager
-	// does not write a terminal phase to the API.
+	// CouldHaveRunningContainers reports whether a container of the pod may still run. While it
+	// returns true, the manager does not write a terminal phase to the API.
 	CouldHaveRunningContainers func(uid types.UID) bool
-	// NoObservedGeneration leaves out the generation of the pod's spec from statuses and conditions: the feature gate
-	// PodObservedGenerationTracking is off.
+	// NoObservedGeneration leaves out the generation of the pod's spec from statuses and
+	// conditions: the feature gate PodObservedGenerationTracking is off.
 	NoObservedGeneration bool
 }
 
-// Snapshot is a stored status. To read a status often, keep its Snapshot until Outdated is true: until then,
-// Manager.Snapshot returns the same Snapshot.
+// Snapshot is a stored status. To read a status often, keep its Snapshot until Outdated is true:
+// until then, Manager.Snapshot returns the same Snapshot.
 type Snapshot struct {
 	Status   *v1.PodStatus // never changed once stored
 	Outdated bool          // a newer status is stored, or none
@@ -89,11 +94,13 @@ type versionedPodStatus struct {
 	podIsFinished bool // SyncTerminatedPod has completed
 	// cause is the cause of the process that stored the status.
 	cause int64
-	// changesReady reports whether cause belongs to a change of the Ready condition that the API has not seen.
+	// changesReady reports whether cause belongs to a change of the Ready condition that the API
+	// has not seen.
 	changesReady bool
 	// sent reports whether the API has the status or a patch with it is on its way.
 	sent bool
-	// reconciledWith is the last pod from the API that had this status. It spares further comparisons with the same pod.
+	// reconciledWith is the last pod from the API that had this status. It spares further
+	// comparisons with the same pod.
 	reconciledWith *v1.Pod
 }
 
@@ -126,9 +133,10 @@ func NewManager(o Options) *Manager {
 	}
 }
 
-// isPodStatusByKubeletEqual reports whether two statuses are equal apart from conditions that the kubelet neither owns nor shares with
-// others, and apart from the times and generations of the conditions that count. An example of a difference is DisruptionTarget while
-// containers of an evicted pod run: the API does not have it yet.
+// isPodStatusByKubeletEqual reports whether two statuses are equal apart from conditions that the
+// kubelet neither owns nor shares with others, and apart from the times and generations of the
+// conditions that count. An example of a difference is DisruptionTarget while containers of an
+// evicted pod run: the API does not have it yet.
 func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 	if countKubeletConditions(a) != countKubeletConditions(b) {
 		return false
@@ -138,7 +146,8 @@ func isPodStatusByKubeletEqual(a, b *v1.PodStatus) bool {
 		if !ownedOrShared(x.Type) {
 			continue
 		}
-		if y := FindCondition(b, x.Type); y == nil || x.Status != y.Status || x.Reason != y.Reason || x.Message != y.Message {
+		if y := FindCondition(b, x.Type); y == nil || x.Status != y.Status || x.Reason != y.Reason ||
+			x.Message != y.Message {
 			return false
 		}
 	}
@@ -155,8 +164,9 @@ func countKubeletConditions(s *v1.PodStatus) int {
 	return n
 }
 
-// ownedOrShared reports whether the kubelet writes conditions of this type. It shares DisruptionTarget with others
-// (PodConditionSharedByKubelet in pkg/kubelet/types/pod_status.go at v1.37.0).
+// ownedOrShared reports whether the kubelet writes conditions of this type. It shares
+// DisruptionTarget with others (PodConditionSharedByKubelet in pkg/kubelet/types/pod_status.go at
+// v1.37.0).
 func ownedOrShared(t v1.PodConditionType) bool {
 	return PodConditionByKubelet(t) || t == v1.DisruptionTarget
 }
@@ -165,7 +175,8 @@ func ownedOrShared(t v1.PodConditionType) bool {
 // (pkg/kubelet/types/pod_status.go at v1.37.0).
 func PodConditionByKubelet(t v1.PodConditionType) bool {
 	switch t {
-	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers, podutil.AllContainersRestarting,
+	case v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
+		podutil.AllContainersRestarting,
 		v1.PodResizePending, v1.PodResizeInProgress:
 		return true
 	}
@@ -215,7 +226,8 @@ func (m *Manager) onChange(p *sim.Proc, _ struct{}) {
 	expected, ok := m.nextBatch(processName)
 	m.o.Sim.Turn(processName, signalName)
 	for ok && !m.hasChanged(expected) && p.YieldToOne() {
-		// The kubelet can be interrupted between the signal and its look at the statuses. The real run was.
+		// The kubelet can be interrupted between the signal and its look at the statuses. The real
+		// run was.
 	}
 	m.syncBatch(p, false)
 }
@@ -225,7 +237,8 @@ func (m *Manager) onTick(p *sim.Proc) {
 	m.syncBatch(p, true)
 }
 
-// GetPodStatus returns the stored status of a pod, false if there is none. Do not change the status.
+// GetPodStatus returns the stored status of a pod, false if there is none. Do not change the
+// status.
 func (m *Manager) GetPodStatus(uid types.UID) (*v1.PodStatus, bool) {
 	if s, ok := m.podStatuses[uid]; ok {
 		return s.Status, true
@@ -241,15 +254,16 @@ func (m *Manager) Snapshot(uid types.UID) (*Snapshot, bool) {
 	return nil, false
 }
 
-// SetPodStatus stores a status that the kubelet has generated for a pod. The manager owns the status from then on. The
-// status of a pod with a deletion timestamp is synced even if it is unchanged: the API may be able to delete the pod now.
+// SetPodStatus stores a status that the kubelet has generated for a pod. The manager owns the
+// status from then on. The status of a pod with a deletion timestamp is synced even if it is
+// unchanged: the API may be able to delete the pod now.
 func (m *Manager) SetPodStatus(pod *v1.Pod, status *v1.PodStatus) {
 	status.ObservedGeneration = pod.Generation
 	m.updateStatusInternal(pod, status, pod.DeletionTimestamp != nil, false)
 }
 
-// SetContainerReadiness sets Ready of a container and updates the Ready and ContainersReady conditions of its pod. It
-// ignores a container that the stored status does not show.
+// SetContainerReadiness sets Ready of a container and updates the Ready and ContainersReady
+// conditions of its pod. It ignores a container that the stored status does not show.
 func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready bool) {
 	pod, status, c := m.copyForContainer(uid, containerID)
 	if c == nil || c.Ready == ready {
@@ -262,8 +276,8 @@ func (m *Manager) SetContainerReadiness(uid types.UID, containerID string, ready
 	m.updateStatusInternal(pod, status, false, false)
 }
 
-// SetContainerStartup sets only Started of a container. The conditions of its pod follow with the next sync.
-// It ignores a container that the stored status does not show.
+// SetContainerStartup sets only Started of a container. The conditions of its pod follow with the
+// next sync. It ignores a container that the stored status does not show.
 func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started bool) {
 	pod, status, c := m.copyForContainer(uid, containerID)
 	if c == nil || c.Started != nil && *c.Started == started {
@@ -273,8 +287,8 @@ func (m *Manager) SetContainerStartup(uid types.UID, containerID string, started
 	m.updateStatusInternal(pod, status, false, false)
 }
 
-// copyForContainer returns the pod, a copy of its stored status, and the container with this ID in the copy. The container
-// is nil if the stored status does not show it.
+// copyForContainer returns the pod, a copy of its stored status, and the container with this ID in
+// the copy. The container is nil if the stored status does not show it.
 func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, *v1.PodStatus, *v1.ContainerStatus) {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
 	cached, isCached := m.podStatuses[uid]
@@ -282,7 +296,8 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 		return nil, nil, nil
 	}
 	hasID := func(c v1.ContainerStatus) bool { return c.ContainerID == containerID }
-	regular, init := slices.IndexFunc(cached.Status.ContainerStatuses, hasID), slices.IndexFunc(cached.Status.InitContainerStatuses, hasID)
+	regular, init := slices.IndexFunc(cached.Status.ContainerStatuses, hasID),
+		slices.IndexFunc(cached.Status.InitContainerStatuses, hasID)
 	if regular < 0 && init < 0 {
 		return nil, nil, nil
 	}
@@ -293,8 +308,9 @@ func (m *Manager) copyForContainer(uid types.UID, containerID string) (*v1.Pod, 
 	return pod, status, &status.ContainerStatuses[regular]
 }
 
-// TerminatePod stores the last status of a pod. It marks containers that may have run as terminated and sets a terminal
-// phase. From then on the manager deletes the pod from the API if the pod has a deletion timestamp.
+// TerminatePod stores the last status of a pod. It marks containers that may have run as terminated
+// and sets a terminal phase. From then on the manager deletes the pod from the API if the pod has a
+// deletion timestamp.
 func (m *Manager) TerminatePod(pod *v1.Pod) {
 	status := pod.Status.DeepCopy()
 	if cached, ok := m.podStatuses[pod.UID]; ok {
@@ -310,19 +326,22 @@ func (m *Manager) TerminatePod(pod *v1.Pod) {
 	m.updateStatusInternal(pod, status, true, true)
 }
 
-// terminateContainers marks containers as terminated with an unknown exit, unless they have terminated already.
+// terminateContainers marks containers as terminated with an unknown exit, unless they have
+// terminated already.
 func terminateContainers(statuses []v1.ContainerStatus) {
 	for i := range statuses {
 		if s := &statuses[i].State; s.Terminated == nil {
 			*s = v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
-				Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated", ExitCode: 137,
+				Reason:  "ContainerStatusUnknown",
+				Message: "The container could not be located when the pod was terminated", ExitCode: 137,
 			}}
 		}
 	}
 }
 
-// hasPodInitialized reports whether a regular container may have run, according to the API's status: a regular container
-// has left its first waiting state, or the last init container has succeeded or, as a sidecar, started.
+// hasPodInitialized reports whether a regular container may have run, according to the API's
+// status: a regular container has left its first waiting state, or the last init container has
+// succeeded or, as a sidecar, started.
 func hasPodInitialized(pod *v1.Pod) bool {
 	if len(pod.Spec.InitContainers) == 0 {
 		return true
@@ -345,8 +364,8 @@ func hasPodInitialized(pod *v1.Pod) bool {
 
 func hasSucceeded(s v1.ContainerState) bool { return s.Terminated != nil && s.Terminated.ExitCode == 0 }
 
-// initializedContainers returns the statuses of the init containers up to the last one that has left its first waiting
-// state. The first init container is always included.
+// initializedContainers returns the statuses of the init containers up to the last one that has
+// left its first waiting state. The first init container is always included.
 func initializedContainers(statuses []v1.ContainerStatus) []v1.ContainerStatus {
 	for i := len(statuses) - 1; i > 0; i-- {
 		if statuses[i].State.Waiting == nil || statuses[i].LastTerminationState.Terminated != nil {
@@ -356,8 +375,8 @@ func initializedContainers(statuses []v1.ContainerStatus) []v1.ContainerStatus {
 	return statuses[:min(1, len(statuses))]
 }
 
-// checkContainerStateTransition reports whether a new status is legal. It is illegal if a terminated container that must
-// not restart is running or waiting in it.
+// checkContainerStateTransition reports whether a new status is legal. It is illegal if a
+// terminated container that must not restart is running or waiting in it.
 func checkContainerStateTransition(pod *v1.Pod, old, status *v1.PodStatus) bool {
 	return pod.Spec.RestartPolicy == v1.RestartPolicyAlways || podutil.AllContainersCouldRestart(&pod.Spec) ||
 		checkTransitions(pod, pod.Spec.Containers, old.ContainerStatuses, status.ContainerStatuses) &&
@@ -379,8 +398,8 @@ func checkTransitions(pod *v1.Pod, specs []v1.Container, old, statuses []v1.Cont
 	return true
 }
 
-// updateStatusInternal stores a status under the next version and wakes the process up. It drops a status with an illegal
-// container transition, and an unchanged one unless force is set.
+// updateStatusInternal stores a status under the next version and wakes the process up. It drops a
+// status with an illegal container transition, and an unchanged one unless force is set.
 func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force, podIsFinished bool) {
 	cached, isCached := m.podStatuses[pod.UID]
 	old := &pod.Status
@@ -430,8 +449,8 @@ func (m *Manager) updateStatusInternal(pod *v1.Pod, status *v1.PodStatus, force,
 	m.podStatusChannel.TrySend(struct{}{})
 }
 
-// inheritCause takes over the cause of the previous version if that version changed the Ready condition and was never
-// sent. The patch of this version then makes the change visible in the API.
+// inheritCause takes over the cause of the previous version if that version changed the Ready
+// condition and was never sent. The patch of this version then makes the change visible in the API.
 func (s *versionedPodStatus) inheritCause(before *versionedPodStatus) {
 	switch {
 	case isTrue(FindCondition(s.Status, v1.PodReady)) != isTrue(FindCondition(before.Status, v1.PodReady)):
@@ -441,8 +460,8 @@ func (s *versionedPodStatus) inheritCause(before *versionedPodStatus) {
 	}
 }
 
-// updateLastTransitionTimes sets the last transition time of each condition: now if its status has changed, otherwise the
-// old time. A condition about a resize has its own time.
+// updateLastTransitionTimes sets the last transition time of each condition: now if its status has
+// changed, otherwise the old time. A condition about a resize has its own time.
 func (m *Manager) updateLastTransitionTimes(status, old *v1.PodStatus) {
 	now := metav1.NewTime(m.o.Now())
 	for i := range status.Conditions {
@@ -481,8 +500,9 @@ func (m *Manager) HasOrphans(known func(types.UID) bool) bool {
 	return slices.ContainsFunc(m.order, func(uid types.UID) bool { return !known(uid) })
 }
 
-// WaitToStore lets others go first as long as a real run shows that the next batch begins now, without this pod. The kubelet can be
-// interrupted before it stores a status. A batch without the pod shows nothing if it would not have the new version anyway.
+// WaitToStore lets others go first as long as a real run shows that the next batch begins now,
+// without this pod. The kubelet can be interrupted before it stores a status. A batch without the
+// pod shows nothing if it would not have the new version anyway.
 func (m *Manager) WaitToStore(p *sim.Proc, pod *v1.Pod) {
 	next := &versionedPodStatus{version: 1}
 	if s, ok := m.podStatuses[pod.UID]; ok {
@@ -510,8 +530,8 @@ func (m *Manager) hasChanged(pods []string) bool {
 	return !slices.ContainsFunc(pods, func(pod string) bool { return !changed[pod] })
 }
 
-// nextBatch returns the pods of the next batch of a real run, if it is known and the batch begins now, not after the next turn of the
-// process by.
+// nextBatch returns the pods of the next batch of a real run, if it is known and the batch begins
+// now, not after the next turn of the process by.
 func (m *Manager) nextBatch(by string) (pods []string, ok bool) {
 	return m.o.Sim.Walk("status batch", processName, by)
 }
@@ -522,8 +542,8 @@ type pendingStatus struct {
 	*versionedPodStatus
 }
 
-// syncBatch syncs the pods with a new version, one after the other. With all, it also syncs the pods that the API can
-// delete and those whose status in the API differs.
+// syncBatch syncs the pods with a new version, one after the other. With all, it also syncs the
+// pods that the API can delete and those whose status in the API differs.
 func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	candidates := m.candidates()
 	if all {
@@ -552,7 +572,8 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	}
 	m.changed = m.changed[:0]
 	// The kubelet collects a batch in the random order of a map.
-	choose.Guided(&m.o.Sim.Asker, "status batch", batch, func(s pendingStatus) string { return s.namespace + "/" + s.name })
+	choose.Guided(&m.o.Sim.Asker, "status batch", batch,
+		func(s pendingStatus) string { return s.namespace + "/" + s.name })
 	choose.Shuffle(m.o.Sim, "status batch", batch)
 	for _, s := range batch {
 		if !m.syncPod(p, s) && !slices.Contains(m.changed, s.uid) {
@@ -561,7 +582,8 @@ func (m *Manager) syncBatch(p *sim.Proc, all bool) {
 	}
 }
 
-// candidates returns the pods that can have a new version, the oldest change first. Those of static pods come with their mirror pods.
+// candidates returns the pods that can have a new version, the oldest change first. Those of static
+// pods come with their mirror pods.
 func (m *Manager) candidates() []types.UID {
 	candidates := m.changed
 	for _, uid := range m.static {
@@ -580,9 +602,10 @@ func (m *Manager) removeOrphanedVersions() {
 	}
 }
 
-// syncPod writes one status to the API: GET, then PATCH if the status differs, then DELETE if the pod has terminated and
-// has a deletion timestamp. It returns false if the pod does not exist or the API server is unreachable: the next batch
-// then tries again. A failed DELETE waits for the next full sync.
+// syncPod writes one status to the API: GET, then PATCH if the status differs, then DELETE if the
+// pod has terminated and has a deletion timestamp. It returns false if the pod does not exist or
+// the API server is unreachable: the next batch then tries again. A failed DELETE waits for the
+// next full sync.
 func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 	p.SetCause(s.cause)
 	pod, ok := m.o.API.GetPod(p, s.namespace, s.name)
@@ -609,9 +632,9 @@ func (m *Manager) syncPod(p *sim.Proc, s pendingStatus) bool {
 	return true
 }
 
-// isEqualInAPI reports whether a patch from one status to the other would be empty. A patch also sets the order of the conditions
-// (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at v1.37.0, and diffLists in pkg/util/strategicpatch/patch.go of
-// k8s.io/apimachinery v0.37.0).
+// isEqualInAPI reports whether a patch from one status to the other would be empty. A patch also
+// sets the order of the conditions (preparePatchBytesForPodStatus in pkg/util/pod/pod.go at
+// v1.37.0, and diffLists in pkg/util/strategicpatch/patch.go of k8s.io/apimachinery v0.37.0).
 func isEqualInAPI(a, b *v1.PodStatus) bool {
 	return slices.Equal(a.Conditions, b.Conditions) && equalApartFromConditions(a, b)
 }
@@ -629,13 +652,14 @@ func (m *Manager) needsUpdate(uid types.UID, s *versionedPodStatus) bool {
 	return ok && canBeDeleted(pod, s)
 }
 
-// canBeDeleted reports whether the manager can delete a pod from the API: the pod has a deletion timestamp, the kubelet
-// has finished it, and the API shows a terminal phase.
+// canBeDeleted reports whether the manager can delete a pod from the API: the pod has a deletion
+// timestamp, the kubelet has finished it, and the API shows a terminal phase.
 func canBeDeleted(pod *v1.Pod, s *versionedPodStatus) bool {
 	return s.podIsFinished && pod.DeletionTimestamp != nil && IsTerminal(pod.Status.Phase) && !podutil.IsMirror(pod)
 }
 
-// needsReconcile reports whether the status in the API, as far as the kubelet knows, differs from the stored one.
+// needsReconcile reports whether the status in the API, as far as the kubelet knows, differs from
+// the stored one.
 func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	pod, ok := m.o.Pods.GetPodByUID(uid)
 	if ok && podutil.IsStatic(pod) {
@@ -655,9 +679,10 @@ func (m *Manager) needsReconcile(uid types.UID, s *versionedPodStatus) bool {
 	return false
 }
 
-// normalizeStatus truncates all times to whole seconds, as the API server stores them, and sorts regular and ephemeral
-// containers by name. Init containers keep the order of the spec. Probe workers read the truncated start of a container, so an initial
-// delay can end up to a second early.
+// normalizeStatus truncates all times to whole seconds, as the API server stores them, and sorts
+// regular and ephemeral containers by name. Init containers keep the order of the spec. Probe
+// workers read the truncated start of a container, so an initial delay can end up to a second
+// early.
 func normalizeStatus(status *v1.PodStatus) {
 	if status.StartTime != nil {
 		t := normalizeTimestamp(*status.StartTime)
@@ -670,7 +695,8 @@ func normalizeStatus(status *v1.PodStatus) {
 			c.LastProbeTime = normalizeTimestamp(c.LastProbeTime)
 		}
 	}
-	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses, status.EphemeralContainerStatuses} {
+	for _, statuses := range [][]v1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses,
+		status.EphemeralContainerStatuses} {
 		for i := range statuses {
 			normalizeContainerState(&statuses[i].State)
 			normalizeContainerState(&statuses[i].LastTerminationState)
@@ -684,7 +710,8 @@ func normalizeStatus(status *v1.PodStatus) {
 	}
 }
 
-// normalizeContainerState normalizes a copy of the state, because other statuses can share the original.
+// normalizeContainerState normalizes a copy of the state, because other statuses can share the
+// original.
 func normalizeContainerState(s *v1.ContainerState) {
 	if s.Running != nil {
 		r := *s.Running
@@ -700,11 +727,13 @@ func normalizeContainerState(s *v1.ContainerState) {
 
 func normalizeTimestamp(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-// mergePodStatus returns the status to write to the API. It keeps the conditions that the kubelet does not own, holds a
-// terminal phase back while containers may run, and makes a pod with a terminal phase unready.
+// mergePodStatus returns the status to write to the API. It keeps the conditions that the kubelet
+// does not own, holds a terminal phase back while containers may run, and makes a pod with a
+// terminal phase unready.
 func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatus {
 	old, merged := &pod.Status, new(*status) // shares what no one changes: the statuses of the containers
-	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions), func(c v1.PodCondition) bool { return PodConditionByKubelet(c.Type) })
+	merged.Conditions = slices.DeleteFunc(slices.Clone(old.Conditions),
+		func(c v1.PodCondition) bool { return PodConditionByKubelet(c.Type) })
 	terminates := !IsTerminal(old.Phase) && IsTerminal(merged.Phase)
 	if terminates && m.o.CouldHaveRunningContainers(pod.UID) {
 		// A controller that sees a terminal phase may start a replacement.
@@ -719,13 +748,15 @@ func (m *Manager) mergePodStatus(pod *v1.Pod, status *v1.PodStatus) *v1.PodStatu
 			m.mergeDisruptionTarget(merged, old, c)
 		}
 	}
-	if IsTerminal(merged.Phase) && (isTrue(FindCondition(merged, v1.PodReady)) || isTrue(FindCondition(merged, v1.ContainersReady))) {
+	if IsTerminal(merged.Phase) && (isTrue(FindCondition(merged, v1.PodReady)) ||
+		isTrue(FindCondition(merged, v1.ContainersReady))) {
 		m.setNotReady(pod, merged)
 	}
 	return merged
 }
 
-// mergeDisruptionTarget adds the DisruptionTarget condition together with the terminal phase, as of now.
+// mergeDisruptionTarget adds the DisruptionTarget condition together with the terminal phase, as of
+// now.
 func (m *Manager) mergeDisruptionTarget(merged, old *v1.PodStatus, c v1.PodCondition) {
 	c.LastTransitionTime = normalizeTimestamp(metav1.NewTime(m.o.Now()))
 	if before := FindCondition(old, c.Type); before != nil && before.Status == c.Status {
@@ -734,7 +765,8 @@ func (m *Manager) mergeDisruptionTarget(merged, old *v1.PodStatus, c v1.PodCondi
 	SetCondition(merged, c)
 }
 
-// setNotReady sets the Ready and ContainersReady conditions of a pod with a terminal phase to False.
+// setNotReady sets the Ready and ContainersReady conditions of a pod with a terminal phase to
+// False.
 func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
 	reason := podCompleted
 	if status.Phase == v1.PodFailed {
@@ -751,8 +783,8 @@ func (m *Manager) setNotReady(pod *v1.Pod, status *v1.PodStatus) {
 	m.forgetGenerations(status)
 }
 
-// forgetGenerations removes the observed generations if the kubelet does not write them (podutil.GetPodObservedGenerationIfEnabled in
-// pkg/api/v1/pod/util.go at v1.33.13).
+// forgetGenerations removes the observed generations if the kubelet does not write them
+// (podutil.GetPodObservedGenerationIfEnabled in pkg/api/v1/pod/util.go at v1.33.13).
 func (m *Manager) forgetGenerations(status *v1.PodStatus) {
 	if !m.o.NoObservedGeneration {
 		return
@@ -763,9 +795,10 @@ func (m *Manager) forgetGenerations(status *v1.PodStatus) {
 	}
 }
 
-// NeedToReconcilePodReadiness reports whether the Ready condition of a pod with readiness gates, in the status from the
-// API, differs from the condition that follows from the rest of that status. The check looks at regular containers only,
-// so sidecars count as unknown and a pod with sidecars always needs a reconcile.
+// NeedToReconcilePodReadiness reports whether the Ready condition of a pod with readiness gates, in
+// the status from the API, differs from the condition that follows from the rest of that status.
+// The check looks at regular containers only, so sidecars count as unknown and a pod with sidecars
+// always needs a reconcile.
 func NeedToReconcilePodReadiness(pod *v1.Pod) bool {
 	now := FindCondition(&pod.Status, v1.PodReady)
 	if len(pod.Spec.ReadinessGates) == 0 || now == nil {

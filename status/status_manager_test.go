@@ -13,7 +13,8 @@ import (
 	"probesim.dev/status"
 )
 
-// The stored status has times in whole seconds, as the API server keeps them, and containers in the order of their names.
+// The stored status has times in whole seconds, as the API server keeps them, and containers in the
+// order of their names.
 func TestStatusIsNormalized(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -23,7 +24,8 @@ func TestStatusIsNormalized(t *testing.T) {
 		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}},
 		ContainerStatuses: []v1.ContainerStatus{
 			{Name: "b", State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: later}}},
-			{Name: "a", LastTerminationState: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{StartedAt: later, FinishedAt: later}}},
+			{Name: "a", LastTerminationState: v1.ContainerState{
+				Terminated: &v1.ContainerStateTerminated{StartedAt: later, FinishedAt: later}}},
 		},
 	})
 	s := w.cached(pod)
@@ -48,8 +50,8 @@ func TestStatusIsNormalized(t *testing.T) {
 	}
 }
 
-// lastTransitionTime changes with the status of a condition, and not with its reason or message. The pod's start time never
-// changes.
+// lastTransitionTime changes with the status of a condition, and not with its reason or message.
+// The pod's start time never changes.
 func TestLastTransitionTime(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -74,7 +76,8 @@ func TestLastTransitionTime(t *testing.T) {
 	}
 }
 
-// Every stored status of a pod with a deletion timestamp is synced, changed or not: the API may be able to delete the pod.
+// Every stored status of a pod with a deletion timestamp is synced, changed or not: the API may be
+// able to delete the pod.
 func TestUnchangedStatusOfADeletedPodIsSynced(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -85,7 +88,8 @@ func TestUnchangedStatusOfADeletedPodIsSynced(t *testing.T) {
 	w.expect(w.until(2*time.Second), "1s GET web")
 }
 
-// The manager drops a status in which a container that must not restart leaves its terminated state.
+// The manager drops a status in which a container that must not restart leaves its terminated
+// state.
 func TestIllegalTransitions(t *testing.T) {
 	for _, c := range []struct {
 		policy v1.RestartPolicy
@@ -114,7 +118,8 @@ func TestIllegalTransitions(t *testing.T) {
 	}
 }
 
-// SetContainerReadiness changes the container and its pod's Ready and ContainersReady conditions, without a sync of the pod.
+// SetContainerReadiness changes the container and its pod's Ready and ContainersReady conditions,
+// without a sync of the pod.
 func TestSetContainerReadiness(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -130,7 +135,8 @@ func TestSetContainerReadiness(t *testing.T) {
 	}
 	w.SetContainerReadiness(pod.UID, "id of web", true)
 	after := w.cached(pod)
-	if !after.ContainerStatuses[0].Ready || conditionIs(after, v1.PodReady) != v1.ConditionTrue || conditionIs(after, v1.ContainersReady) != v1.ConditionTrue {
+	if !after.ContainerStatuses[0].Ready || conditionIs(after, v1.PodReady) != v1.ConditionTrue ||
+		conditionIs(after, v1.ContainersReady) != v1.ConditionTrue {
 		t.Errorf("got %+v", after)
 	}
 	if before.ContainerStatuses[0].Ready {
@@ -142,7 +148,8 @@ func TestSetContainerReadiness(t *testing.T) {
 	w.expect(w.until(3*time.Second), "2s GET web", "2.01s PATCH web Running")
 }
 
-// SetContainerStartup changes Started and nothing else: a ready pod stays ready until its next sync.
+// SetContainerStartup changes Started and nothing else: a ready pod stays ready until its next
+// sync.
 func TestSetContainerStartup(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -184,7 +191,8 @@ func TestTerminatePod(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	want := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{
-		Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated", ExitCode: 137,
+		Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated",
+		ExitCode: 137,
 	}}
 	if diff := cmp.Diff(want, got.ContainerStatuses[1].State); diff != "" {
 		t.Errorf("lost container (-want +got):\n%s", diff)

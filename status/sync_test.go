@@ -24,8 +24,8 @@ func (w *world) expect(got []string, want ...string) {
 	}
 }
 
-// The manager writes a new status to the API immediately, with a GET and a PATCH. It ignores an unchanged status
-// (pkg/kubelet/status/status_manager.go, as all rules in this file).
+// The manager writes a new status to the API immediately, with a GET and a PATCH. It ignores an
+// unchanged status (pkg/kubelet/status/status_manager.go, as all rules in this file).
 func TestChangedStatusIsPatched(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -44,7 +44,8 @@ func TestChangedStatusIsPatched(t *testing.T) {
 	}
 }
 
-// A patch has the cause of its status, or of an earlier status that changed Ready and was never sent.
+// A patch has the cause of its status, or of an earlier status that changed Ready and was never
+// sent.
 func TestCauseOfAPatch(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
@@ -64,8 +65,8 @@ func TestCauseOfAPatch(t *testing.T) {
 	}
 }
 
-// Statuses stored during a sync wait for its end. The next batch sends the newest status of each pod and skips the versions
-// before it (B55 in docs/bugs.md).
+// Statuses stored during a sync wait for its end. The next batch sends the newest status of each
+// pod and skips the versions before it (B55 in docs/bugs.md).
 func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
@@ -119,14 +120,16 @@ func TestFullSyncComparesTheSharedCondition(t *testing.T) {
 	w.SetPodStatus(pod, running(pod, true))
 	w.until(9 * time.Second)
 	w.change(w.api["web"], func(p *v1.Pod) {
-		p.Status.Conditions = append([]v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}}, p.Status.Conditions...)
+		p.Status.Conditions = append([]v1.PodCondition{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}},
+			p.Status.Conditions...)
 	})
 	w.expect(w.until(19*time.Second), "10s GET web")
 	w.change(w.api["web"], func(p *v1.Pod) { p.Status.Conditions[0].Type = "example.com/gate" })
 	w.expect(w.until(29 * time.Second))
 }
 
-// Every ten seconds, the manager compares all statuses with the kubelet's view of the API, and sends those that differ.
+// Every ten seconds, the manager compares all statuses with the kubelet's view of the API, and
+// sends those that differ.
 func TestFullSyncReconciles(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -151,8 +154,8 @@ func TestFailedReconcileIsRepeated(t *testing.T) {
 	w.expect(w.until(12*time.Second), "11s GET a", "11.01s PATCH a Running", "11.02s GET b", "11.03s PATCH b Running")
 }
 
-// A reconcile compares with the last pod that the kubelet received. A kubelet that receives no updates tries to send its
-// status again, and finds that the API has it.
+// A reconcile compares with the last pod that the kubelet received. A kubelet that receives no
+// updates tries to send its status again, and finds that the API has it.
 func TestReconcileUsesTheKubeletsViewOfTheAPI(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -161,7 +164,8 @@ func TestReconcileUsesTheKubeletsViewOfTheAPI(t *testing.T) {
 	w.expect(w.until(25*time.Second), "0s GET web", "10ms PATCH web Running", "10s GET web", "20s GET web")
 }
 
-// Each batch tries once to sync a pod that is missing in the API, until the kubelet removes its status.
+// Each batch tries once to sync a pod that is missing in the API, until the kubelet removes its
+// status.
 func TestPodMissingInTheAPI(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.pod("a"), w.pod("b")
@@ -182,7 +186,8 @@ func TestPodMissingInTheAPI(t *testing.T) {
 	w.expect(w.until(30 * time.Second))
 }
 
-// The manager forgets the status of a pod if another pod has taken its name, and leaves the other pod alone.
+// The manager forgets the status of a pod if another pod has taken its name, and leaves the other
+// pod alone.
 func TestAnotherPodOfTheSameName(t *testing.T) {
 	w := newWorld(t)
 	old := w.pod("web")
@@ -194,7 +199,8 @@ func TestAnotherPodOfTheSameName(t *testing.T) {
 	}
 }
 
-// The manager deletes a pod with a deletion timestamp when the kubelet has finished it and the API shows a terminal phase.
+// The manager deletes a pod with a deletion timestamp when the kubelet has finished it and the API
+// shows a terminal phase.
 func TestFinishedPodIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
@@ -298,7 +304,8 @@ func TestChangeOfTerminalPhaseIsNotHeldBack(t *testing.T) {
 	w.expect(w.until(time.Second), "0s GET web", "10ms PATCH web Succeeded")
 }
 
-// A pod with a terminal phase is not ready in the API, whatever its stored status (B44 in docs/bugs.md).
+// A pod with a terminal phase is not ready in the API, whatever its stored status (B44 in
+// docs/bugs.md).
 func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)
@@ -311,8 +318,10 @@ func TestTerminalPhaseIsNeverReady(t *testing.T) {
 		w.until(6 * time.Second)
 		api := w.api["web"].Status
 		for _, typ := range []v1.PodConditionType{v1.PodReady, v1.ContainersReady} {
-			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason || c.LastTransitionTime.Second() != 5 {
-				t.Errorf("%s: %s is %s with reason %s since %v, want False with reason %s since second 5", phase, typ, c.Status, c.Reason, c.LastTransitionTime, reason)
+			if c := status.FindCondition(&api, typ); c.Status != v1.ConditionFalse || c.Reason != reason ||
+				c.LastTransitionTime.Second() != 5 {
+				t.Errorf("%s: %s is %s with reason %s since %v, want False with reason %s since second 5", phase, typ,
+					c.Status, c.Reason, c.LastTransitionTime, reason)
 			}
 		}
 	}
@@ -323,12 +332,14 @@ func TestOtherOwnersConditionsAreKept(t *testing.T) {
 	w := newWorld(t)
 	pod := w.pod("web")
 	w.change(pod, func(p *v1.Pod) {
-		p.Status.Conditions = []v1.PodCondition{{Type: "example.com/gate", Status: v1.ConditionTrue}, {Type: v1.PodReady, Status: v1.ConditionFalse}}
+		p.Status.Conditions = []v1.PodCondition{{Type: "example.com/gate", Status: v1.ConditionTrue},
+			{Type: v1.PodReady, Status: v1.ConditionFalse}}
 	})
 	w.SetPodStatus(pod, running(pod, true))
 	w.until(time.Second)
 	api := w.api["web"].Status
-	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue || conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
+	if conditionIs(&api, "example.com/gate") != v1.ConditionTrue ||
+		conditionIs(&api, v1.PodReady) != v1.ConditionTrue || len(api.Conditions) != 4 {
 		t.Errorf("conditions %v, want the gate and the three of the kubelet, all True", api.Conditions)
 	}
 }
@@ -343,7 +354,8 @@ func (r *realRun) Place(string, string) (int, bool)             { return 0, fals
 func (r *realRun) Walk(string, string, string) ([]string, bool) { return r.batch, r.batch != nil }
 func (r *realRun) Turn(string, string)                          { r.batch = nil }
 
-// The manager waits for the statuses that the batch of a real run has. Without a log of a real run, another batch syncs them.
+// The manager waits for the statuses that the batch of a real run has. Without a log of a real run,
+// another batch syncs them.
 func TestBatchWaitsForItsStatuses(t *testing.T) {
 	once := []string{"0s GET a", "10ms PATCH a Running", "20ms GET b", "30ms PATCH b Running"}
 	for _, c := range []struct{ real, want []string }{

@@ -16,7 +16,8 @@ import (
 	"probesim.dev/status"
 )
 
-// world is a Manager between a kubelet, whose calls the test makes, and an API server that logs its calls.
+// world is a Manager between a kubelet, whose calls the test makes, and an API server that logs its
+// calls.
 type world struct {
 	*status.Manager
 	causes  []int64 // of the patches
@@ -38,7 +39,8 @@ var start = time.Date(2000, 1, 1, 0, 0, 0, 300e6, time.UTC)
 func newWorld(t *testing.T) *world { return newWorldOf(t, nil) }
 
 func newWorldOf(t *testing.T, c choose.Chooser) *world {
-	w := &world{t: t, sim: sim.New(sim.Options{Chooser: c}), api: map[string]*v1.Pod{}, kubelet: map[types.UID]*v1.Pod{}, mirrors: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
+	w := &world{t: t, sim: sim.New(sim.Options{Chooser: c}), api: map[string]*v1.Pod{},
+		kubelet: map[types.UID]*v1.Pod{}, mirrors: map[types.UID]*v1.Pod{}, latency: 10 * time.Millisecond}
 	w.Manager = status.NewManager(status.Options{
 		Sim: w.sim, Now: w.now, API: w, Pods: w,
 		CouldHaveRunningContainers: func(types.UID) bool { return w.running },

@@ -46,7 +46,8 @@ type line struct {
 	Run *Header `json:"run"`
 }
 
-// record returns the record, or an error if it has no kind or no t. Unknown fields are ignored, so traces of later versions can be read.
+// record returns the record, or an error if it has no kind or no t. Unknown fields are ignored, so
+// traces of later versions can be read.
 func (l *line) record() (Record, error) {
 	switch {
 	case l.Kind == "":
@@ -92,10 +93,12 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{lines: s}
 }
 
-// Header returns the header of the run of the last record, or nil if the file has no header before it.
+// Header returns the header of the run of the last record, or nil if the file has no header before
+// it.
 func (r *Reader) Header() *Header { return r.header }
 
-// Read returns the next record. After the last record it returns io.EOF. Other errors start with the line number.
+// Read returns the next record. After the last record it returns io.EOF. Other errors start with
+// the line number.
 func (r *Reader) Read() (Record, error) {
 	for r.lines.Scan() {
 		r.number++

@@ -17,7 +17,8 @@ func TestReadAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Record{{Step: 1, Kind: PodAdded, Pod: "default/web"}, {Step: 2, T: 7, Kind: "FromALaterVersion", Pod: "default/web"}}
+	want := []Record{{Step: 1, Kind: PodAdded, Pod: "default/web"},
+		{Step: 2, T: 7, Kind: "FromALaterVersion", Pod: "default/web"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -25,7 +26,8 @@ func TestReadAll(t *testing.T) {
 
 func TestReadSeveralRuns(t *testing.T) {
 	seed := int64(3)
-	want := []*Header{{Scenario: "a\n", Kubernetes: "v1.37", File: "f.yaml", Line: 7}, {Scenario: "b", Kubernetes: "v1.37", Seed: &seed, File: "f.yaml", Line: 7}}
+	want := []*Header{{Scenario: "a\n", Kubernetes: "v1.37", File: "f.yaml", Line: 7},
+		{Scenario: "b", Kubernetes: "v1.37", Seed: &seed, File: "f.yaml", Line: 7}}
 	var file []byte
 	for _, h := range want {
 		file = append(AppendHeader(file, h), '\n')

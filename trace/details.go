@@ -6,8 +6,9 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// PodDetails is the part of the pod status in the API server that a trace contains only on request. Times are the API's
-// times, which are whole seconds of the wall clock, as virtual times on a node whose clock never steps.
+// PodDetails is the part of the pod status in the API server that a trace contains only on request.
+// Times are the API's times, which are whole seconds of the wall clock, as virtual times on a node
+// whose clock never steps.
 type PodDetails struct {
 	PodIPs     []string    `json:"podIPs,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"` // by type

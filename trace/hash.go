@@ -8,8 +8,9 @@ import (
 
 // Hasher computes the hash of a run from its records. The zero value is ready to use.
 //
-// The hash is the SHA-256 of the observable records in order. Each record is written by [AppendObserved] and followed by a
-// newline. The hash is the same with and without internal records, and for the simulator and the real kubelet.
+// The hash is the SHA-256 of the observable records in order. Each record is written by
+// [AppendObserved] and followed by a newline. The hash is the same with and without internal
+// records, and for the simulator and the real kubelet.
 type Hasher struct {
 	sum hash.Hash
 	buf []byte

@@ -5,12 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the record to dst as one JSON object, without a newline, and returns the extended slice.
+// AppendJSON appends the record to dst as one JSON object, without a newline, and returns the
+// extended slice.
 //
-// The fields have a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set), container and instance (if a
-// container is set), then the fields of the kind. An observable kind always has all its fields, an internal kind only those that
-// are not zero. Each byte that is not valid UTF-8 becomes U+FFFD. AppendJSON does not allocate if dst has
-// enough capacity and the record no details.
+// The fields have a fixed order: step, t (nanoseconds), kind, cause (if known), pod (if set),
+// container and instance (if a container is set), then the fields of the kind. An observable kind
+// always has all its fields, an internal kind only those that are not zero. Each byte that is not
+// valid UTF-8 becomes U+FFFD. AppendJSON does not allocate if dst has enough capacity and the
+// record no details.
 func AppendJSON(dst []byte, r *Record) []byte {
 	dst = append(dst, `{"step":`...)
 	dst = strconv.AppendInt(dst, r.Step, 10)
@@ -24,11 +26,13 @@ func AppendJSON(dst []byte, r *Record) []byte {
 	return append(dst, '}')
 }
 
-// AppendObserved is like [AppendJSON] but omits step, cause and the details of a status. It writes the part of a record that the simulator and the real
-// kubelet have in common: steps also count internal records, and the real kubelet knows no causes.
+// AppendObserved is like [AppendJSON] but omits step, cause and the details of a status. It writes
+// the part of a record that the simulator and the real kubelet have in common: steps also count
+// internal records, and the real kubelet knows no causes.
 func AppendObserved(dst []byte, r *Record) []byte { return appendCommon(dst, r, !detailed) }
 
-// AppendDetailed is like [AppendObserved] and also writes the details of a status, if the record has them.
+// AppendDetailed is like [AppendObserved] and also writes the details of a status, if the record
+// has them.
 func AppendDetailed(dst []byte, r *Record) []byte { return appendCommon(dst, r, detailed) }
 
 // detailed selects the details of a status.

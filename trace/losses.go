@@ -6,12 +6,15 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// LossSpan is a time in which requests are lost. From and To are equal if all are lost at one instant.
+// LossSpan is a time in which requests are lost. From and To are equal if all are lost at one
+// instant.
 type LossSpan struct {
-	From, To    virtual.Time
-	Rate        float64 // requests that are lost a second, or at the instant
-	Lost        float64
-	First, Last int // indexes of its first and last record, which are the same if it goes on at the end, and at an instant
+	From, To virtual.Time
+	Rate     float64 // requests that are lost a second, or at the instant
+	Lost     float64
+	// indexes of its first and last record, which are the same if it goes on at the end, and at an
+	// instant
+	First, Last int
 }
 
 // Losses returns the losses of a run that ends at end, in the order of their first records.
@@ -27,7 +30,8 @@ func Losses(records []Record, end virtual.Time) []LossSpan {
 		rate := l.Rate * float64(l.One) / float64(l.Of)
 		if r.Kind == LossStarted {
 			open = append(open, len(list))
-			list = append(list, LossSpan{From: r.T, To: max(end, r.T), Rate: rate, Lost: rate * max(0, end.Sub(r.T)).Seconds(), First: i, Last: i})
+			list = append(list, LossSpan{From: r.T, To: max(end, r.T), Rate: rate,
+				Lost: rate * max(0, end.Sub(r.T)).Seconds(), First: i, Last: i})
 			continue
 		}
 		k := len(open) - 1
@@ -46,7 +50,8 @@ func Losses(records []Record, end virtual.Time) []LossSpan {
 
 // ends reports whether a LossEnded record is about the loss that began with a record.
 func (r *Record) ends(began *Record) bool {
-	return began.Object.Name == r.Object.Name && began.Object.Loss.Router == r.Object.Loss.Router && began.Pod == r.Pod && began.Reason == r.Reason &&
+	return began.Object.Name == r.Object.Name && began.Object.Loss.Router == r.Object.Loss.Router &&
+		began.Pod == r.Pod && began.Reason == r.Reason &&
 		began.T == r.T.Add(-r.Took)
 }
 

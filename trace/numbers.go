@@ -11,11 +11,12 @@ import (
 // ObjectNumbers are the measures of a Deployment or a Service in a run.
 type ObjectNumbers struct {
 	Name string // such as "Deployment default/web"
-	// Took is the time from the last change of the spec of a Deployment, or from its creation, until it is complete. Complete is false if
-	// it is not until the end.
+	// Took is the time from the last change of the spec of a Deployment, or from its creation,
+	// until it is complete. Complete is false if it is not until the end.
 	Took     time.Duration
 	Complete bool
-	// Fewest is the least number of Ready pods of a Deployment from the first time on at which it is complete, or -1 if it never is.
+	// Fewest is the least number of Ready pods of a Deployment from the first time on at which it
+	// is complete, or -1 if it never is.
 	Fewest int32
 	// Lost is the number of requests to a Service that are lost.
 	Lost float64
@@ -24,12 +25,14 @@ type ObjectNumbers struct {
 // IsService reports whether the numbers are those of a Service: Lost.
 func (n *ObjectNumbers) IsService() bool { return strings.HasPrefix(n.Name, "Service ") }
 
-// NumbersOfObjects returns the numbers of the Deployments and Services of a run that ends at end, in the order of their first records.
+// NumbersOfObjects returns the numbers of the Deployments and Services of a run that ends at end,
+// in the order of their first records.
 func NumbersOfObjects(records []Record, end virtual.Time) []ObjectNumbers {
 	var list []*objectClock
 	for i := range records {
 		r := &records[i]
-		if r.Object == nil || !strings.HasPrefix(r.Object.Name, "Deployment ") && !strings.HasPrefix(r.Object.Name, "Service ") {
+		if r.Object == nil || !strings.HasPrefix(r.Object.Name, "Deployment ") && !strings.HasPrefix(r.Object.Name,
+			"Service ") {
 			continue
 		}
 		k := slices.IndexFunc(list, func(c *objectClock) bool { return c.Name == r.Object.Name })

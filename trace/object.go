@@ -6,26 +6,35 @@ import (
 	"strings"
 )
 
-// Observable kinds of a control plane, which only runs with controllers have. Their Object has the fields.
+// Observable kinds of a control plane, which only runs with controllers have. Their Object has the
+// fields.
 const (
-	WorkloadChanged  Kind = "WorkloadChanged"  // the API server stores a Deployment or ReplicaSet, or its status; Reason is spec or status, Workload
-	Scaled           Kind = "Scaled"           // the API server stores another number of replicas of a ReplicaSet; From, To
+	// the API server stores a Deployment or ReplicaSet, or its status; Reason is spec or status,
+	// Workload
+	WorkloadChanged Kind = "WorkloadChanged"
+	// the API server stores another number of replicas of a ReplicaSet; From, To
+	Scaled           Kind = "Scaled"
 	PodScheduled     Kind = "PodScheduled"     // the scheduler binds a pod; Message is the node
 	EndpointsWritten Kind = "EndpointsWritten" // the API server stores an EndpointSlice; Endpoints of its Service
-	ListenerChanged  Kind = "ListenerChanged"  // a program closes or opens its listener for new connections; Reason is opened or closed
-	RoutesChanged    Kind = "RoutesChanged"    // a router sends requests to other pods from now on; Reason is the router, Endpoints are its targets, Took since the change that it follows
-	LossStarted      Kind = "LossStarted"      // requests begin to be lost; Pod or none, Reason, Loss
-	LossEnded        Kind = "LossEnded"        // they are no longer lost, or were lost at this instant; Pod or none, Reason, Took since the start, Loss with the number lost
+	// a program closes or opens its listener for new connections; Reason is opened or closed
+	ListenerChanged Kind = "ListenerChanged"
+	// a router sends requests to other pods from now on; Reason is the router, Endpoints are its
+	// targets, Took since the change that it follows
+	RoutesChanged Kind = "RoutesChanged"
+	LossStarted   Kind = "LossStarted" // requests begin to be lost; Pod or none, Reason, Loss
+	// they are no longer lost, or were lost at this instant; Pod or none, Reason, Took since the
+	// start, Loss with the number lost
+	LossEnded Kind = "LossEnded"
 )
 
-// SyncFailed is an internal kind: a controller ends a sync with an error, and tries it again later; Object, Reason is the controller, Message
-// the error.
+// SyncFailed is an internal kind: a controller ends a sync with an error, and tries it again later;
+// Object, Reason is the controller, Message the error.
 const SyncFailed Kind = "SyncFailed"
 
 // Object is the part of a record that is about an object other than a pod.
 type Object struct {
-	// Name is the kind and the namespace/name of the object, such as "ReplicaSet default/web-1". In a record PodAdded it is the owner of
-	// the pod.
+	// Name is the kind and the namespace/name of the object, such as "ReplicaSet default/web-1". In
+	// a record PodAdded it is the owner of the pod.
 	Name      string     `json:"object"`
 	From      int32      `json:"from,omitempty"`
 	To        int32      `json:"to,omitempty"`
@@ -66,7 +75,8 @@ type Endpoint struct {
 // Loss is what part of the requests to a Service is lost.
 type Loss struct {
 	Router string `json:"router"`
-	// Rate is the number of requests a second that are sent to the Service, and One of Of of them are lost: one of three, for example.
+	// Rate is the number of requests a second that are sent to the Service, and One of Of of them
+	// are lost: one of three, for example.
 	Rate float64 `json:"rate"`
 	One  int     `json:"one"`
 	Of   int     `json:"of"`
@@ -77,7 +87,8 @@ type Loss struct {
 // Controlled reports whether records of the kind are about a control plane: they have an Object.
 func (k Kind) Controlled() bool {
 	switch k {
-	case WorkloadChanged, Scaled, PodScheduled, EndpointsWritten, ListenerChanged, RoutesChanged, LossStarted, LossEnded:
+	case WorkloadChanged, Scaled, PodScheduled, EndpointsWritten, ListenerChanged, RoutesChanged, LossStarted,
+		LossEnded:
 		return true
 	}
 	return false

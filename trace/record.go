@@ -1,14 +1,15 @@
 // Package trace defines the records of a run, and reads, writes and hashes them.
 //
-// A trace lists what the kubelet does, in the order of virtual time: one [Record] for each start of a container, each probe
-// result, each status patch, and so on. Timelines, expectations, reports and the comparison with the real kubelet are all
-// computed from it.
+// A trace lists what the kubelet does, in the order of virtual time: one [Record] for each start of
+// a container, each probe result, each status patch, and so on. Timelines, expectations, reports
+// and the comparison with the real kubelet are all computed from it.
 //
-// The simulator and the real kubelet under virtual time both write observable records. Internal records describe the
-// inside of the simulator and exist only on request; see [Recorder].
+// The simulator and the real kubelet under virtual time both write observable records. Internal
+// records describe the inside of the simulator and exist only on request; see [Recorder].
 //
-// In a file, a trace has one JSON object on each line. [AppendJSON] writes a record, and [Reader] reads a file. [Hash]
-// identifies a run by its observable records. The page docs/trace.md lists the fields of each kind.
+// In a file, a trace has one JSON object on each line. [AppendJSON] writes a record, and [Reader]
+// reads a file. [Hash] identifies a run by its observable records. The page docs/trace.md lists the
+// fields of each kind.
 package trace
 
 import (
@@ -21,7 +22,8 @@ import (
 // Kind is the type of a record.
 type Kind string
 
-// Observable kinds, which the simulator and the real kubelet write. The comments name the fields of each kind.
+// Observable kinds, which the simulator and the real kubelet write. The comments name the fields of
+// each kind.
 const (
 	PodAdded           Kind = "PodAdded"           // the API server stores the pod
 	PodDeleteRequested Kind = "PodDeleteRequested" // the API server sets deletionTimestamp
@@ -33,35 +35,47 @@ const (
 	StatusPatched      Kind = "StatusPatched"      // the API server applies a status patch; Status
 	Event              Kind = "Event"              // the kubelet emits an event; Type, Reason, Message
 	ImagePullStarted   Kind = "ImagePullStarted"   // PullImage of the container runtime begins; Message is the image
-	ImagePullEnded     Kind = "ImagePullEnded"     // PullImage of the container runtime returns; Result, Message is its error, Took
-	HookStarted        Kind = "HookStarted"        // a lifecycle hook begins; Reason is postStart or preStop
-	HookEnded          Kind = "HookEnded"          // a lifecycle hook ends; Reason, Result, Message is its error, Took
-	VolumeWaitEnded    Kind = "VolumeWaitEnded"    // a wait for the volumes of a pod ends, if it took any time; Reason is mount or unmount, Result, Took
-	KubeletStopped     Kind = "KubeletStopped"     // the kubelet process ends
-	KubeletStarted     Kind = "KubeletStarted"     // the kubelet process starts again
-	Step               Kind = "Step"               // a step of the scenario is executed; Reason is its action, Message its details
+	// PullImage of the container runtime returns; Result, Message is its error, Took
+	ImagePullEnded Kind = "ImagePullEnded"
+	HookStarted    Kind = "HookStarted" // a lifecycle hook begins; Reason is postStart or preStop
+	HookEnded      Kind = "HookEnded"   // a lifecycle hook ends; Reason, Result, Message is its error, Took
+	// a wait for the volumes of a pod ends, if it took any time; Reason is mount or unmount,
+	// Result, Took
+	VolumeWaitEnded Kind = "VolumeWaitEnded"
+	KubeletStopped  Kind = "KubeletStopped" // the kubelet process ends
+	KubeletStarted  Kind = "KubeletStarted" // the kubelet process starts again
+	// a step of the scenario is executed; Reason is its action, Message its details
+	Step Kind = "Step"
 )
 
-// Internal kinds. The simulator writes them on request; the real kubelet writes only CRICall and TriggerTaken. They may
-// change with any version.
+// Internal kinds. The simulator writes them on request; the real kubelet writes only CRICall and
+// TriggerTaken. They may change with any version.
 const (
-	CRICall       Kind = "CRICall"       // a call to the container runtime or the API server returns; Reason is the method, Probe, Took, Message is its error
-	ResultChanged Kind = "ResultChanged" // the cache of probe results changes; Probe, Reason is the ID of the container, Message is the new value
+	// a call to the container runtime or the API server returns; Reason is the method, Probe, Took,
+	// Message is its error
+	CRICall Kind = "CRICall"
+	// the cache of probe results changes; Probe, Reason is the ID of the container, Message is the
+	// new value
+	ResultChanged Kind = "ResultChanged"
 	ManualTrigger Kind = "ManualTrigger" // the kubelet triggers a readiness worker to probe immediately; Probe
 	TriggerTaken  Kind = "TriggerTaken"  // the worker handles the trigger and resets its ticker; Probe
 	SyncLoop      Kind = "SyncLoop"      // the sync loop handles one item; Reason is its source, Message
 	PodSync       Kind = "PodSync"       // a pod worker starts a sync; Reason is sync, terminating or terminated
-	Relist        Kind = "Relist"        // a relist that found a change ends; Reason is global or pod, Message is the UID of the pod
-	BackOff       Kind = "BackOff"       // the crash-loop back-off refuses a start; Took is the back-off
-	ProbeSkipped  Kind = "ProbeSkipped"  // a probe worker ticks without probing; Probe, Reason says why
-	Behavior      Kind = "Behavior"      // a program gets a request or exits; Probe, Reason is the hook or exit, Message is the number of the rule that decides, from 1; empty: none
+	// a relist that found a change ends; Reason is global or pod, Message is the UID of the pod
+	Relist       Kind = "Relist"
+	BackOff      Kind = "BackOff"      // the crash-loop back-off refuses a start; Took is the back-off
+	ProbeSkipped Kind = "ProbeSkipped" // a probe worker ticks without probing; Probe, Reason says why
+	// a program gets a request or exits; Probe, Reason is the hook or exit, Message is the number
+	// of the rule that decides, from 1; empty: none
+	Behavior Kind = "Behavior"
 )
 
 // StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
 
-// ChangesProbes reports whether a record is that of a patch which can change probes of a pod. What the kubelet makes of it has events with the
-// reason ProbeChanged, but a kubelet that does not run at the time makes none.
+// ChangesProbes reports whether a record is that of a patch which can change probes of a pod. What
+// the kubelet makes of it has events with the reason ProbeChanged, but a kubelet that does not run
+// at the time makes none.
 func (r *Record) ChangesProbes() bool {
 	if r.Kind != Step || r.Reason != "patch" {
 		return false
@@ -74,13 +88,15 @@ func (r *Record) ChangesProbes() bool {
 	return false
 }
 
-// ProbeChanged is the Reason of the Event record about a probe of a running pod that an update of the pod has added, changed or removed.
+// ProbeChanged is the Reason of the Event record about a probe of a running pod that an update of
+// the pod has added, changed or removed.
 const ProbeChanged = "ContainerProbeChanged"
 
 // Observable reports whether both the simulator and the real kubelet write records of this kind.
 func (k Kind) Observable() bool {
 	switch k {
-	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited, ProbeExecuted, StatusPatched, Event,
+	case PodAdded, PodDeleteRequested, PodRemoved, ContainerStarted, ContainerStopping, ContainerExited, ProbeExecuted,
+		StatusPatched, Event,
 		ImagePullStarted, ImagePullEnded, HookStarted, HookEnded, VolumeWaitEnded, KubeletStopped, KubeletStarted, Step:
 		return true
 	}
@@ -99,7 +115,8 @@ const (
 // ProbeTypes lists the types of probes, in the order in which reports show them.
 var ProbeTypes = []Probe{Startup, Liveness, Readiness}
 
-// Result is the result of one probe run, after its immediate retries, or of another action of the kubelet: Success or Failure.
+// Result is the result of one probe run, after its immediate retries, or of another action of the
+// kubelet: Success or Failure.
 type Result string
 
 const (
@@ -109,7 +126,8 @@ const (
 	Error   Result = "error"   // the probe could not run; the kubelet ignores the result
 )
 
-// Record is one entry of a trace. Its Kind determines which of the later fields are set; see the constants of Kind.
+// Record is one entry of a trace. Its Kind determines which of the later fields are set; see the
+// constants of Kind.
 type Record struct {
 	Step  int64        // number of the record in its run, starting at 1
 	T     virtual.Time // virtual time since t=0 of the scenario; may be negative
@@ -132,15 +150,18 @@ type Record struct {
 	Object       *Object    // of a record of the control plane, and of a PodAdded of a pod with an owner; nil otherwise
 }
 
-// PodStatus is the part of the pod status in the API server that traces contain. Records share statuses: do not modify them.
+// PodStatus is the part of the pod status in the API server that traces contain. Records share
+// statuses: do not modify them.
 type PodStatus struct {
-	Phase           string            `json:"phase"` // Pending, Running, Succeeded or Failed
-	Reason          string            `json:"reason,omitempty"`
-	Initialized     bool              `json:"initialized"`
-	ContainersReady bool              `json:"containersReady"`
-	Ready           bool              `json:"ready"`
-	Containers      []ContainerStatus `json:"containers"` // init containers, then regular containers, in the order of the spec
-	// Details is the rest of the status, if the Recorder asks for it. It belongs to neither [AppendObserved] nor the hash.
+	Phase           string `json:"phase"` // Pending, Running, Succeeded or Failed
+	Reason          string `json:"reason,omitempty"`
+	Initialized     bool   `json:"initialized"`
+	ContainersReady bool   `json:"containersReady"`
+	Ready           bool   `json:"ready"`
+	// init containers, then regular containers, in the order of the spec
+	Containers []ContainerStatus `json:"containers"`
+	// Details is the rest of the status, if the Recorder asks for it. It belongs to neither
+	// [AppendObserved] nor the hash.
 	Details *PodDetails `json:"details,omitempty"`
 }
 

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// chunk is the number of records in one slice. A long trace uses several slices: growing it does not copy earlier records.
+// chunk is the number of records in one slice. A long trace uses several slices: growing it does
+// not copy earlier records.
 const chunk = 1 << 12
 
 // The memory that Size counts, in bytes.
@@ -17,15 +18,15 @@ const (
 	textSize = 64
 	// statusSize and containerSize are the sizes of a PodStatus and a ContainerStatus.
 	statusSize, containerSize = 72, 72
-	// detailsSize, conditionSize and containerDetailsSize are the sizes of a PodDetails with an IP, of a Condition with its
-	// message, and of a ContainerDetails with its times.
+	// detailsSize, conditionSize and containerDetailsSize are the sizes of a PodDetails with an IP,
+	// of a Condition with its message, and of a ContainerDetails with its times.
 	detailsSize, conditionSize, containerDetailsSize = 100, 150, 150
 	// growth is the growth after which the Recorder calls the functions of OnGrowth.
 	growth = 64 << 10
 )
 
-// Recorder numbers records and keeps them in memory or passes them on. The zero value keeps observable records in memory. A
-// Recorder is not safe for concurrent use.
+// Recorder numbers records and keeps them in memory or passes them on. The zero value keeps
+// observable records in memory. A Recorder is not safe for concurrent use.
 type Recorder struct {
 	// Internal includes internal records.
 	Internal bool
@@ -33,15 +34,18 @@ type Recorder struct {
 	Details bool
 	// Also are internal kinds to include even if Internal is false.
 	Also []Kind
-	// Rules, if set, receives each record of kind Behavior, even if the Recorder does not include it. The record is valid only during the
-	// call.
+	// Rules, if set, receives each record of kind Behavior, even if the Recorder does not include
+	// it. The record is valid only during the call.
 	Rules func(*Record)
-	// Room, if set, is a number of records to which a run is expected to come. Fewer slices, and no copy in Records, are needed then.
+	// Room, if set, is a number of records to which a run is expected to come. Fewer slices, and no
+	// copy in Records, are needed then.
 	Room int
-	// Buffer, if it has capacity, holds the first records, and the Recorder overwrites what it held. A program that makes many runs, and is
-	// done with the records of each before the next, allocates it once.
+	// Buffer, if it has capacity, holds the first records, and the Recorder overwrites what it
+	// held. A program that makes many runs, and is done with the records of each before the next,
+	// allocates it once.
 	Buffer []Record
-	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is valid only during the call.
+	// Sink, if set, receives each record, and the Recorder keeps none in memory. The record is
+	// valid only during the call.
 	Sink func(*Record)
 
 	steps     int64
@@ -57,8 +61,8 @@ type Recorder struct {
 	watchers []func(size int64)
 }
 
-// CopyTo makes c a recorder with the records of r, which goes on from there. Nothing observes c. Its earlier records are gone, and their
-// memory is used again. r must keep its records.
+// CopyTo makes c a recorder with the records of r, which goes on from there. Nothing observes c.
+// Its earlier records are gone, and their memory is used again. r must keep its records.
 func (r *Recorder) CopyTo(c *Recorder) {
 	texts, chunks := c.texts, c.chunks
 	*c = Recorder{
@@ -78,15 +82,16 @@ func (r *Recorder) CopyTo(c *Recorder) {
 	}
 }
 
-// Wants reports whether Add includes records of a kind, or passes them to Rules. Callers can skip building other records.
+// Wants reports whether Add includes records of a kind, or passes them to Rules. Callers can skip
+// building other records.
 func (r *Recorder) Wants(k Kind) bool { return r.includes(k) || k == Behavior && r.Rules != nil }
 
 func (r *Recorder) includes(k Kind) bool {
 	return r.Internal || k.Observable() || slices.Contains(r.Also, k)
 }
 
-// Add sets the step of a record, keeps or passes on the record, and returns the step. It returns 0 for a kind that the Recorder
-// does not include.
+// Add sets the step of a record, keeps or passes on the record, and returns the step. It returns 0
+// for a kind that the Recorder does not include.
 func (r *Recorder) Add(rec Record) int64 {
 	if rec.Kind == Behavior && r.Rules != nil {
 		passed := rec // not rec, which then would be on the heap in each call
@@ -137,8 +142,9 @@ func (r *Recorder) keep(rec Record) *Record {
 	return &(*last)[len(*last)-1]
 }
 
-// share replaces the texts of a record by equal texts of earlier records: a failing probe has the same message each time, which
-// may be 10 KiB long. It also counts the memory of new texts and of the status.
+// share replaces the texts of a record by equal texts of earlier records: a failing probe has the
+// same message each time, which may be 10 KiB long. It also counts the memory of new texts and of
+// the status.
 func (r *Recorder) share(rec *Record) {
 	if rec.Message != "" {
 		rec.Message = r.text(rec.Message)
@@ -184,11 +190,13 @@ func (r *Recorder) grown() {
 	}
 }
 
-// Size returns an estimate of the memory that the kept records take, in bytes. It includes the copy that [Recorder.Records] makes
-// and an index by pod. Records share equal texts. The same records have the same size on all machines.
+// Size returns an estimate of the memory that the kept records take, in bytes. It includes the copy
+// that [Recorder.Records] makes and an index by pod. Records share equal texts. The same records
+// have the same size on all machines.
 func (r *Recorder) Size() int64 { return r.size }
 
-// OnGrowth calls f with the Size each time it has grown by 64 KiB or more. The functions of Observe are called after f.
+// OnGrowth calls f with the Size each time it has grown by 64 KiB or more. The functions of Observe
+// are called after f.
 func (r *Recorder) OnGrowth(f func(size int64)) { r.watchers = append(r.watchers, f) }
 
 // Usage is the memory that the records of a kind take.

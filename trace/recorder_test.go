@@ -28,7 +28,8 @@ func TestRecorderSharesTexts(t *testing.T) {
 	}
 }
 
-// TestSizeOfLongTrace checks that chunks keep their size in a long trace, and that all of them count.
+// TestSizeOfLongTrace checks that chunks keep their size in a long trace, and that all of them
+// count.
 func TestSizeOfLongTrace(t *testing.T) {
 	var r Recorder
 	const records = 1 << 18
@@ -49,7 +50,9 @@ func TestSizeCountsTextsAndStatuses(t *testing.T) {
 		record func(i int) Record
 		least  int64
 	}{
-		"different messages": {func(i int) Record { return Record{Kind: Event, Message: fmt.Sprint(i, strings.Repeat("x", 5000))} }, 100 * 5000},
+		"different messages": {func(i int) Record {
+			return Record{Kind: Event, Message: fmt.Sprint(i, strings.Repeat("x", 5000))}
+		}, 100 * 5000},
 		"different statuses": {func(int) Record {
 			return Record{Kind: StatusPatched, Status: &PodStatus{Containers: make([]ContainerStatus, 1000)}}
 		}, 100 * 1000 * containerSize},
@@ -65,8 +68,8 @@ func TestSizeCountsTextsAndStatuses(t *testing.T) {
 	}
 }
 
-// TestSizesOfTypes checks the constants that Size uses on machines with 64 bits. They are the same on other machines, so that the
-// limit of a run does not depend on the machine.
+// TestSizesOfTypes checks the constants that Size uses on machines with 64 bits. They are the same
+// on other machines, so that the limit of a run does not depend on the machine.
 func TestSizesOfTypes(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("not a machine with 64 bits")
@@ -83,7 +86,8 @@ func TestSizesOfTypes(t *testing.T) {
 	if got := unsafe.Sizeof(Condition{}); got > conditionSize {
 		t.Errorf("a Condition has %d bytes: update conditionSize", got)
 	}
-	if got := unsafe.Sizeof(ContainerDetails{}) + unsafe.Sizeof(Termination{}) + 4*unsafe.Sizeof(virtual.Time(0)); got > containerDetailsSize {
+	if got := unsafe.Sizeof(ContainerDetails{}) + unsafe.Sizeof(Termination{}) +
+		4*unsafe.Sizeof(virtual.Time(0)); got > containerDetailsSize {
 		t.Errorf("a ContainerDetails has up to %d bytes: update containerDetailsSize", got)
 	}
 }

@@ -10,18 +10,20 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// FormatTime formats a virtual time for people, rounded to milliseconds: in seconds up to ten minutes ("85.027s"), then with
-// minutes and hours ("1h02m03.400s").
+// FormatTime formats a virtual time for people, rounded to milliseconds: in seconds up to ten
+// minutes ("85.027s"), then with minutes and hours ("1h02m03.400s").
 func FormatTime(t virtual.Time) string {
 	ms := t.Offset().Round(time.Millisecond).Milliseconds()
 	return formatTime(ms, max(ms, -ms) >= 600_000)
 }
 
-// InMinutes reports whether the times of a run that ends at end have minutes: if it is longer than ten minutes.
+// InMinutes reports whether the times of a run that ends at end have minutes: if it is longer than
+// ten minutes.
 func InMinutes(end virtual.Time) bool { return end > virtual.At(10*time.Minute) }
 
-// FormatTimeOf formats a virtual time of a run that ends at end, rounded to milliseconds, so that the times of a text about the
-// run are alike: all in seconds ("595.362s"), or with minutes ("9m55.362s") if the run is longer than ten minutes.
+// FormatTimeOf formats a virtual time of a run that ends at end, rounded to milliseconds, so that
+// the times of a text about the run are alike: all in seconds ("595.362s"), or with minutes
+// ("9m55.362s") if the run is longer than ten minutes.
 func FormatTimeOf(end, t virtual.Time) string {
 	return formatTime(t.Offset().Round(time.Millisecond).Milliseconds(), InMinutes(end))
 }
@@ -44,8 +46,8 @@ func formatTime(ms int64, minutes bool) string {
 // PodName formats the pod of a record for people: it omits the namespace "default".
 func PodName(pod string) string { return strings.TrimPrefix(pod, "default/") }
 
-// Subject formats the subject of the record for people: a pod such as "web", an instance of a container such as "web/app#1", or
-// "node".
+// Subject formats the subject of the record for people: a pod such as "web", an instance of a
+// container such as "web/app#1", or "node".
 func (r *Record) Subject() string {
 	switch {
 	case r.Pod == "" && r.Object != nil:
@@ -88,8 +90,8 @@ func (r *Record) internalSummary() string {
 	return join(string(r.Probe), string(r.Result), r.Reason, quoted(r.Message), took)
 }
 
-// String formats the status for people, on one line. It omits initialized if true, and containersReady if equal to ready. A nil
-// status is "no status".
+// String formats the status for people, on one line. It omits initialized if true, and
+// containersReady if equal to ready. A nil status is "no status".
 func (s *PodStatus) String() string {
 	if s == nil {
 		return "no status"
@@ -114,7 +116,8 @@ func (c *ContainerStatus) String() string {
 	if c.State == "terminated" {
 		state += fmt.Sprintf(" exit code %d", c.ExitCode)
 	}
-	return join(c.Name, state, yesOrNo("started", c.Started), yesOrNo("ready", c.Ready), fmt.Sprintf("restarts %d", c.RestartCount))
+	return join(c.Name, state, yesOrNo("started", c.Started), yesOrNo("ready", c.Ready),
+		fmt.Sprintf("restarts %d", c.RestartCount))
 }
 
 func yesOrNo(name string, b bool) string {

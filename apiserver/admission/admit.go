@@ -13,10 +13,10 @@ import (
 // podKind is the kind in the errors about pods.
 var podKind = v1.SchemeGroupVersion.WithKind("Pod").GroupKind()
 
-// Admit returns a copy of a new pod as the API server of a release stores it: with defaults, and without the fields whose
-// feature gates are off. It returns an error that lists all fields the API server rejects; apierrors.IsInvalid recognizes
-// it. The error also lists the fields that are not supported; see [ValidateSupported]. A pod that has its defaults already
-// keeps its values.
+// Admit returns a copy of a new pod as the API server of a release stores it: with defaults, and
+// without the fields whose feature gates are off. It returns an error that lists all fields the API
+// server rejects; apierrors.IsInvalid recognizes it. The error also lists the fields that are not
+// supported; see [ValidateSupported]. A pod that has its defaults already keeps its values.
 func Admit(p profile.Profile, pod *v1.Pod) (*v1.Pod, error) {
 	pod = pod.DeepCopy()
 	Default(pod)
@@ -24,7 +24,8 @@ func Admit(p profile.Profile, pod *v1.Pod) (*v1.Pod, error) {
 	return pod, asError(pod, slices.Concat(Validate(pod), ValidateGated(p, pod), ValidateSupported(pod)))
 }
 
-// asError returns the error of the API server about a pod with invalid fields, or nil if there are none.
+// asError returns the error of the API server about a pod with invalid fields, or nil if there are
+// none.
 func asError(pod *v1.Pod, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

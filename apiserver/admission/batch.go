@@ -15,7 +15,8 @@ import (
 // maxCronJobName leaves room for the suffix in the names of the CronJob's Jobs.
 const maxCronJobName = validation.DNS1035LabelMaxLength - 11
 
-// DefaultJob sets the API server's defaults of the fields that ValidateJob reads. (SetDefaults_Job in pkg/apis/batch/v1)
+// DefaultJob sets the API server's defaults of the fields that ValidateJob reads. (SetDefaults_Job
+// in pkg/apis/batch/v1)
 func DefaultJob(o *batchv1.Job) {
 	defaultJobSpec(&o.Spec)
 	if len(o.Labels) == 0 {
@@ -23,8 +24,8 @@ func DefaultJob(o *batchv1.Job) {
 	}
 }
 
-// defaultJobSpec sets the default parallelism, and the default completions of a Job without parallelism. The API server
-// does not set them in the template of a CronJob, only in its Jobs.
+// defaultJobSpec sets the default parallelism, and the default completions of a Job without
+// parallelism. The API server does not set them in the template of a CronJob, only in its Jobs.
 func defaultJobSpec(spec *batchv1.JobSpec) {
 	if spec.Parallelism != nil {
 		return
@@ -34,23 +35,25 @@ func defaultJobSpec(spec *batchv1.JobSpec) {
 	}
 }
 
-// ValidateJob returns the errors with which the API server rejects a Job. The defaults must be set. It checks the fields that
-// the simulator reads, without the spec of the pods and the generated part of the selector. The rules for Jobs and CronJobs
-// are in pkg/apis/batch/validation at v1.37.0. (ValidateJobCreate)
+// ValidateJob returns the errors with which the API server rejects a Job. The defaults must be set.
+// It checks the fields that the simulator reads, without the spec of the pods and the generated
+// part of the selector. The rules for Jobs and CronJobs are in pkg/apis/batch/validation at
+// v1.37.0. (ValidateJobCreate)
 func ValidateJob(o *batchv1.Job) field.ErrorList {
 	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, validateJobSpec(&o.Spec, field.NewPath("spec"))...)
 	if ptr.Deref(o.Spec.ManualSelector, false) {
 		errs = append(errs, validateSelector("job", o.Spec.Selector, o.Spec.Template.Labels, field.NewPath("spec"))...)
 	} else {
-		errs = append(errs, metavalidation.ValidateLabelSelector(o.Spec.Selector, metavalidation.LabelSelectorValidationOptions{}, field.NewPath("spec", "selector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(o.Spec.Selector,
+			metavalidation.LabelSelectorValidationOptions{}, field.NewPath("spec", "selector"))...)
 		errs = append(errs, validateJobName(o)...)
 	}
 	return append(errs, validateIndexedName(o)...)
 }
 
-// validateJobName rejects a name that is not a valid label value, and pods whose job-name label has another value.
-// (generateSelector in pkg/registry/batch/job, validateGeneratedSelector)
+// validateJobName rejects a name that is not a valid label value, and pods whose job-name label has
+// another value. (generateSelector in pkg/registry/batch/job, validateGeneratedSelector)
 func validateJobName(o *batchv1.Job) field.ErrorList {
 	if o.Name == "" {
 		return nil
@@ -68,12 +71,13 @@ func validateJobName(o *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// ValidateCronJob returns the errors with which the API server rejects a CronJob. Its selector is always generated.
-// (ValidateCronJobCreate, ValidateJobTemplateSpec)
+// ValidateCronJob returns the errors with which the API server rejects a CronJob. Its selector is
+// always generated. (ValidateCronJobCreate, ValidateJobTemplateSpec)
 func ValidateCronJob(o *batchv1.CronJob) field.ErrorList {
 	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
 	if len(o.Name) > maxCronJobName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), o.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), o.Name,
+			fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
 	}
 	errs = append(errs, ValidateSchedule(o.Spec.Schedule, field.NewPath("spec", "schedule"))...)
 	job, path := &o.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec")
@@ -81,12 +85,14 @@ func ValidateCronJob(o *batchv1.CronJob) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("selector"), job.Selector, "`selector` will be auto-generated"))
 	}
 	if ptr.Deref(job.ManualSelector, false) {
-		errs = append(errs, field.NotSupported(path.Child("manualSelector"), job.ManualSelector, []string{"nil", "false"}))
+		errs = append(errs, field.NotSupported(path.Child("manualSelector"), job.ManualSelector,
+			[]string{"nil", "false"}))
 	}
 	return append(errs, validateJobSpec(job, path)...)
 }
 
-// validateJobSpec checks the numbers of pods, and the restart policy that a podFailurePolicy requires.
+// validateJobSpec checks the numbers of pods, and the restart policy that a podFailurePolicy
+// requires.
 func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := nonNegativeIfSet(path.Child("parallelism"), spec.Parallelism)
 	errs = append(errs, nonNegativeIfSet(path.Child("completions"), spec.Completions)...)
@@ -94,7 +100,8 @@ func validateJobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
 	}
 	if policy := spec.Template.Spec.RestartPolicy; spec.PodFailurePolicy != nil && policy == v1.RestartPolicyOnFailure {
-		errs = append(errs, field.Invalid(path.Child("template", "spec", "restartPolicy"), policy, `only "Never" is supported when podFailurePolicy is specified`))
+		errs = append(errs, field.Invalid(path.Child("template", "spec", "restartPolicy"), policy,
+			`only "Never" is supported when podFailurePolicy is specified`))
 	}
 	return errs
 }
@@ -103,7 +110,8 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// validateIndexedName rejects a name that is not a valid host name with the last index. (validateNameAllowsCompletions)
+// validateIndexedName rejects a name that is not a valid host name with the last index.
+// (validateNameAllowsCompletions)
 func validateIndexedName(o *batchv1.Job) field.ErrorList {
 	if !isIndexed(&o.Spec) || ptr.Deref(o.Spec.Completions, 0) <= 0 {
 		return nil
@@ -112,5 +120,6 @@ func validateIndexedName(o *batchv1.Job) field.ErrorList {
 	if len(validation.IsDNS1123Label(host)) == 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), o.Name, "will not able to create pod with invalid DNS label: "+host)}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), o.Name,
+		"will not able to create pod with invalid DNS label: "+host)}
 }

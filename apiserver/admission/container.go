@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateContainer checks a regular container. names are the names of the containers before it; grace is the grace period
-// of the pod in seconds. (validateContainers)
+// validateContainer checks a regular container. names are the names of the containers before it;
+// grace is the grace period of the pod in seconds. (validateContainers)
 func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)
 	errs = append(errs, validateRestart(c, path)...)
@@ -16,8 +16,8 @@ func validateContainer(c *v1.Container, names sets.Set[string], grace int64, pat
 	return append(errs, validateProbes(c, path)...)
 }
 
-// validateInitContainer checks an init container. Only a sidecar, whose restart policy is Always, can have probes and hooks.
-// (validateInitContainers)
+// validateInitContainer checks an init container. Only a sidecar, whose restart policy is Always,
+// can have probes and hooks. (validateInitContainers)
 func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
 		return validateContainer(c, names, grace, path)
@@ -25,7 +25,8 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	errs := append(validateCommon(c, names, path), validateInitRestart(c, path)...)
 	forbid := func(name string, set bool) {
 		if set {
-			errs = append(errs, field.Forbidden(path.Child(name), "may not be set for init containers without restartPolicy=Always"))
+			errs = append(errs, field.Forbidden(path.Child(name),
+				"may not be set for init containers without restartPolicy=Always"))
 		}
 	}
 	forbid("lifecycle", c.Lifecycle != nil)
@@ -34,7 +35,8 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	forbid("startupProbe", c.StartupProbe != nil)
 	for i, policy := range c.ResizePolicy {
 		if policy.RestartPolicy == v1.RestartContainer {
-			errs = append(errs, field.Invalid(path.Child("resizePolicy").Index(i).Child("restartPolicy"), policy.RestartPolicy,
+			errs = append(errs, field.Invalid(path.Child("resizePolicy").Index(i).Child("restartPolicy"),
+				policy.RestartPolicy,
 				"must not be set to 'RestartContainer' for non-sidecar initContainers"))
 		}
 	}
@@ -58,7 +60,8 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	} else if !trimmed(c.Image) {
 		errs = append(errs, field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace"))
 	}
-	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)...)
+	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent,
+		v1.PullNever)...)
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
@@ -66,7 +69,8 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	return append(errs, validateEnv(c.Env, path.Child("env"))...)
 }
 
-// validateEnv checks environment variables. Since 1.34, names can have almost all characters. (ValidateEnv)
+// validateEnv checks environment variables. Since 1.34, names can have almost all characters.
+// (ValidateEnv)
 func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range vars {
@@ -76,7 +80,8 @@ func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
 			errs = append(errs, invalid(path.Index(i).Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))...)
 		}
 		if v.ValueFrom != nil && v.Value != "" {
-			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), "", "may not be specified when `value` is not empty"))
+			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), "",
+				"may not be specified when `value` is not empty"))
 		}
 	}
 	return errs

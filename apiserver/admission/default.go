@@ -5,8 +5,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Default sets the API server's defaults in the pod, the namespace "default" and a UID. It does not set the defaults of
-// volumes, which the simulator does not read. Values that are set stay.
+// Default sets the API server's defaults in the pod, the namespace "default" and a UID. It does not
+// set the defaults of volumes, which the simulator does not read. Values that are set stay.
 func Default(pod *v1.Pod) {
 	if pod.Namespace == "" {
 		pod.Namespace = v1.NamespaceDefault
@@ -23,8 +23,8 @@ func Default(pod *v1.Pod) {
 	}
 }
 
-// defaultSpec is SetDefaults_PodSpec and the part of SetDefaults_Pod for the spec. For compatibility, a negative grace
-// period becomes 1 s there.
+// defaultSpec is SetDefaults_PodSpec and the part of SetDefaults_Pod for the spec. For
+// compatibility, a negative grace period becomes 1 s there.
 func defaultSpec(spec *v1.PodSpec) {
 	setDefault(&spec.DNSPolicy, v1.DNSClusterFirst)
 	setDefault(&spec.RestartPolicy, v1.RestartPolicyAlways)
@@ -45,7 +45,8 @@ func defaultSpec(spec *v1.PodSpec) {
 	}
 }
 
-// defaultContainer is SetDefaults_Container and the part of SetObjectDefaults_Pod for the fields of a container.
+// defaultContainer is SetDefaults_Container and the part of SetObjectDefaults_Pod for the fields of
+// a container.
 func defaultContainer(c *v1.Container, hostNetwork bool) {
 	setDefault(&c.ImagePullPolicy, pullPolicy(c.Image))
 	setDefault(&c.TerminationMessagePath, v1.TerminationMessagePathDefault)

@@ -25,8 +25,9 @@ var (
 	serviceKind    = v1.SchemeGroupVersion.WithKind("Service").GroupKind()
 )
 
-// AdmitDeployment returns a copy of a new Deployment as the API server stores it: with defaults, also in its template. It returns an Invalid
-// error that lists all fields the API server rejects, or that are not supported in its pods.
+// AdmitDeployment returns a copy of a new Deployment as the API server stores it: with defaults,
+// also in its template. It returns an Invalid error that lists all fields the API server rejects,
+// or that are not supported in its pods.
 func AdmitDeployment(p profile.Profile, d *appsv1.Deployment) (*appsv1.Deployment, error) {
 	d = d.DeepCopy()
 	setDefault(&d.Namespace, v1.NamespaceDefault)
@@ -57,7 +58,8 @@ func templatePod(d *appsv1.Deployment) *v1.Pod {
 	return &v1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}
 }
 
-// defaultDeployment sets the defaults of the spec (SetDefaults_Deployment in pkg/apis/apps/v1/defaults.go at v1.37.0).
+// defaultDeployment sets the defaults of the spec (SetDefaults_Deployment in
+// pkg/apis/apps/v1/defaults.go at v1.37.0).
 func defaultDeployment(spec *appsv1.DeploymentSpec) {
 	setDefaultPointer(&spec.Replicas, 1)
 	setDefaultPointer(&spec.RevisionHistoryLimit, 10)
@@ -81,8 +83,9 @@ func setDefaultPointer[T any](value **T, to T) {
 	}
 }
 
-// validateRollout checks how a Deployment replaces its pods (ValidateDeploymentSpec and ValidateDeploymentStrategy in
-// pkg/apis/apps/validation/validation.go at v1.37.0). The defaults must be set.
+// validateRollout checks how a Deployment replaces its pods (ValidateDeploymentSpec and
+// ValidateDeploymentStrategy in pkg/apis/apps/validation/validation.go at v1.37.0). The defaults
+// must be set.
 func validateRollout(spec *appsv1.DeploymentSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateStrategy(&spec.Strategy, path.Child("strategy"))
@@ -90,7 +93,8 @@ func validateRollout(spec *appsv1.DeploymentSpec) field.ErrorList {
 	errs = append(errs, nonNegativeIfSet(path.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)...)
 	errs = append(errs, nonNegativeIfSet(path.Child("progressDeadlineSeconds"), spec.ProgressDeadlineSeconds)...)
 	if *spec.ProgressDeadlineSeconds <= spec.MinReadySeconds {
-		errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *spec.ProgressDeadlineSeconds, "must be greater than minReadySeconds"))
+		errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *spec.ProgressDeadlineSeconds,
+			"must be greater than minReadySeconds"))
 	}
 	return errs
 }
@@ -99,21 +103,26 @@ func validateStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.Erro
 	switch s.Type {
 	case appsv1.RecreateDeploymentStrategyType:
 		if s.RollingUpdate != nil {
-			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")}
+			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"),
+				"may not be specified when strategy `type` is 'Recreate'")}
 		}
 		return nil
 	case appsv1.RollingUpdateDeploymentStrategyType:
 	default:
-		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type, []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type,
+			[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType,
+				appsv1.RollingUpdateDeploymentStrategyType})}
 	}
 	path = path.Child("rollingUpdate")
 	unavailable, surge := path.Child("maxUnavailable"), path.Child("maxSurge")
-	errs := append(validateIntOrPercent(s.RollingUpdate.MaxUnavailable, unavailable), validateIntOrPercent(s.RollingUpdate.MaxSurge, surge)...)
+	errs := append(validateIntOrPercent(s.RollingUpdate.MaxUnavailable, unavailable),
+		validateIntOrPercent(s.RollingUpdate.MaxSurge, surge)...)
 	if len(errs) > 0 {
 		return errs
 	}
 	if numberOf(s.RollingUpdate.MaxUnavailable) == 0 && numberOf(s.RollingUpdate.MaxSurge) == 0 {
-		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable, "may not be 0 when `maxSurge` is 0"))
+		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable,
+			"may not be 0 when `maxSurge` is 0"))
 	}
 	if s.RollingUpdate.MaxUnavailable.Type == intstr.String && numberOf(s.RollingUpdate.MaxUnavailable) > 100 {
 		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable, "must not be greater than 100%"))
@@ -142,8 +151,8 @@ func numberOf(value *intstr.IntOrString) int {
 	return n
 }
 
-// PatchDeployment returns what a strategic merge patch of a user makes of a Deployment, with the errors of AdmitDeployment. The patch
-// cannot change the selector or the status.
+// PatchDeployment returns what a strategic merge patch of a user makes of a Deployment, with the
+// errors of AdmitDeployment. The patch cannot change the selector or the status.
 func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*appsv1.Deployment, error) {
 	before, err := json.Marshal(d)
 	if err != nil {
@@ -159,14 +168,16 @@ func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*ap
 	}
 	if !equality.Semantic.DeepEqual(patched.Spec.Selector, d.Spec.Selector) {
 		path := field.NewPath("spec", "selector")
-		return nil, apierrors.NewInvalid(deploymentKind, d.Name, field.ErrorList{field.Invalid(path, patched.Spec.Selector, apivalidation.FieldImmutableErrorMsg)})
+		return nil, apierrors.NewInvalid(deploymentKind, d.Name,
+			field.ErrorList{field.Invalid(path, patched.Spec.Selector, apivalidation.FieldImmutableErrorMsg)})
 	}
 	patched.Status = d.Status
 	return AdmitDeployment(p, patched)
 }
 
-// AdmitService returns a copy of a new Service with the defaults that the simulator and the real controllers read, or an Invalid error that
-// lists the fields of the metadata and the numbers and names of ports that the API server rejects. The cluster has IPv4 alone (initIPFamilyFields in
+// AdmitService returns a copy of a new Service with the defaults that the simulator and the real
+// controllers read, or an Invalid error that lists the fields of the metadata and the numbers and
+// names of ports that the API server rejects. The cluster has IPv4 alone (initIPFamilyFields in
 // pkg/registry/core/service/storage/alloc.go at v1.37.0).
 func AdmitService(s *v1.Service) (*v1.Service, error) {
 	s = s.DeepCopy()
@@ -182,13 +193,15 @@ func AdmitService(s *v1.Service) (*v1.Service, error) {
 			port.TargetPort = intstr.FromInt32(port.Port)
 		}
 	}
-	if errs := append(validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label), validateServicePorts(s.Spec.Ports)...); len(errs) > 0 {
+	if errs := append(validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label),
+		validateServicePorts(s.Spec.Ports)...); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(serviceKind, s.Name, errs)
 	}
 	return s, nil
 }
 
-// validateServicePorts checks the ports of a Service (validateServicePort in pkg/apis/core/validation/validation.go at v1.37.0).
+// validateServicePorts checks the ports of a Service (validateServicePort in
+// pkg/apis/core/validation/validation.go at v1.37.0).
 func validateServicePorts(ports []v1.ServicePort) (errs field.ErrorList) {
 	for i, p := range ports {
 		path := field.NewPath("spec", "ports").Index(i)

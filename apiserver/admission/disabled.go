@@ -18,8 +18,9 @@ type Dropped struct {
 	Gate  string // name of the feature gate
 }
 
-// DropDisabled removes the fields of a pod's spec whose feature gate is off, and returns those that were set. The API server
-// does so without an error or a warning (dropDisabledFields in pkg/api/pod/util.go at v1.37.0).
+// DropDisabled removes the fields of a pod's spec whose feature gate is off, and returns those that
+// were set. The API server does so without an error or a warning (dropDisabledFields in
+// pkg/api/pod/util.go at v1.37.0).
 func DropDisabled(p profile.Profile, spec *v1.PodSpec) []Dropped {
 	d := &dropper{p: p}
 	for i := range spec.InitContainers {
@@ -46,15 +47,18 @@ func (d *dropper) container(c *v1.Container, path *field.Path, init bool) {
 		d.restartRules(c, path, init)
 	}
 	for name, probe := range probes(c) {
-		d.unset(probe.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child(name, "httpGet", "protocol"), "H2CContainerProbe")
-		d.unset(probe.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(name, "grpc", "mode"), "GRPCContainerProbeTLS")
+		d.unset(probe.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child(name, "httpGet", "protocol"),
+			"H2CContainerProbe")
+		d.unset(probe.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(name, "grpc", "mode"),
+			"GRPCContainerProbeTLS")
 	}
 	if c.Lifecycle != nil {
 		d.lifecycle(c, path.Child("lifecycle"))
 	}
 }
 
-// restartRules removes the restart policy and rules of a container, except the policy that makes a sidecar.
+// restartRules removes the restart policy and rules of a container, except the policy that makes a
+// sidecar.
 func (d *dropper) restartRules(c *v1.Container, path *field.Path, init bool) {
 	const gate = "ContainerRestartRules"
 	if c.RestartPolicy != nil && !(init && *c.RestartPolicy == v1.ContainerRestartPolicyAlways) {
@@ -69,10 +73,12 @@ func (d *dropper) restartRules(c *v1.Container, path *field.Path, init bool) {
 
 func (d *dropper) lifecycle(c *v1.Container, path *field.Path) {
 	if h := c.Lifecycle.PostStart; h != nil {
-		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("postStart", "httpGet", "protocol"), "H2CContainerProbe")
+		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("postStart", "httpGet", "protocol"),
+			"H2CContainerProbe")
 	}
 	if h := c.Lifecycle.PreStop; h != nil {
-		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("preStop", "httpGet", "protocol"), "H2CContainerProbe")
+		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("preStop", "httpGet", "protocol"),
+			"H2CContainerProbe")
 	}
 	if c.Lifecycle.StopSignal != nil && !d.p.ContainerStopSignals {
 		d.drop(path.Child("stopSignal"), "ContainerStopSignals")
@@ -82,8 +88,9 @@ func (d *dropper) lifecycle(c *v1.Container, path *field.Path) {
 	}
 }
 
-// unset clears a field of a handler, which may be a nil pointer, unless keep is set. It finds the field by reflection: the
-// releases of k8s.io/api that older kubelets are built with do not have it.
+// unset clears a field of a handler, which may be a nil pointer, unless keep is set. It finds the
+// field by reflection: the releases of k8s.io/api that older kubelets are built with do not have
+// it.
 func (d *dropper) unset(handler any, name string, keep bool, path *field.Path, gate string) {
 	h := reflect.ValueOf(handler)
 	if h.IsNil() || keep {
@@ -95,8 +102,9 @@ func (d *dropper) unset(handler any, name string, keep bool, path *field.Path, g
 	}
 }
 
-// Notes describes dropped fields of an object for people, with one sentence for each feature gate. The object has a name such as
-// "Deployment web", and its pod template the path template, or "" if it is a pod.
+// Notes describes dropped fields of an object for people, with one sentence for each feature gate.
+// The object has a name such as "Deployment web", and its pod template the path template, or "" if
+// it is a pod.
 func Notes(p profile.Profile, object, template string, all []Dropped) []string {
 	var gates []string
 	fields := map[string][]string{}

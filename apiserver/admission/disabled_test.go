@@ -16,8 +16,9 @@ func TestDropDisabled(t *testing.T) {
 	rules := []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}
 	pod := func() v1.PodSpec {
 		return v1.PodSpec{
-			InitContainers: []v1.Container{{RestartPolicy: always, RestartPolicyRules: rules}, {RestartPolicy: never, RestartPolicyRules: rules}},
-			Containers:     []v1.Container{{RestartPolicy: never, RestartPolicyRules: rules}},
+			InitContainers: []v1.Container{{RestartPolicy: always, RestartPolicyRules: rules},
+				{RestartPolicy: never, RestartPolicyRules: rules}},
+			Containers: []v1.Container{{RestartPolicy: never, RestartPolicyRules: rules}},
 		}
 	}
 	without := v1.PodSpec{InitContainers: []v1.Container{{RestartPolicy: always}, {}}, Containers: []v1.Container{{}}}
@@ -31,14 +32,17 @@ func TestDropDisabled(t *testing.T) {
 	}
 }
 
-// Fields of probes and hooks stay if their gate is on. A lifecycle without any field left is removed.
+// Fields of probes and hooks stay if their gate is on. A lifecycle without any field left is
+// removed.
 func TestDropGated(t *testing.T) {
 	http := func() *v1.HTTPGetAction { return &v1.HTTPGetAction{Path: "/", Protocol: ptr.To(v1.HTTPProtocolHTTP2)} }
 	spec := func() *v1.PodSpec {
 		return &v1.PodSpec{Containers: []v1.Container{{
-			LivenessProbe:  &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: http()}},
-			ReadinessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1, Mode: ptr.To(v1.GRPCProbeModeTLS)}}},
-			Lifecycle:      &v1.Lifecycle{PreStop: &v1.LifecycleHandler{HTTPGet: http()}, StopSignal: ptr.To(v1.SIGUSR1)},
+			LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: http()}},
+			ReadinessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 1,
+				Mode: ptr.To(v1.GRPCProbeModeTLS)}}},
+			Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{HTTPGet: http()},
+				StopSignal: ptr.To(v1.SIGUSR1)},
 		}, {Lifecycle: &v1.Lifecycle{StopSignal: ptr.To(v1.SIGUSR1)}}}}
 	}
 	got := spec()
@@ -57,7 +61,8 @@ func TestDropGated(t *testing.T) {
 		t.Errorf("dropped again: %v", again)
 	}
 	c := got.Containers[0]
-	if c.LivenessProbe.HTTPGet.Protocol != nil || c.ReadinessProbe.GRPC.Mode != nil || c.Lifecycle.PreStop.HTTPGet.Protocol != nil ||
+	if c.LivenessProbe.HTTPGet.Protocol != nil || c.ReadinessProbe.GRPC.Mode != nil ||
+		c.Lifecycle.PreStop.HTTPGet.Protocol != nil ||
 		c.Lifecycle.StopSignal != nil || got.Containers[1].Lifecycle != nil {
 		t.Errorf("with all gates off: %+v", got)
 	}

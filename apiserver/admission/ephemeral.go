@@ -12,9 +12,10 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-// AddEphemeralContainer adds an ephemeral container to a copy of the pod, as kubectl debug does, and returns the copy. It sets
-// the defaults and increments the generation (podEphemeralContainersStrategy in pkg/registry/core/pod/strategy.go at
-// v1.37.0). It returns an Invalid error that lists all invalid fields.
+// AddEphemeralContainer adds an ephemeral container to a copy of the pod, as kubectl debug does,
+// and returns the copy. It sets the defaults and increments the generation
+// (podEphemeralContainersStrategy in pkg/registry/core/pod/strategy.go at v1.37.0). It returns an
+// Invalid error that lists all invalid fields.
 func AddEphemeralContainer(pod *v1.Pod, c v1.EphemeralContainer) (*v1.Pod, error) {
 	path := field.NewPath("spec", "ephemeralContainers").Index(len(pod.Spec.EphemeralContainers))
 	DefaultEphemeral(&c)
@@ -33,14 +34,17 @@ func DefaultEphemeral(c *v1.EphemeralContainer) {
 	roundUp(&c.Resources)
 }
 
-// ephemeralFields are the fields that an ephemeral container can have (allowedEphemeralContainerFields).
+// ephemeralFields are the fields that an ephemeral container can have
+// (allowedEphemeralContainerFields).
 var ephemeralFields = []string{
-	"Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "VolumeMounts", "VolumeDevices", "TerminationMessagePath",
+	"Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "VolumeMounts", "VolumeDevices",
+	"TerminationMessagePath",
 	"TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY",
 }
 
-// ValidateEphemeral returns the errors with which the API server rejects a new ephemeral container of a pod. The defaults must
-// be set. (ValidatePodEphemeralContainersUpdate and validateEphemeralContainers)
+// ValidateEphemeral returns the errors with which the API server rejects a new ephemeral container
+// of a pod. The defaults must be set. (ValidatePodEphemeralContainersUpdate and
+// validateEphemeralContainers)
 func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) field.ErrorList {
 	if podutil.IsMirror(pod) || podutil.IsStatic(pod) {
 		return field.ErrorList{field.Forbidden(path, "static pods do not support ephemeral containers")}
@@ -57,11 +61,13 @@ func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) 
 		names.Insert(pod.Spec.EphemeralContainers[i].Name)
 	}
 	errs = append(errs, validateCommon((*v1.Container)(&c.EphemeralContainerCommon), names, path)...)
-	errs = append(errs, validateResizePolicy((*v1.Container)(&c.EphemeralContainerCommon), pod.Spec.RestartPolicy, path)...)
+	errs = append(errs, validateResizePolicy((*v1.Container)(&c.EphemeralContainerCommon), pod.Spec.RestartPolicy,
+		path)...)
 	value := reflect.ValueOf(c.EphemeralContainerCommon)
 	for i := range value.NumField() {
 		if name := value.Type().Field(i).Name; !slices.Contains(ephemeralFields, name) && !value.Field(i).IsZero() {
-			errs = append(errs, field.Forbidden(path.Child(string(unicode.ToLower(rune(name[0])))+name[1:]), "cannot be set for an Ephemeral Container"))
+			errs = append(errs, field.Forbidden(path.Child(string(unicode.ToLower(rune(name[0])))+name[1:]),
+				"cannot be set for an Ephemeral Container"))
 		}
 	}
 	return errs

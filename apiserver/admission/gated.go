@@ -11,8 +11,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// ValidateGated returns the errors with which the API server of a release rejects a pod because of its feature gates. Use it
-// after Validate. Fields that DropDisabled drops are not errors.
+// ValidateGated returns the errors with which the API server of a release rejects a pod because of
+// its feature gates. Use it after Validate. Fields that DropDisabled drops are not errors.
 func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
@@ -26,7 +26,8 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
 		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
 		errs = append(errs, validateGatedHandlers(p, c, path)...)
-		if podutil.IsRestartableInitContainer(c) && len(podutil.RestartPolicyRules(c)) > 0 && p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits {
+		if podutil.IsRestartableInitContainer(c) && len(podutil.RestartPolicyRules(c)) > 0 && p.ContainerRestartRules &&
+			!p.RestartAllContainersOnContainerExits {
 			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
 				"restartPolicyRules are not allowed for init containers with restart policy Always"))
 			continue
@@ -40,14 +41,17 @@ func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
 func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, rule := range podutil.RestartPolicyRules(c) {
-		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits && rule.Action == podutil.RestartAllContainers {
-			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"), podutil.RestartAllContainers, podutil.Restart)...)
+		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits &&
+			rule.Action == podutil.RestartAllContainers {
+			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"),
+				podutil.RestartAllContainers, podutil.Restart)...)
 		}
 	}
 	return errs
 }
 
-// validateGatedHandlers checks the modes and protocols of probes and hooks. (validateGRPCAction, validateHTTPGetAction)
+// validateGatedHandlers checks the modes and protocols of probes and hooks. (validateGRPCAction,
+// validateHTTPGetAction)
 func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for name, probe := range probes(c) {
@@ -92,7 +96,8 @@ func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path
 	case get.Scheme != v1.URISchemeHTTP:
 		return field.ErrorList{field.Invalid(path.Child("protocol"), *protocol, "is only supported with HTTP (H2C)")}
 	case get.Host != "":
-		return field.ErrorList{field.Invalid(path.Child("host"), get.Host, "must be empty when `protocol` is \"HTTP2\"")}
+		return field.ErrorList{field.Invalid(path.Child("host"), get.Host,
+			"must be empty when `protocol` is \"HTTP2\"")}
 	}
 	return nil
 }
@@ -113,8 +118,8 @@ func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {
 	}
 }
 
-// optional returns the string in a field of a handler, or nil. It finds the field by reflection: the releases of k8s.io/api
-// that older kubelets are built with do not have it.
+// optional returns the string in a field of a handler, or nil. It finds the field by reflection:
+// the releases of k8s.io/api that older kubelets are built with do not have it.
 func optional[T any](handler *T, name string) *string {
 	if handler == nil {
 		return nil

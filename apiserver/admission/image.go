@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The grammar of image references (github.com/distribution/reference v0.6.0). The kubelet does not start a container with
-// another image. The default host is docker.io.
+// The grammar of image references (github.com/distribution/reference v0.6.0). The kubelet does not
+// start a container with another image. The default host is docker.io.
 var (
 	imagePath   = regexp.MustCompile(`^(?:` + imageHost + `/)?(` + imageName + `(?:/` + imageName + `)*)$`)
 	imageTag    = regexp.MustCompile(`^:[\w][\w.-]*$`)
@@ -26,8 +26,8 @@ const (
 	maxImage     = 4096 // bytes; the grammar has no limit for the host
 )
 
-// parseImage returns the tag with its colon and the digest with its @ of an image reference. It reports false if the image is
-// not a reference.
+// parseImage returns the tag with its colon and the digest with its @ of an image reference. It
+// reports false if the image is not a reference.
 func parseImage(image string) (tag, digest string, ok bool) {
 	if len(image) > maxImage {
 		return "", "", false
@@ -71,14 +71,15 @@ func withHost(image string) string {
 	return image
 }
 
-// IsImage reports whether the name of an image is a valid reference. The kubelet starts no container of another image.
+// IsImage reports whether the name of an image is a valid reference. The kubelet starts no
+// container of another image.
 func IsImage(image string) bool {
 	_, _, ok := parseImage(image)
 	return ok
 }
 
-// pullPolicy returns the default pull policy: Always for the tag latest, which an image without tag and digest has too, and
-// IfNotPresent otherwise. (ParseImageName in pkg/util/parsers)
+// pullPolicy returns the default pull policy: Always for the tag latest, which an image without tag
+// and digest has too, and IfNotPresent otherwise. (ParseImageName in pkg/util/parsers)
 func pullPolicy(image string) v1.PullPolicy {
 	if tag, digest, ok := parseImage(image); ok && (tag == ":latest" || tag == "" && digest == "") {
 		return v1.PullAlways

@@ -15,7 +15,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Merge returns a copy of the pod with a strategic merge patch applied. It checks neither the patch nor the result.
+// Merge returns a copy of the pod with a strategic merge patch applied. It checks neither the patch
+// nor the result.
 func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	original, err := json.Marshal(pod)
 	if err != nil {
@@ -29,7 +30,8 @@ func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return merged, json.Unmarshal(patched, merged)
 }
 
-// throughJSON returns a copy of the pod that was written as JSON and read again, which rounds its times to seconds.
+// throughJSON returns a copy of the pod that was written as JSON and read again, which rounds its
+// times to seconds.
 func throughJSON(pod *v1.Pod) (*v1.Pod, error) {
 	text, err := json.Marshal(pod)
 	if err != nil {
@@ -39,18 +41,21 @@ func throughJSON(pod *v1.Pod) (*v1.Pod, error) {
 	return read, json.Unmarshal(text, read)
 }
 
-// mergeRequest is Merge with the error that the API server returns for an unreadable patch. Before is the pod as precise as the merged one.
+// mergeRequest is Merge with the error that the API server returns for an unreadable patch. Before
+// is the pod as precise as the merged one.
 func mergeRequest(pod *v1.Pod, patch []byte) (before, merged *v1.Pod, err error) {
 	if merged, err = Merge(pod, patch); err != nil {
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace, pod.Name, err))
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace,
+			pod.Name, err))
 	}
 	before, err = throughJSON(pod)
 	return before, merged, err
 }
 
-// Patch applies a user's strategic merge patch to the metadata and the spec in a copy of the pod, and returns the copy. A
-// changed spec increments the generation; the status stays (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an
-// error if the patch is unreadable, or if it changes a field that [ValidateUpdate] does not allow to change.
+// Patch applies a user's strategic merge patch to the metadata and the spec in a copy of the pod,
+// and returns the copy. A changed spec increments the generation; the status stays
+// (pkg/registry/core/pod/strategy.go at v1.37.0). Patch returns an error if the patch is
+// unreadable, or if it changes a field that [ValidateUpdate] does not allow to change.
 func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, after, err := mergeRequest(pod, patch)
 	if err != nil {
@@ -68,9 +73,10 @@ func Patch(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return after, nil
 }
 
-// PatchStatus applies a strategic merge patch to the status in a copy of the pod, and returns the copy. As in the API
-// server, changes of metadata and spec have no effect. The patch can change only conditions; PatchStatus returns an error
-// if the patch is unreadable or changes another field of the status.
+// PatchStatus applies a strategic merge patch to the status in a copy of the pod, and returns the
+// copy. As in the API server, changes of metadata and spec have no effect. The patch can change
+// only conditions; PatchStatus returns an error if the patch is unreadable or changes another field
+// of the status.
 func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, merged, err := mergeRequest(pod, patch)
 	if err != nil {
@@ -79,7 +85,8 @@ func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	conditions := merged.Status.Conditions
 	merged.Status.Conditions, before.Status.Conditions = nil, nil
 	if !apiequality.Semantic.DeepEqual(merged.Status, before.Status) {
-		return nil, asError(pod, field.ErrorList{field.Forbidden(field.NewPath("status"), "a patch of the status can change conditions only")})
+		return nil, asError(pod, field.ErrorList{field.Forbidden(field.NewPath("status"),
+			"a patch of the status can change conditions only")})
 	}
 	after := *pod
 	after.Status.Conditions = nil
@@ -92,9 +99,9 @@ func PatchStatus(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return &after, nil
 }
 
-// MergeConditions returns the conditions after a client's patch: now are the current conditions, read the conditions that
-// the client has read, and want the conditions that it writes. Conditions that others have written since the client's read
-// stay. The patch also sets the order.
+// MergeConditions returns the conditions after a client's patch: now are the current conditions,
+// read the conditions that the client has read, and want the conditions that it writes. Conditions
+// that others have written since the client's read stay. The patch also sets the order.
 func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 	merged := make([]v1.PodCondition, 0, max(len(now), len(want)))
 	for _, c := range now {
@@ -118,8 +125,9 @@ func MergeConditions(now, read, want []v1.PodCondition) []v1.PodCondition {
 	return inOrder(merged, want, now)
 }
 
-// inOrder sorts conditions: those in first come in its order. Each of the others comes before the first condition that it precedes in
-// the order of second, otherwise at the end (mergeSortedSlice in pkg/util/strategicpatch/patch.go of k8s.io/apimachinery v0.37.0).
+// inOrder sorts conditions: those in first come in its order. Each of the others comes before the
+// first condition that it precedes in the order of second, otherwise at the end (mergeSortedSlice
+// in pkg/util/strategicpatch/patch.go of k8s.io/apimachinery v0.37.0).
 func inOrder(conditions, first, second []v1.PodCondition) []v1.PodCondition {
 	var left, right []v1.PodCondition
 	for _, c := range first {

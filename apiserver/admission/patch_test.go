@@ -60,20 +60,24 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// With the gate MutableContainerProbes, a patch adds, changes and removes the probes of a pod that runs. The new probe gets its defaults.
+// With the gate MutableContainerProbes, a patch adds, changes and removes the probes of a pod that
+// runs. The new probe gets its defaults.
 func TestPatchProbes(t *testing.T) {
 	p := profile.V1_38_preview
 	p.MutableContainerProbes = true
-	const patch = `{"spec": {"containers": [{"name": "app", "livenessProbe": null, "readinessProbe": {"exec": {"command": ["x"]}}}]}}`
+	const patch = `{"spec": {"containers": [{"name": "app", "livenessProbe": null, "readinessProbe": {"exec": ` +
+		`{"command": ["x"]}}}]}}`
 	running := stored(t)
 	running.Spec.Containers[0].LivenessProbe = &v1.Probe{
-		ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"x"}}}, PeriodSeconds: 5, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
+		ProbeHandler: v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"x"}}}, PeriodSeconds: 5,
+		TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
 	}
 	after, err := Patch(p, running, []byte(patch))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := after.Spec.Containers[0]; c.LivenessProbe != nil || c.ReadinessProbe == nil || c.ReadinessProbe.PeriodSeconds != 10 || after.Generation != 4 {
+	if c := after.Spec.Containers[0]; c.LivenessProbe != nil || c.ReadinessProbe == nil ||
+		c.ReadinessProbe.PeriodSeconds != 10 || after.Generation != 4 {
 		t.Errorf("the container is %+v in generation %d", c, after.Generation)
 	}
 	for _, test := range []struct {
@@ -81,19 +85,30 @@ func TestPatchProbes(t *testing.T) {
 		patch  string
 		text   string
 	}{
-		{func(p *profile.Profile, _ *v1.Pod) { p.MutableContainerProbes = false }, patch, "livenessProbe: Forbidden: a patch can change a probe only with the feature gate MutableContainerProbes, which is off"},
+		{func(p *profile.Profile, _ *v1.Pod) {
+			p.MutableContainerProbes = false
+		}, patch, "livenessProbe: Forbidden: a patch can change a probe only with the feature gate " +
+			"MutableContainerProbes, which is off"},
 		{func(p *profile.Profile, _ *v1.Pod) { *p = profile.Newest() }, patch, "which v1.37 does not have"},
-		{func(_ *profile.Profile, pod *v1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }, patch, "readinessProbe: Forbidden: may not be changed while the pod terminates"},
-		{func(_ *profile.Profile, pod *v1.Pod) { pod.Status.Phase = v1.PodFailed }, patch, "may not be changed after the pod has terminated"},
+		{func(_ *profile.Profile, pod *v1.Pod) {
+			pod.DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
+		}, patch, "readinessProbe: Forbidden: may not be changed while the pod terminates"},
+		{func(_ *profile.Profile, pod *v1.Pod) {
+			pod.Status.Phase = v1.PodFailed
+		}, patch, "may not be changed after the pod has terminated"},
 		{func(_ *profile.Profile, pod *v1.Pod) {
 			pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
 		}, patch, "the probes of a static pod come from its manifest"},
-		{func(*profile.Profile, *v1.Pod) {}, `{"spec": {"containers": [{"name": "app", "livenessProbe": {"periodSeconds": -1}}]}}`, "livenessProbe.periodSeconds: Invalid"},
-		{func(*profile.Profile, *v1.Pod) {}, `{"spec": {"restartPolicy": "Never"}}`, "a patch can change only the images and probes of containers"},
+		{func(*profile.Profile, *v1.Pod) {},
+			`{"spec": {"containers": [{"name": "app", "livenessProbe": {"periodSeconds": -1}}]}}`,
+			"livenessProbe.periodSeconds: Invalid"},
+		{func(*profile.Profile, *v1.Pod) {}, `{"spec": {"restartPolicy": "Never"}}`,
+			"a patch can change only the images and probes of containers"},
 	} {
 		p, pod := p, running.DeepCopy()
 		test.change(&p, pod)
-		if _, err := Patch(p, pod, []byte(test.patch)); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.text) {
+		if _, err := Patch(p, pod, []byte(test.patch)); !apierrors.IsInvalid(err) ||
+			!strings.Contains(err.Error(), test.text) {
 			t.Errorf("error %v; want one with %q", err, test.text)
 		}
 	}
@@ -106,14 +121,17 @@ func TestPatchErrors(t *testing.T) {
 		text  string
 	}{
 		{`{"spec": `, apierrors.IsBadRequest, "cannot apply the patch"},
-		{`{"spec": {"containers": [{"image": "web:2"}]}}`, apierrors.IsBadRequest, "does not contain declared merge key: name"},
+		{`{"spec": {"containers": [{"image": "web:2"}]}}`, apierrors.IsBadRequest,
+			"does not contain declared merge key: name"},
 		{`{"spec": {"restartPolicy": "Never"}}`, apierrors.IsInvalid, "spec: Forbidden"},
-		{`{"spec": {"containers": [{"name": "app", "image": ""}]}}`, apierrors.IsInvalid, "spec.containers[0].image: Required"},
+		{`{"spec": {"containers": [{"name": "app", "image": ""}]}}`, apierrors.IsInvalid,
+			"spec.containers[0].image: Required"},
 		{`{"metadata": {"labels": {"a": "b c"}}}`, apierrors.IsInvalid, "metadata.labels: Invalid"},
 		{`{"metadata": {"annotations": {"kubernetes.io/config.mirror": ""}}}`, apierrors.IsInvalid,
 			"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation"},
 	} {
-		if _, err := Patch(profile.Newest(), stored(t), []byte(test.patch)); !test.is(err) || !strings.Contains(err.Error(), test.text) {
+		if _, err := Patch(profile.Newest(), stored(t), []byte(test.patch)); !test.is(err) ||
+			!strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: error %v; want one with %q", test.patch, err, test.text)
 		}
 	}
@@ -134,8 +152,10 @@ func TestPatchDropsDisabledFields(t *testing.T) {
 func TestPatchStatus(t *testing.T) {
 	pod := stored(t)
 	pod.Status.Conditions = []v1.PodCondition{{Type: "gate", Status: "False"}, {Type: "Ready", Status: "False"}}
-	after, err := PatchStatus(pod, []byte(`{"metadata": {"labels": {"a": "c"}}, "status": {"conditions": [{"type": "gate", "status": "True"}]}}`))
-	if err != nil || findCondition(after.Status.Conditions, "gate").Status != "True" || findCondition(after.Status.Conditions, "Ready").Status != "False" {
+	after, err := PatchStatus(pod,
+		[]byte(`{"metadata": {"labels": {"a": "c"}}, "status": {"conditions": [{"type": "gate", "status": "True"}]}}`))
+	if err != nil || findCondition(after.Status.Conditions, "gate").Status != "True" ||
+		findCondition(after.Status.Conditions, "Ready").Status != "False" {
 		t.Errorf("got %+v, %v", after, err)
 	}
 	if after.Generation != 3 || after.Labels["a"] != "b" || pod.Status.Conditions[0].Status != "False" {
@@ -216,7 +236,8 @@ func TestMergeConditionsAsAPatch(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := MergeConditions(now, read, want); !slices.Equal(got, after.Status.Conditions) {
-					t.Fatalf("now %v, read %v, want %v: got\n%v, want\n%v", now, read, want, got, after.Status.Conditions)
+					t.Fatalf("now %v, read %v, want %v: got\n%v, want\n%v", now, read, want, got,
+						after.Status.Conditions)
 				}
 			}
 		}
@@ -248,7 +269,8 @@ func TestAdmitListsAllErrors(t *testing.T) {
 	if !apierrors.IsInvalid(err) {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"metadata.name: Invalid", "spec.containers[0].image: Required", "restartPolicyRules[0].action: Unsupported"} {
+	for _, want := range []string{"metadata.name: Invalid", "spec.containers[0].image: Required",
+		"restartPolicyRules[0].action: Unsupported"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)
 		}

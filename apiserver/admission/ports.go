@@ -25,12 +25,15 @@ func validatePorts(ports []v1.ContainerPort, path *field.Path) field.ErrorList {
 		if port.ContainerPort == 0 {
 			errs = append(errs, field.Required(at.Child("containerPort"), ""))
 		} else {
-			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))...)
+			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort,
+				validation.IsValidPortNum(int(port.ContainerPort)))...)
 		}
 		if port.HostPort != 0 {
-			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))...)
+			errs = append(errs, invalid(at.Child("hostPort"), port.HostPort,
+				validation.IsValidPortNum(int(port.HostPort)))...)
 		}
-		errs = append(errs, oneOf(at.Child("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP, v1.ProtocolUDP)...)
+		errs = append(errs, oneOf(at.Child("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP,
+			v1.ProtocolUDP)...)
 	}
 	return errs
 }
@@ -51,9 +54,9 @@ func hostPorts(c *v1.Container, taken sets.Set[string], path *field.Path) field.
 	return errs
 }
 
-// validateHostPorts rejects a host port of two containers, and on the host's network a host port that differs from the
-// container port. Init containers run one after the other and can share a port. (checkHostPortConflicts,
-// validatePodHostNetworkDeps)
+// validateHostPorts rejects a host port of two containers, and on the host's network a host port
+// that differs from the container port. Init containers run one after the other and can share a
+// port. (checkHostPortConflicts, validatePodHostNetworkDeps)
 func validateHostPorts(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	taken := sets.New[string]()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateProbes checks the probes of a container. Only readiness probes can have a success threshold above 1, and only
-// liveness and startup probes can have a grace period.
+// validateProbes checks the probes of a container. Only readiness probes can have a success
+// threshold above 1, and only liveness and startup probes can have a grace period.
 // (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
 func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
 	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
@@ -52,12 +52,14 @@ func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 		errs = append(errs, nonNegative(path.Child(number.name), int64(number.value))...)
 	}
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
-		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0"))
+		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace,
+			"must be greater than 0"))
 	}
 	return errs
 }
 
-// validateLifecycle checks hooks. A sleep must not be longer than the pod's grace period, in seconds. (validateSleepAction)
+// validateLifecycle checks hooks. A sleep must not be longer than the pod's grace period, in
+// seconds. (validateSleepAction)
 func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if l == nil {
@@ -68,7 +70,8 @@ func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.Err
 		handler *v1.LifecycleHandler
 	}{{"postStart", l.PostStart}, {"preStop", l.PreStop}} {
 		if h := hook.handler; h != nil {
-			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}, path.Child(hook.name))...)
+			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket,
+				sleep: h.Sleep, grace: grace}, path.Child(hook.name))...)
 		}
 	}
 	return errs
@@ -100,7 +103,8 @@ func validateHandler(h handlers, path *field.Path) field.ErrorList {
 	}
 	add("exec", h.exec != nil, func(p *field.Path) field.ErrorList { return validateExec(h.exec, p) })
 	add("httpGet", h.httpGet != nil, func(p *field.Path) field.ErrorList { return validateHTTPGet(h.httpGet, p) })
-	add("tcpSocket", h.tcpSocket != nil, func(p *field.Path) field.ErrorList { return validatePort(h.tcpSocket.Port, p.Child("port")) })
+	add("tcpSocket", h.tcpSocket != nil,
+		func(p *field.Path) field.ErrorList { return validatePort(h.tcpSocket.Port, p.Child("port")) })
 	add("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
 		return validatePort(intstr.FromInt32(h.grpc.Port), p.Child("port"))
 	})
@@ -115,7 +119,8 @@ func validateSleep(sleep *v1.SleepAction, grace int64, path *field.Path) field.E
 	if 0 <= sleep.Seconds && sleep.Seconds <= grace {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, sleep.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))}
+	return field.ErrorList{field.Invalid(path, sleep.Seconds,
+		fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))}
 }
 
 func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
@@ -125,12 +130,14 @@ func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Required(path.Child("command"), "")}
 }
 
-// validateHTTPGet checks an httpGet handler without its protocol, which ValidateGated checks. (validateHTTPGetAction)
+// validateHTTPGet checks an httpGet handler without its protocol, which ValidateGated checks.
+// (validateHTTPGetAction)
 func validateHTTPGet(get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
 	errs := validatePort(get.Port, path.Child("port"))
 	errs = append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)
 	for _, header := range get.HTTPHeaders {
-		errs = append(errs, invalid(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))...)
+		errs = append(errs, invalid(path.Child("httpHeaders"), header.Name,
+			validation.IsHTTPHeaderName(header.Name))...)
 	}
 	return errs
 }

@@ -12,10 +12,10 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Resize applies a strategic merge patch to the resources of the containers in a copy of the pod, as the subresource pods/resize
-// does, and returns the copy. Changed resources increment the generation (podResizeStrategy in
-// pkg/registry/core/pod/strategy.go at v1.37.0). It returns a BadRequest error if the patch is unreadable, and an Invalid error that
-// lists all invalid fields.
+// Resize applies a strategic merge patch to the resources of the containers in a copy of the pod,
+// as the subresource pods/resize does, and returns the copy. Changed resources increment the
+// generation (podResizeStrategy in pkg/registry/core/pod/strategy.go at v1.37.0). It returns a
+// BadRequest error if the patch is unreadable, and an Invalid error that lists all invalid fields.
 func Resize(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	before, merged, err := mergeRequest(pod, patch)
 	if err != nil {
@@ -33,8 +33,8 @@ func Resize(p profile.Profile, pod *v1.Pod, patch []byte) (*v1.Pod, error) {
 	return &after, nil
 }
 
-// ValidateResize returns the errors with which the API server rejects a resize of old to pod. The API server ignores changes of
-// other fields; ValidateResize reports them. (ValidatePodResize)
+// ValidateResize returns the errors with which the API server rejects a resize of old to pod. The
+// API server ignores changes of other fields; ValidateResize reports them. (ValidatePodResize)
 func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 	path := field.NewPath("spec")
 	if podutil.IsMirror(old) || podutil.IsStatic(old) {
@@ -42,13 +42,15 @@ func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 	}
 	errs := validateSpec(&pod.Spec, path)
 	if podutil.QOSClass(&pod.Spec) != podutil.QOSClass(&old.Spec) {
-		errs = append(errs, field.Invalid(path, podutil.QOSClass(&old.Spec), "Pod QOS Class may not change as a result of resizing"))
+		errs = append(errs, field.Invalid(path, podutil.QOSClass(&old.Spec),
+			"Pod QOS Class may not change as a result of resizing"))
 	}
 	if added := validateSameContainers(&pod.Spec, &old.Spec, path); len(added) > 0 {
 		return append(errs, added...)
 	}
 	for i := range pod.Spec.InitContainers {
-		errs = append(errs, resizeInitContainer(p, &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i], path, i)...)
+		errs = append(errs, resizeInitContainer(p, &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i], path,
+			i)...)
 	}
 	for i := range pod.Spec.Containers {
 		c, was := &pod.Spec.Containers[i], &old.Spec.Containers[i]
@@ -65,7 +67,8 @@ func ValidateResize(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
 	return errs
 }
 
-// validateSameContainers reports containers that are not in both specs. (validatePodResizeContainerOrdering)
+// validateSameContainers reports containers that are not in both specs.
+// (validatePodResizeContainerOrdering)
 func validateSameContainers(spec, old *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name string, containers, before []v1.Container) {
@@ -75,7 +78,8 @@ func validateSameContainers(spec, old *v1.PodSpec, path *field.Path) field.Error
 		}
 		for i := range before {
 			if containers[i].Name != before[i].Name {
-				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("name"), name+" may not be renamed or reordered on resize"))
+				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("name"),
+					name+" may not be renamed or reordered on resize"))
 			}
 		}
 	}
@@ -96,12 +100,14 @@ func resizeInitContainer(p profile.Profile, c, old *v1.Container, path *field.Pa
 	}
 	errs := validateContainerResize(c, old, at)
 	if !isResizeOnly(c, old) {
-		errs = append(errs, field.Forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable"))
+		errs = append(errs, field.Forbidden(at,
+			"only cpu and memory resources for init or sidecar containers are mutable"))
 	}
 	if changed && !sidecar {
 		for _, policy := range c.ResizePolicy {
 			if policy.RestartPolicy == v1.RestartContainer {
-				errs = append(errs, field.Forbidden(at, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
+				errs = append(errs, field.Forbidden(at,
+					"non-sidecar init containers with a resize policy of RestartContainer cannot be resized"))
 			}
 		}
 	}
@@ -114,7 +120,8 @@ func validateContainerResize(c, old *v1.Container, path *field.Path) field.Error
 	check := func(name string, now, was v1.ResourceList) {
 		for _, resource := range sortedNames(was) {
 			if _, kept := now[resource]; !kept {
-				errs = append(errs, field.Forbidden(path.Child("resources", name), "resource "+name+" cannot be removed"))
+				errs = append(errs, field.Forbidden(path.Child("resources", name), "resource "+name+
+					" cannot be removed"))
 				return
 			}
 		}
@@ -124,7 +131,8 @@ func validateContainerResize(c, old *v1.Container, path *field.Path) field.Error
 	return errs
 }
 
-// isResizeOnly reports whether only the cpu and memory of a container change. (dropCPUMemoryResourcesFromContainer)
+// isResizeOnly reports whether only the cpu and memory of a container change.
+// (dropCPUMemoryResourcesFromContainer)
 func isResizeOnly(c, old *v1.Container) bool {
 	same := *c
 	same.Resources.Limits = undoResize(c.Resources.Limits, old.Resources.Limits)
@@ -164,7 +172,8 @@ func validateResizePolicies(spec *v1.PodSpec, path *field.Path) field.ErrorList 
 	return errs
 }
 
-// validateResizePolicy checks the resize policy of a container in a pod with a restart policy. (function of that name)
+// validateResizePolicy checks the resize policy of a container in a pod with a restart policy.
+// (function of that name)
 func validateResizePolicy(c *v1.Container, ofPod v1.RestartPolicy, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	at, seen := path.Child("resizePolicy"), map[v1.ResourceName]bool{}
@@ -176,7 +185,8 @@ func validateResizePolicy(c *v1.Container, ofPod v1.RestartPolicy, path *field.P
 		errs = append(errs, required(at, p.ResourceName, resizable...)...)
 		errs = append(errs, required(at, p.RestartPolicy, v1.NotRequired, v1.RestartContainer)...)
 		if ofPod == v1.RestartPolicyNever && p.RestartPolicy != v1.NotRequired {
-			errs = append(errs, field.Invalid(at, p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
+			errs = append(errs, field.Invalid(at, p.RestartPolicy,
+				"must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
 		}
 	}
 	return errs
@@ -190,8 +200,8 @@ func required[T ~string](path *field.Path, value T, supported ...T) field.ErrorL
 	return oneOf(path, value, supported...)
 }
 
-// defaultResources sets the requests of containers to their limits where they have none, and rounds quantities up to a thousandth.
-// (SetDefaults_Pod and SetDefaults_ResourceList)
+// defaultResources sets the requests of containers to their limits where they have none, and rounds
+// quantities up to a thousandth. (SetDefaults_Pod and SetDefaults_ResourceList)
 func defaultResources(spec *v1.PodSpec) {
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -209,7 +219,8 @@ func defaultResources(spec *v1.PodSpec) {
 	}
 }
 
-// roundUp rounds the quantities of resources up to a thousandth (SetDefaults_ResourceList in pkg/apis/core/v1/defaults.go at v1.37.0).
+// roundUp rounds the quantities of resources up to a thousandth (SetDefaults_ResourceList in
+// pkg/apis/core/v1/defaults.go at v1.37.0).
 func roundUp(r *v1.ResourceRequirements) {
 	for _, list := range []v1.ResourceList{r.Limits, r.Requests} {
 		for name, q := range list {

@@ -12,8 +12,8 @@ const (
 	maxExitCodes    = 255
 )
 
-// validateInitRestart checks the restart policy of an init container that is not a sidecar. It does not check rules without a
-// policy. (validateInitContainerRestartPolicy)
+// validateInitRestart checks the restart policy of an init container that is not a sidecar. It does
+// not check rules without a policy. (validateInitContainerRestartPolicy)
 func validateInitRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	if c.RestartPolicy == nil && len(podutil.RestartPolicyRules(c)) > 0 {
 		return field.ErrorList{requirePolicy(path)}
@@ -25,7 +25,8 @@ func requirePolicy(path *field.Path) *field.Error {
 	return field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
 }
 
-// validateRestart checks the restart policy of a container and its rules. (validateContainerRestartPolicy)
+// validateRestart checks the restart policy of a container and its rules.
+// (validateContainerRestartPolicy)
 func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	list := podutil.RestartPolicyRules(c)

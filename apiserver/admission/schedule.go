@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSchedule returns the errors with which the API server rejects the schedule of a CronJob; path is the field of the
-// schedule. (validateScheduleFormat in pkg/apis/batch/validation at v1.37.0)
+// ValidateSchedule returns the errors with which the API server rejects the schedule of a CronJob;
+// path is the field of the schedule. (validateScheduleFormat in pkg/apis/batch/validation at
+// v1.37.0)
 func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 	if schedule == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -19,7 +20,8 @@ func ValidateSchedule(schedule string, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path, schedule, err.Error()))
 	}
 	if strings.Contains(schedule, "TZ") {
-		errs = append(errs, field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+		errs = append(errs, field.Invalid(path, schedule,
+			"cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
 	}
 	return errs
 }

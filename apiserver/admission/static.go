@@ -22,9 +22,10 @@ const NodeName = "node"
 // pkg/kubelet/config/common.go at v1.37.0).
 func StaticName(name string) string { return name + "-" + NodeName }
 
-// Static returns the pod that the kubelet makes from a manifest in its directory of static pods. The UID is a hash of the
-// manifest, so each change of the manifest makes another pod (applyDefaults in pkg/kubelet/config/common.go at v1.37.0).
-// Times and UIDs that the manifest has are ignored.
+// Static returns the pod that the kubelet makes from a manifest in its directory of static pods.
+// The UID is a hash of the manifest, so each change of the manifest makes another pod
+// (applyDefaults in pkg/kubelet/config/common.go at v1.37.0). Times and UIDs that the manifest has
+// are ignored.
 func Static(manifest *v1.Pod) *v1.Pod {
 	pod := manifest.DeepCopy()
 	pod.UID, pod.Status = "", v1.PodStatus{}
@@ -41,24 +42,28 @@ func Static(manifest *v1.Pod) *v1.Pod {
 	}
 	pod.Annotations[podutil.ConfigHash], pod.Annotations[podutil.ConfigSource] = string(pod.UID), podutil.FileSource
 	pod.Spec.NodeName = NodeName
-	pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute})
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations,
+		v1.Toleration{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute})
 	pod.Generation, pod.Status.Phase = 0, v1.PodPending
 	return pod
 }
 
-// Mirror returns the mirror pod of a static pod, as the API server stores it. again is the number of earlier mirror pods of the same
-// name, which had other UIDs (CreateMirrorPod in pkg/kubelet/pod/mirror_client.go at v1.37.0).
+// Mirror returns the mirror pod of a static pod, as the API server stores it. again is the number
+// of earlier mirror pods of the same name, which had other UIDs (CreateMirrorPod in
+// pkg/kubelet/pod/mirror_client.go at v1.37.0).
 func Mirror(static *v1.Pod, again int) *v1.Pod {
 	mirror := static.DeepCopy()
 	mirror.UID = types.UID(fmt.Sprintf("mirror-%d-of-%s", again, UID(static.Namespace, static.Name)))
 	mirror.Annotations[v1.MirrorPodAnnotationKey] = static.Annotations[podutil.ConfigHash]
-	mirror.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: NodeName, UID: NodeName, Controller: ptr.To(true)}}
+	mirror.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: NodeName, UID: NodeName,
+		Controller: ptr.To(true)}}
 	mirror.Generation = 1
 	return mirror
 }
 
-// ValidateStatic returns an error for each object of the API that the manifest of a static pod refers to. The kubelet rejects such
-// manifests (HasAPIObjectReference in pkg/api/pod/util.go at v1.37.0).
+// ValidateStatic returns an error for each object of the API that the manifest of a static pod
+// refers to. The kubelet rejects such manifests (HasAPIObjectReference in pkg/api/pod/util.go at
+// v1.37.0).
 func ValidateStatic(manifest *v1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	path := field.NewPath("spec")
@@ -79,7 +84,8 @@ func ValidateStatic(manifest *v1.Pod) field.ErrorList {
 			refuse(p.Index(i).Child("envFrom"), len(containers[i].EnvFrom) > 0)
 			for j := range containers[i].Env {
 				from := containers[i].Env[j].ValueFrom
-				refuse(p.Index(i).Child("env").Index(j), from != nil && (from.ConfigMapKeyRef != nil || from.SecretKeyRef != nil))
+				refuse(p.Index(i).Child("env").Index(j),
+					from != nil && (from.ConfigMapKeyRef != nil || from.SecretKeyRef != nil))
 			}
 		}
 	}
@@ -96,6 +102,7 @@ func volumeRefers(v *v1.VolumeSource) bool {
 			}
 		}
 	}
-	return v.ConfigMap != nil || v.Secret != nil || v.CSI != nil || v.Glusterfs != nil || v.PersistentVolumeClaim != nil ||
+	return v.ConfigMap != nil || v.Secret != nil || v.CSI != nil || v.Glusterfs != nil ||
+		v.PersistentVolumeClaim != nil ||
 		v.Ephemeral != nil || v.AzureFile != nil
 }

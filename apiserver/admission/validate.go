@@ -13,12 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// uidPattern is the format of the UID in a pod. The API server generates UIDs and has no rule for their format; the kubelet
-// uses them as names of directories.
+// uidPattern is the format of the UID in a pod. The API server generates UIDs and has no rule for
+// their format; the kubelet uses them as names of directories.
 var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
-// Validate returns the errors with which the API server rejects a new pod. The defaults must be set. It checks the fields that
-// the simulator reads. Paths start with metadata and spec. (ValidatePodCreate)
+// Validate returns the errors with which the API server rejects a new pod. The defaults must be
+// set. It checks the fields that the simulator reads. Paths start with metadata and spec.
+// (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
 	errs := validatePod(pod)
 	if len(pod.Spec.EphemeralContainers) > 0 {
@@ -29,9 +30,11 @@ func Validate(pod *v1.Pod) field.ErrorList {
 
 // validatePod returns the errors of a new or updated pod. (validatePodMetadataAndSpec)
 func validatePod(pod *v1.Pod) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain,
+		field.NewPath("metadata"))
 	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID, "must consist of lower case alphanumeric characters, '-' or '.'"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID,
+			"must consist of lower case alphanumeric characters, '-' or '.'"))
 	}
 	return append(errs, validateSpec(&pod.Spec, field.NewPath("spec"))...)
 }
@@ -44,7 +47,8 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	errs = append(errs, oneOf(path.Child("dnsPolicy"), spec.DNSPolicy,
 		v1.DNSClusterFirstWithHostNet, v1.DNSClusterFirst, v1.DNSDefault, v1.DNSNone)...)
 	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && (*deadline < 1 || *deadline > math.MaxInt32) {
-		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline, validation.InclusiveRangeError(1, math.MaxInt32)))
+		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline,
+			validation.InclusiveRangeError(1, math.MaxInt32)))
 	}
 	if len(spec.Containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), ""))
@@ -58,7 +62,8 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, validateContainer(&spec.Containers[i], names, grace, path.Child("containers").Index(i))...)
 	}
 	for i := range spec.InitContainers {
-		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace, path.Child("initContainers").Index(i))...)
+		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace,
+			path.Child("initContainers").Index(i))...)
 	}
 	errs = append(errs, validateResizePolicies(spec, path)...)
 	return append(errs, validateHostPorts(spec, path)...)
@@ -78,7 +83,8 @@ func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	check("serviceAccountName", spec.ServiceAccountName, validation.IsDNS1123Subdomain)
 	check("priorityClassName", spec.PriorityClassName, validation.IsDNS1123Subdomain)
 	for i, gate := range spec.ReadinessGates {
-		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"), string(gate.ConditionType),
+		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"),
+			string(gate.ConditionType),
 			validation.IsQualifiedName(string(gate.ConditionType)))...)
 	}
 	return errs

@@ -12,40 +12,43 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateDeployment returns the errors with which the API server rejects a Deployment. It checks the fields that the
-// simulator reads, without the spec of the pods. The rules for workloads are in pkg/apis/apps/validation at v1.37.0.
-// (ValidateDeployment)
+// ValidateDeployment returns the errors with which the API server rejects a Deployment. It checks
+// the fields that the simulator reads, without the spec of the pods. The rules for workloads are in
+// pkg/apis/apps/validation at v1.37.0. (ValidateDeployment)
 func ValidateDeployment(o *appsv1.Deployment) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. The texts say deployment, as in the
-// API server. (ValidateReplicaSet)
+// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. The texts
+// say deployment, as in the API server. (ValidateReplicaSet)
 func ValidateReplicaSet(o *appsv1.ReplicaSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateStatefulSet returns the errors with which the API server rejects a StatefulSet. Its name is part of the host names
-// of its pods. (ValidateStatefulSet)
+// ValidateStatefulSet returns the errors with which the API server rejects a StatefulSet. Its name
+// is part of the host names of its pods. (ValidateStatefulSet)
 func ValidateStatefulSet(o *appsv1.StatefulSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSLabel),
 		validateController("statefulset", "StatefulSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateDaemonSet returns the errors with which the API server rejects a DaemonSet. (ValidateDaemonSet)
+// ValidateDaemonSet returns the errors with which the API server rejects a DaemonSet.
+// (ValidateDaemonSet)
 func ValidateDaemonSet(o *appsv1.DaemonSet) field.ErrorList {
 	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		validateController("daemonset", "DaemonSet", nil, o.Spec.Selector, &o.Spec.Template)...)
 }
 
-// ValidateCustomResource returns the errors with which the API server rejects the metadata of any custom resource.
+// ValidateCustomResource returns the errors with which the API server rejects the metadata of any
+// custom resource.
 func ValidateCustomResource(meta *metav1.ObjectMeta) field.ErrorList {
 	return validateMeta(meta, apivalidation.NameIsDNSSubdomain)
 }
 
-// validateMeta checks the metadata of a workload, without the fields that the API server sets itself.
+// validateMeta checks the metadata of a workload, without the fields that the API server sets
+// itself.
 func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
 	meta = meta.DeepCopy()
 	setDefault(&meta.Namespace, v1.NamespaceDefault)
@@ -53,9 +56,10 @@ func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) 
 	return apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))
 }
 
-// validateController checks the number of pods and the selector. kind and deadlineOf name the workload in the API server's
-// messages.
-func validateController(kind, deadlineOf string, replicas *int32, selector *metav1.LabelSelector, template *v1.PodTemplateSpec) field.ErrorList {
+// validateController checks the number of pods and the selector. kind and deadlineOf name the
+// workload in the API server's messages.
+func validateController(kind, deadlineOf string, replicas *int32, selector *metav1.LabelSelector,
+	template *v1.PodTemplateSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := nonNegativeIfSet(path.Child("replicas"), replicas)
 	errs = append(errs, validateSelector(kind, selector, template.Labels, path)...)
@@ -66,21 +70,24 @@ func validateController(kind, deadlineOf string, replicas *int32, selector *meta
 	return errs
 }
 
-// validateSelector rejects a selector that does not match the labels of the template. A missing selector is an error of its
-// own, except in a DaemonSet, where it matches nothing.
-func validateSelector(kind string, selector *metav1.LabelSelector, template map[string]string, spec *field.Path) field.ErrorList {
+// validateSelector rejects a selector that does not match the labels of the template. A missing
+// selector is an error of its own, except in a DaemonSet, where it matches nothing.
+func validateSelector(kind string, selector *metav1.LabelSelector, template map[string]string,
+	spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	path := spec.Child("selector")
 	if selector == nil && kind != "daemonset" {
 		errs = append(errs, field.Required(path, ""))
 	}
-	errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, path)...)
+	errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{},
+		path)...)
 	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 && kind != "job" {
 		errs = append(errs, field.Invalid(path, selector, "empty selector is invalid for "+kind))
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
 	if err == nil && !matcher.Matches(labels.Set(template)) {
-		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template, "`selector` does not match template `labels`"))
+		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template,
+			"`selector` does not match template `labels`"))
 	}
 	return errs
 }

@@ -22,10 +22,12 @@ func (s *Store) Find(kind Kind, namespace, name string) (Object, error) {
 	return nil, notFound(kind, name)
 }
 
-// Create stores a copy of a new object that is not a pod, which shares the parts of the object: do not change them later. It gives the object a UID, and a name if that is generated. A ReplicaSet of a
-// Deployment does not get the name that the controller asks for, which ends with a hash, but the name of the Deployment and a number:
-// web-1, web-2 and so on. Create returns an AlreadyExists error if there is an object of that name, or a ReplicaSet whose controller has
-// asked for that name.
+// Create stores a copy of a new object that is not a pod, which shares the parts of the object: do
+// not change them later. It gives the object a UID, and a name if that is generated. A ReplicaSet
+// of a Deployment does not get the name that the controller asks for, which ends with a hash, but
+// the name of the Deployment and a number: web-1, web-2 and so on. Create returns an AlreadyExists
+// error if there is an object of that name, or a ReplicaSet whose controller has asked for that
+// name.
 func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
 	o = copyOf(o)
 	asked := Key(o)
@@ -53,26 +55,30 @@ func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
 	return s.put(kind, o), nil
 }
 
-// Update stores a copy of an object that is not a pod, as PUT does; it does not change the status. The copy shares the parts of the object:
-// do not change them later. Update returns a NotFound error if the object does not exist, and a Conflict error if its resource version is not the stored one; an empty version always fits. It returns no
-// change if nothing changes.
+// Update stores a copy of an object that is not a pod, as PUT does; it does not change the status.
+// The copy shares the parts of the object: do not change them later. Update returns a NotFound
+// error if the object does not exist, and a Conflict error if its resource version is not the
+// stored one; an empty version always fits. It returns no change if nothing changes.
 func (s *Store) Update(kind Kind, o Object) (Change, error) {
 	return s.replace(kind, o, prepare)
 }
 
-// UpdateStatus stores the status of a copy of an object, as PUT of the subresource status does, with the results of Update.
+// UpdateStatus stores the status of a copy of an object, as PUT of the subresource status does,
+// with the results of Update.
 func (s *Store) UpdateStatus(kind Kind, o Object) (Change, error) {
 	return s.replace(kind, o, prepareStatus)
 }
 
-// replace stores what prepare makes of a copy of an object. Prepare reports whether the object changes besides its metadata.
+// replace stores what prepare makes of a copy of an object. Prepare reports whether the object
+// changes besides its metadata.
 func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object) bool) (Change, error) {
 	stored, err := s.Find(kind, o.GetNamespace(), o.GetName())
 	if err != nil {
 		return Change{}, err
 	}
 	if v := o.GetResourceVersion(); v != "" && v != stored.GetResourceVersion() {
-		return Change{}, apierrors.NewConflict(v1.Resource(string(kind)), o.GetName(), errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+		return Change{}, apierrors.NewConflict(v1.Resource(string(kind)), o.GetName(),
+			errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	o = copyOf(o)
 	o.SetUID(stored.GetUID())
@@ -85,24 +91,27 @@ func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object) bool
 	return s.put(kind, o), nil
 }
 
-// prepare keeps the status of an object, and counts its generations: those of a Deployment change with its spec and its annotations, which
-// its ReplicaSets copy; those of a ReplicaSet with its spec; those of an EndpointSlice with all but its metadata, and with its labels
-// (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go, apps/replicaset/strategy.go and discovery/endpointslice/strategy.go at
-// v1.37.0).
+// prepare keeps the status of an object, and counts its generations: those of a Deployment change
+// with its spec and its annotations, which its ReplicaSets copy; those of a ReplicaSet with its
+// spec; those of an EndpointSlice with all but its metadata, and with its labels (PrepareForUpdate
+// in pkg/registry/apps/deployment/strategy.go, apps/replicaset/strategy.go and
+// discovery/endpointslice/strategy.go at v1.37.0).
 func prepare(stored, o Object) bool {
 	changed := false
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		old := stored.(*appsv1.Deployment)
 		o.Status = old.Status
-		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec) || !equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
+		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec) ||
+			!equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
 	case *appsv1.ReplicaSet:
 		old := stored.(*appsv1.ReplicaSet)
 		o.Status = old.Status
 		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec)
 	case *discoveryv1.EndpointSlice:
 		old := stored.(*discoveryv1.EndpointSlice)
-		changed = !equality.Semantic.DeepEqual(o.Labels, old.Labels) || !equality.Semantic.DeepEqual(o.Endpoints, old.Endpoints) ||
+		changed = !equality.Semantic.DeepEqual(o.Labels, old.Labels) ||
+			!equality.Semantic.DeepEqual(o.Endpoints, old.Endpoints) ||
 			!equality.Semantic.DeepEqual(o.Ports, old.Ports) || o.AddressType != old.AddressType
 	default:
 		return !equality.Semantic.DeepEqual(stored, o)
@@ -113,9 +122,10 @@ func prepare(stored, o Object) bool {
 	return changed
 }
 
-// prepareStatus keeps the spec of an object. A write of the status of a Deployment also keeps its labels but not its annotations: its
-// controller writes the revision that way (the PrepareForUpdate of deploymentStatusStrategy and rsStatusStrategy in
-// pkg/registry/apps/deployment/strategy.go and apps/replicaset/strategy.go at v1.37.0).
+// prepareStatus keeps the spec of an object. A write of the status of a Deployment also keeps its
+// labels but not its annotations: its controller writes the revision that way (the PrepareForUpdate
+// of deploymentStatusStrategy and rsStatusStrategy in pkg/registry/apps/deployment/strategy.go and
+// apps/replicaset/strategy.go at v1.37.0).
 func prepareStatus(stored, o Object) bool {
 	inWholeSeconds(o)
 	switch o := o.(type) {
@@ -169,7 +179,8 @@ func inWholeSeconds(o Object) {
 
 func whole(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-// Delete removes an object that is not a pod. It returns a NotFound error if the object does not exist.
+// Delete removes an object that is not a pod. It returns a NotFound error if the object does not
+// exist.
 func (s *Store) Delete(kind Kind, namespace, name string) (Change, error) {
 	stored, err := s.Find(kind, namespace, name)
 	if err != nil {

@@ -25,11 +25,13 @@ func created(t *testing.T, s *store.Store, kind store.Kind, o store.Object) stor
 }
 
 func web() *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"a": "b"}}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](3)}}
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web",
+		Labels: map[string]string{"a": "b"}}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](3)}}
 }
 
-// A write of the status of a Deployment changes its status and its annotations, and neither its spec nor its labels. Changes of the
-// spec and of annotations count as generations, and those of the status do not.
+// A write of the status of a Deployment changes its status and its annotations, and neither its
+// spec nor its labels. Changes of the spec and of annotations count as generations, and those of
+// the status do not.
 func TestDeploymentWrites(t *testing.T) {
 	s := store.New()
 	d := created(t, s, store.Deployments, web()).(*appsv1.Deployment)
@@ -37,14 +39,16 @@ func TestDeploymentWrites(t *testing.T) {
 		t.Errorf("created as %+v", d.ObjectMeta)
 	}
 	status := d.DeepCopy()
-	status.Spec.Replicas, status.Labels, status.Annotations, status.Status.Replicas = ptr.To[int32](5), nil, map[string]string{"revision": "1"}, 2
+	status.Spec.Replicas, status.Labels, status.Annotations, status.Status.Replicas = ptr.To[int32](5), nil,
+		map[string]string{"revision": "1"}, 2
 	status.Status.Conditions = []appsv1.DeploymentCondition{{Type: "Available", LastUpdateTime: metav1.NewTime(now)}}
 	c, err := s.UpdateStatus(store.Deployments, status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d = c.New.(*appsv1.Deployment)
-	if *d.Spec.Replicas != 3 || d.Labels["a"] != "b" || d.Annotations["revision"] != "1" || d.Status.Replicas != 2 || d.Generation != 1 {
+	if *d.Spec.Replicas != 3 || d.Labels["a"] != "b" || d.Annotations["revision"] != "1" || d.Status.Replicas != 2 ||
+		d.Generation != 1 {
 		t.Errorf("after a write of the status: %+v", d)
 	}
 	if d.Status.Conditions[0].LastUpdateTime.Nanosecond() != 0 {
@@ -53,7 +57,8 @@ func TestDeploymentWrites(t *testing.T) {
 	spec := d.DeepCopy()
 	spec.Spec.Replicas, spec.Status.Replicas = ptr.To[int32](5), 9
 	c, err = s.Update(store.Deployments, spec)
-	if d = c.New.(*appsv1.Deployment); err != nil || *d.Spec.Replicas != 5 || d.Status.Replicas != 2 || d.Generation != 2 {
+	if d = c.New.(*appsv1.Deployment); err != nil || *d.Spec.Replicas != 5 || d.Status.Replicas != 2 ||
+		d.Generation != 2 {
 		t.Errorf("after a write of the spec: %+v, error %v", d, err)
 	}
 	noted := d.DeepCopy()
@@ -63,7 +68,8 @@ func TestDeploymentWrites(t *testing.T) {
 	}
 }
 
-// A write that changes nothing has no change and no new version. A write with an old version is a conflict.
+// A write that changes nothing has no change and no new version. A write with an old version is a
+// conflict.
 func TestVersions(t *testing.T) {
 	s := store.New()
 	d := created(t, s, store.Deployments, web()).(*appsv1.Deployment)
@@ -88,13 +94,16 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// ReplicaSets of a Deployment have its name and a number. A second one for the same hash exists already, until the first one is gone.
+// ReplicaSets of a Deployment have its name and a number. A second one for the same hash exists
+// already, until the first one is gone.
 func TestReplicaSetNames(t *testing.T) {
 	s := store.New()
 	d := created(t, s, store.Deployments, web()).(*appsv1.Deployment)
 	owned := func(hash string) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "web-" + hash, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
+			Namespace: "ns", Name: "web-" + hash,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d,
+				appsv1.SchemeGroupVersion.WithKind("Deployment"))},
 		}}
 	}
 	for i, hash := range []string{"6f", "77"} {

@@ -31,8 +31,9 @@ func (s *Store) NamePod(pod *v1.Pod) {
 	}
 }
 
-// AddPod stores a new pod that admission has accepted. If its UID was generated, a later pod of the same name gets another one. AddPod
-// returns an AlreadyExists error if there is a pod of that name, and a Conflict error if another pod has had its UID.
+// AddPod stores a new pod that admission has accepted. If its UID was generated, a later pod of the
+// same name gets another one. AddPod returns an AlreadyExists error if there is a pod of that name,
+// and a Conflict error if another pod has had its UID.
 func (s *Store) AddPod(pod *v1.Pod, generated bool, now time.Time) (Change, error) {
 	key := Key(pod)
 	if s.Pod(key) != nil {
@@ -42,7 +43,8 @@ func (s *Store) AddPod(pod *v1.Pod, generated bool, now time.Time) (Change, erro
 		pod.UID += types.UID(fmt.Sprintf("-%d", again))
 	}
 	if s.uids[pod.UID] {
-		return Change{}, apierrors.NewConflict(v1.Resource("pods"), pod.Name, fmt.Errorf("another pod has had the UID %s", pod.UID))
+		return Change{}, apierrors.NewConflict(v1.Resource("pods"), pod.Name,
+			fmt.Errorf("another pod has had the UID %s", pod.UID))
 	}
 	s.created[key]++
 	s.uids[pod.UID] = true
@@ -51,7 +53,8 @@ func (s *Store) AddPod(pod *v1.Pod, generated bool, now time.Time) (Change, erro
 	return s.put(Pods, pod), nil
 }
 
-// Mirrors returns the number of pods of a name that have been created, which the UID of the next mirror pod has.
+// Mirrors returns the number of pods of a name that have been created, which the UID of the next
+// mirror pod has.
 func (s *Store) Mirrors(key string) int { return s.created[key] }
 
 // AddMirror stores a new mirror pod with its status. There must be no pod of that name.
@@ -62,7 +65,8 @@ func (s *Store) AddMirror(mirror *v1.Pod, now time.Time) Change {
 	return s.put(Pods, mirror)
 }
 
-// PutPod replaces a stored pod, or removes it if that has lost its last finalizer. Nobody else may change the pod.
+// PutPod replaces a stored pod, or removes it if that has lost its last finalizer. Nobody else may
+// change the pod.
 func (s *Store) PutPod(old, pod *v1.Pod) Change {
 	if Gone(pod) {
 		return s.remove(Pods, old, pod)
@@ -70,8 +74,8 @@ func (s *Store) PutPod(old, pod *v1.Pod) Change {
 	return s.put(Pods, pod)
 }
 
-// DeletePod applies a delete request with a grace period in seconds; nil means the grace period of the pod. It returns no change if the
-// request does not shorten a deletion in progress.
+// DeletePod applies a delete request with a grace period in seconds; nil means the grace period of
+// the pod. It returns no change if the request does not shorten a deletion in progress.
 func (s *Store) DeletePod(old *v1.Pod, gracePeriodSeconds *int64, now time.Time) Change {
 	after, gone := AfterDelete(old, gracePeriodSeconds, now)
 	switch {

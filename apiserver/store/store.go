@@ -1,8 +1,9 @@
-// Package store keeps the objects of a Kubernetes API server, as a state machine without time of its own: a method that needs the time
-// gets it, and returns what has changed. The caller waits for latencies, writes records, and sends changes to watches.
+// Package store keeps the objects of a Kubernetes API server, as a state machine without time of
+// its own: a method that needs the time gets it, and returns what has changed. The caller waits for
+// latencies, writes records, and sends changes to watches.
 //
-// The store replaces a stored object and never changes it in place. You can keep an object that a method returns; do not
-// change it.
+// The store replaces a stored object and never changes it in place. You can keep an object that a
+// method returns; do not change it.
 package store
 
 import (
@@ -30,7 +31,8 @@ const (
 	EndpointSlices Kind = "endpointslices"
 )
 
-// Object is an API object: a *v1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *v1.Service or *discoveryv1.EndpointSlice.
+// Object is an API object: a *v1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *v1.Service or
+// *discoveryv1.EndpointSlice.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -51,7 +53,8 @@ type Change struct {
 	Kind Kind
 	Old  Object // nil for Added
 	New  Object // the object after the change; a deleted object in its last state
-	// Version is the resource version of the change. Each change of a store has the next one, from 1.
+	// Version is the resource version of the change. Each change of a store has the next one, from
+	// 1.
 	Version int64
 }
 
@@ -68,7 +71,8 @@ type Store struct {
 // New returns an empty store.
 func New() *Store {
 	return &Store{
-		objects: map[Kind]map[string]Object{}, created: map[string]int{}, uids: map[types.UID]bool{}, names: map[string]int{}, asked: map[string]string{},
+		objects: map[Kind]map[string]Object{}, created: map[string]int{}, uids: map[types.UID]bool{},
+		names: map[string]int{}, asked: map[string]string{},
 	}
 }
 
@@ -76,7 +80,8 @@ func New() *Store {
 func (s *Store) Copy() *Store {
 	c := &Store{
 		version: s.version, objects: map[Kind]map[string]Object{},
-		created: maps.Clone(s.created), uids: maps.Clone(s.uids), names: maps.Clone(s.names), asked: maps.Clone(s.asked),
+		created: maps.Clone(s.created), uids: maps.Clone(s.uids), names: maps.Clone(s.names),
+		asked: maps.Clone(s.asked),
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.objects)) {
 		c.objects[kind] = maps.Clone(s.objects[kind])
@@ -131,8 +136,8 @@ func notFound(kind Kind, name string) error {
 	return apierrors.NewNotFound(v1.Resource(string(kind)), name)
 }
 
-// generate returns the next name with a base: the base and an ordinal instead of random characters, because equal runs must have equal
-// names.
+// generate returns the next name with a base: the base and an ordinal instead of random characters,
+// because equal runs must have equal names.
 func (s *Store) generate(kind Kind, namespace, base string, first int) string {
 	counter := fmt.Sprintf("%s %s/%s", kind, namespace, base)
 	ordinal := s.names[counter] + first

@@ -11,7 +11,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// BenchmarkTenWorkloads checks at least ten workloads of well-known charts before and after a change of their timeouts, and compares them.
+// BenchmarkTenWorkloads checks at least ten workloads of well-known charts before and after a
+// change of their timeouts, and compares them.
 func BenchmarkTenWorkloads(b *testing.B) {
 	names, err := filepath.Glob("../../scenarios/library/manifests/charts/*.yaml")
 	if err != nil {
@@ -25,7 +26,8 @@ func BenchmarkTenWorkloads(b *testing.B) {
 			b.Fatal(err)
 		}
 		before = append(before, check.File{Name: name, Data: data})
-		after = append(after, check.File{Name: name, Data: bytes.ReplaceAll(data, []byte("timeoutSeconds: 5"), []byte("timeoutSeconds: 4"))})
+		after = append(after, check.File{Name: name,
+			Data: bytes.ReplaceAll(data, []byte("timeoutSeconds: 5"), []byte("timeoutSeconds: 4"))})
 		if c, err := check.New(before, check.Options{}); err == nil && c.Workloads() >= 10 {
 			break
 		}

@@ -37,19 +37,22 @@ type Workload struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Change    Change `json:"change"` // added, removed or same; the containers say whether it got better or worse
-	// RenamedFrom is the name before the change, with the namespace if that was another one. It is empty for the same name.
+	// RenamedFrom is the name before the change, with the namespace if that was another one. It is
+	// empty for the same name.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
 	// KindBefore is the kind before the change if that was another one.
 	KindBefore string `json:"kindBefore,omitempty"`
 	// Paired says why two workloads are compared although their names or kinds differ.
 	Paired *Pairing `json:"paired,omitempty"`
-	// unsettled says that the workload is removed and that others are added: one of them may take its place.
+	// unsettled says that the workload is removed and that others are added: one of them may take
+	// its place.
 	unsettled  bool
 	Containers []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
-	Overrides    []check.Override     `json:"overrides,omitempty"` // annotations after the change that say something else than the command line
-	Problems     []string             `json:"problems,omitempty"`  // why it could not be checked, before or after
+	// annotations after the change that say something else than the command line
+	Overrides []check.Override `json:"overrides,omitempty"`
+	Problems  []string         `json:"problems,omitempty"` // why it could not be checked, before or after
 }
 
 // Container is the comparison of a container with probes.
@@ -58,9 +61,11 @@ type Container struct {
 	Change      Change   `json:"change"` // added, removed or same
 	RenamedFrom string   `json:"renamedFrom,omitempty"`
 	Paired      *Pairing `json:"paired,omitempty"` // why two containers are compared although their names differ
-	// Lost are the types of the probes that the container had before. It still exists, without them.
+	// Lost are the types of the probes that the container had before. It still exists, without
+	// them.
 	Lost []string `json:"lost,omitempty"`
-	// Replaced says that the pod no longer has the container, and has another new one, which may do its work.
+	// Replaced says that the pod no longer has the container, and has another new one, which may do
+	// its work.
 	Replaced    bool            `json:"replaced,omitempty"`
 	Before      []check.Probe   `json:"before,omitempty"`
 	After       []check.Probe   `json:"after,omitempty"`
@@ -86,7 +91,8 @@ type Range struct {
 	Greatest check.Seconds `json:"greatest"`
 }
 
-// Guaranteed is the value of a row that holds on every node and in every phase. It is nil if there is none.
+// Guaranteed is the value of a row that holds on every node and in every phase. It is nil if there
+// is none.
 func (r *Row) Guaranteed() (before, after *check.Seconds) {
 	of := func(x *Range) *check.Seconds {
 		switch {
@@ -100,8 +106,9 @@ func (r *Row) Guaranteed() (before, after *check.Seconds) {
 	return of(r.Before), of(r.After)
 }
 
-// Compare compares the checks of two manifests, for the same nodes and versions of Kubernetes. It matches workloads by kind,
-// namespace and name, and containers by name. See match and renames for the others.
+// Compare compares the checks of two manifests, for the same nodes and versions of Kubernetes. It
+// matches workloads by kind, namespace and name, and containers by name. See match and renames for
+// the others.
 func Compare(before, after *check.Report) *Report {
 	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
 	was, is := withProbes(before.Workloads), withProbes(after.Workloads)
@@ -122,7 +129,8 @@ func Compare(before, after *check.Report) *Report {
 func withProbes(list []check.Workload) []check.Workload {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Containers = slices.DeleteFunc(slices.Clone(list[i].Containers), func(c check.Container) bool { return !c.HasProbes() })
+		list[i].Containers = slices.DeleteFunc(slices.Clone(list[i].Containers),
+			func(c check.Container) bool { return !c.HasProbes() })
 	}
 	return list
 }
@@ -163,7 +171,8 @@ func either[T any](before, after *T) *T {
 
 func workload(before, after *check.Workload) Workload {
 	w := either(before, after)
-	out := Workload{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Change: presence(before, after), Containers: []Container{}}
+	out := Workload{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Change: presence(before, after),
+		Containers: []Container{}}
 	if before == nil {
 		before = &check.Workload{}
 	} else {
@@ -262,7 +271,8 @@ func container(before, after *check.Container) Container {
 	return out
 }
 
-// broken reports whether a probe of a type can never run, or one of any type. The container does not have the rows that need it.
+// broken reports whether a probe of a type can never run, or one of any type. The container does
+// not have the rows that need it.
 func broken(c *check.Container, probe string) bool {
 	return slices.ContainsFunc(c.Findings, func(f check.Finding) bool {
 		return f.ID == check.BrokenProbe && strings.HasSuffix(f.Field, probe+"Probe")
@@ -273,7 +283,8 @@ func broken(c *check.Container, probe string) bool {
 func lost(before, after *check.Container) []string {
 	var types []string
 	for _, p := range before.Probes {
-		if !broken(before, p.Type) && !slices.ContainsFunc(after.Probes, func(q check.Probe) bool { return q.Type == p.Type }) {
+		if !broken(before, p.Type) && !slices.ContainsFunc(after.Probes,
+			func(q check.Probe) bool { return q.Type == p.Type }) {
 			types = append(types, p.Type)
 		}
 	}
@@ -294,8 +305,8 @@ func (c *Container) row(id check.RowID, text string, limit bool) *Row {
 // noise is the greatest difference that is no change.
 const noise = 100 * time.Millisecond
 
-// judge sets the change of a row. Comparable says that both containers have been measured: then a row that is missing says
-// that nothing limits what it is about, or that it never happens.
+// judge sets the change of a row. Comparable says that both containers have been measured: then a
+// row that is missing says that nothing limits what it is about, or that it never happens.
 func (r *Row) judge(comparable bool) {
 	old, now := r.Guaranteed()
 	switch {
@@ -321,8 +332,9 @@ func (r *Row) judge(comparable bool) {
 	}
 }
 
-// missing is the value of a row that a container does not have. Without a startup and a readiness probe, a container is ready
-// when it runs. Otherwise no probe means that nothing ever happens, which is good for a limit and bad for a time.
+// missing is the value of a row that a container does not have. Without a startup and a readiness
+// probe, a container is ready when it runs. Otherwise no probe means that nothing ever happens,
+// which is good for a limit and bad for a time.
 func (r *Row) missing() *check.Seconds {
 	if r.Row == check.Ready {
 		return new(check.Seconds(0))
@@ -330,7 +342,8 @@ func (r *Row) missing() *check.Seconds {
 	return new(check.Seconds(bounds.Never))
 }
 
-// without returns the findings that a list does not have. Messages may differ: they contain figures.
+// without returns the findings that a list does not have. Messages may differ: they contain
+// figures.
 func without(list, other []check.Finding) []check.Finding {
 	var left []check.Finding
 	for _, f := range list {
@@ -342,13 +355,15 @@ func without(list, other []check.Finding) []check.Finding {
 	return left
 }
 
-// Worse reports whether a row of a container got worse, a container lost a probe or was replaced, or a run of a scenario got worse.
-// A workload or a container that is gone is not worse: it is no longer at risk.
+// Worse reports whether a row of a container got worse, a container lost a probe or was replaced,
+// or a run of a scenario got worse. A workload or a container that is gone is not worse: it is no
+// longer at risk.
 func (r *Report) Worse() bool {
 	for _, w := range r.Workloads {
 		for _, c := range w.Containers {
 			if len(c.Lost) > 0 || c.Replaced ||
-				slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
+				slices.ContainsFunc(c.Rows,
+					func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
 				return true
 			}
 		}
@@ -383,13 +398,15 @@ func (r *Report) sum(of func(*Container) int) int {
 
 // Changed reports whether anything about a container differs.
 func (c *Container) Changed() bool {
-	return c.Change != Same || len(c.Appeared)+len(c.Disappeared) > 0 || !slices.EqualFunc(c.Before, c.After, sameProbe) ||
+	return c.Change != Same || len(c.Appeared)+len(c.Disappeared) > 0 ||
+		!slices.EqualFunc(c.Before, c.After, sameProbe) ||
 		slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Change != Same })
 }
 
 func sameProbe(a, b check.Probe) bool { return a.Type == b.Type && a.Text == b.Text }
 
-// Appeared reports whether a finding of a severity or a worse one has appeared. No severity means no finding.
+// Appeared reports whether a finding of a severity or a worse one has appeared. No severity means
+// no finding.
 func (r *Report) Appeared(s check.Severity) bool {
 	if !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, s) {
 		return false

@@ -11,10 +11,12 @@ import (
 	"probesim.dev/check/render"
 )
 
-// Markdown writes the report for a comment on a pull request. It lists containers without a change by name only.
+// Markdown writes the report for a comment on a pull request. It lists containers without a change
+// by name only.
 func Markdown(w io.Writer, r *Report) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "## Probe settings: %s\n\nKubernetes %s, %s nodes\n", r.Headline(), strings.Join(r.Kubernetes, ", "), render.Escape(r.Delays))
+	fmt.Fprintf(&b, "## Probe settings: %s\n\nKubernetes %s, %s nodes\n", r.Headline(),
+		strings.Join(r.Kubernetes, ", "), render.Escape(r.Delays))
 	var same []string
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -108,11 +110,13 @@ func markdownContainer(b *bytes.Buffer, w *Workload, c *Container) {
 		for i := range rows {
 			r := &rows[i]
 			before, after := r.Guaranteed()
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(r.Text, "->", "→"), r.Format(before), r.Format(after), emphasize(r.Change, r.Difference()))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(r.Text, "->", "→"), r.Format(before),
+				r.Format(after), emphasize(r.Change, r.Difference()))
 		}
 	}
 	finding := func(mark string, f *check.Finding) {
-		fmt.Fprintf(b, "\n%s %s (%s:%d): %s\n", mark, f.Severity, render.Escape(f.File), f.Line, render.Escape(f.Message))
+		fmt.Fprintf(b, "\n%s %s (%s:%d): %s\n", mark, f.Severity, render.Escape(f.File), f.Line,
+			render.Escape(f.Message))
 	}
 	for i := range c.Appeared {
 		finding("**New**", &c.Appeared[i])

@@ -14,11 +14,13 @@ type Evidence string
 const (
 	ByName   Evidence = "name"   // a workload of another kind has the name
 	ByImages Evidence = "images" // both have images that tell which one it was
-	// LastLeft is the weakest: names and images differ, and there is no other one that it can be compared with.
+	// LastLeft is the weakest: names and images differ, and there is no other one that it can be
+	// compared with.
 	LastLeft Evidence = "lastLeft"
 )
 
-// Pairing says why two workloads or two containers are compared although their names or kinds differ.
+// Pairing says why two workloads or two containers are compared although their names or kinds
+// differ.
 type Pairing struct {
 	By     Evidence `json:"by"`
 	Images []string `json:"images,omitempty"` // that both have, without tags and digests
@@ -31,12 +33,13 @@ type pairs struct {
 	why           []*Pairing        // for each one after; nil for the same kind, namespace and name
 }
 
-// match pairs workloads. Workloads of the same kind, namespace and name match. Each further rule only pairs workloads that are left over,
-// and only if no other workload fits as well:
+// match pairs workloads. Workloads of the same kind, namespace and name match. Each further rule
+// only pairs workloads that are left over, and only if no other workload fits as well:
 //   - the same namespace and name, and another kind
 //   - the same kind and the same containers: names and images, or else images
 //   - an image that no other workload of either manifest has
-//   - no other workload is left. They must have the same kind and namespace, unless they are all that the manifests have.
+//   - no other workload is left. They must have the same kind and namespace, unless they are all
+//     that the manifests have.
 func match(before, after []check.Workload) *pairs {
 	p := &pairs{before, after, make([]*check.Workload, len(after)), make([]*Pairing, len(after))}
 	for i := range after {
@@ -62,7 +65,8 @@ func match(before, after []check.Workload) *pairs {
 func (p *pairs) pair(before *check.Workload, after int, by Evidence) {
 	p.was[after], p.why[after] = before, &Pairing{By: by}
 	if by == ByImages {
-		p.why[after].Images = slices.DeleteFunc(images(before), func(image string) bool { return !slices.Contains(images(&p.after[after]), image) })
+		p.why[after].Images = slices.DeleteFunc(images(before),
+			func(image string) bool { return !slices.Contains(images(&p.after[after]), image) })
 	}
 }
 
@@ -88,7 +92,8 @@ func (p *pairs) leftAfter() []int {
 	return left
 }
 
-// pairEqual pairs workloads that are left over and that have a key in common. Both must have it with no other workload that is left over.
+// pairEqual pairs workloads that are left over and that have a key in common. Both must have it
+// with no other workload that is left over.
 func (p *pairs) pairEqual(by Evidence, keys func(*check.Workload) []string) {
 	old, now := p.leftBefore(), p.leftAfter()
 	shares := func(w *check.Workload, i int) bool {
@@ -100,14 +105,16 @@ func (p *pairs) pairEqual(by Evidence, keys func(*check.Workload) []string) {
 		if len(fits) != 1 {
 			continue
 		}
-		others := slices.ContainsFunc(old, func(other *check.Workload) bool { return other != w && shares(other, fits[0]) })
+		others := slices.ContainsFunc(old,
+			func(other *check.Workload) bool { return other != w && shares(other, fits[0]) })
 		if !others {
 			p.pair(w, fits[0], by)
 		}
 	}
 }
 
-// namesAndImages returns the kind of a workload, and the names and images of its containers, as one key.
+// namesAndImages returns the kind of a workload, and the names and images of its containers, as one
+// key.
 func namesAndImages(w *check.Workload) []string {
 	parts := []string{w.Kind}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
@@ -134,8 +141,9 @@ func key(w *check.Workload, parts []string) []string {
 	return []string{strings.Join(parts, "\n")}
 }
 
-// distinctive returns the images of a workload that no other workload of its manifest has, and that at most one workload of the other
-// manifest has. An image that several workloads have, such as that of a proxy, does not tell which one it was.
+// distinctive returns the images of a workload that no other workload of its manifest has, and that
+// at most one workload of the other manifest has. An image that several workloads have, such as
+// that of a proxy, does not tell which one it was.
 func (p *pairs) distinctive(w *check.Workload) []string {
 	count := func(list []check.Workload, image string) (n int) {
 		for i := range list {
@@ -145,10 +153,12 @@ func (p *pairs) distinctive(w *check.Workload) []string {
 		}
 		return n
 	}
-	return slices.DeleteFunc(images(w), func(image string) bool { return count(p.before, image) > 1 || count(p.after, image) > 1 })
+	return slices.DeleteFunc(images(w),
+		func(image string) bool { return count(p.before, image) > 1 || count(p.after, image) > 1 })
 }
 
-// images returns the images of the containers of a workload, without tags and digests, sorted, each once.
+// images returns the images of the containers of a workload, without tags and digests, sorted, each
+// once.
 func images(w *check.Workload) []string {
 	var list []string
 	for _, image := range slices.Sorted(maps.Values(w.Images)) {
@@ -176,8 +186,8 @@ type renaming struct {
 	why map[string]*Pairing // by the name after
 }
 
-// renames returns the containers with another name: the only new container with an image, if only one container with this image is
-// gone, or the only container of the pod.
+// renames returns the containers with another name: the only new container with an image, if only
+// one container with this image is gone, or the only container of the pod.
 func renames(before, after *check.Workload) renaming {
 	names := renaming{map[string]string{}, map[string]string{}, map[string]*Pairing{}}
 	pair := func(was, is string, why *Pairing) { names.was[is], names.is[was], names.why[is] = was, is, why }
@@ -196,7 +206,8 @@ func renames(before, after *check.Workload) renaming {
 	return names
 }
 
-// byImage returns the names of the containers of a workload that another one does not have, by image.
+// byImage returns the names of the containers of a workload that another one does not have, by
+// image.
 func byImage(w, other *check.Workload) map[string][]string {
 	names := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {

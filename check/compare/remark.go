@@ -21,7 +21,8 @@ func (r *Report) Headline() string {
 	return text
 }
 
-// Heading is the name of a workload, and says whether it is added, removed, or had another name or kind.
+// Heading is the name of a workload, and says whether it is added, removed, or had another name or
+// kind.
 func (w *Workload) Heading() string {
 	before := w.RenamedFrom
 	if w.KindBefore != "" {
@@ -30,7 +31,8 @@ func (w *Workload) Heading() string {
 	return w.Title() + heading(w.Change, before, w.Paired)
 }
 
-// HeadingOf is the name of a container and of its workload, and says whether they are added, removed, or had another name or kind.
+// HeadingOf is the name of a container and of its workload, and says whether they are added,
+// removed, or had another name or kind.
 func (w *Workload) HeadingOf(c *Container) string {
 	name := w.Title()
 	if w.Change == Same { // the container says the rest
@@ -62,17 +64,19 @@ func (w *Workload) titleBefore() string {
 	return check.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
 }
 
-// Pairings says which things with different names or kinds are compared, and why: the workload with one before the change, and its
-// containers. A wrong pair must not look like a fact.
+// Pairings says which things with different names or kinds are compared, and why: the workload with
+// one before the change, and its containers. A wrong pair must not look like a fact.
 func (w *Workload) Pairings() []string {
 	var lines []string
 	if p := w.Paired; p != nil {
-		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.titleBefore(), p.because("neither manifest has another workload left")))
+		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.titleBefore(),
+			p.because("neither manifest has another workload left")))
 	}
 	for i := range w.Containers {
 		if c := &w.Containers[i]; c.Paired != nil {
 			because := c.Paired.because("neither pod has another container")
-			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(), c.RenamedFrom, because))
+			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(),
+				c.RenamedFrom, because))
 		}
 	}
 	return lines
@@ -118,11 +122,14 @@ func (r *Remark) String() string { return r.Judgement() + ": " + r.Text }
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
 	case len(c.Lost) > 0:
-		return []*Remark{{"the container loses its " + and(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".", true}}
+		return []*Remark{{"the container loses its " + and(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".",
+			true}}
 	case c.Replaced:
-		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to compare.", true}}
+		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +
+			"compare.", true}}
 	case c.Change == Removed && w.unsettled:
-		return []*Remark{{"the manifest no longer has this " + w.Kind + ". If a new workload takes its place, compare does not know which one.", false}}
+		return []*Remark{{"the manifest no longer has this " + w.Kind +
+			". If a new workload takes its place, compare does not know which one.", false}}
 	case c.Change == Removed && w.Change == Removed:
 		return []*Remark{{"the manifest no longer has this " + w.Kind + ".", false}}
 	case c.Change == Removed:

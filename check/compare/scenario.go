@@ -15,8 +15,8 @@ import (
 	"probesim.dev/report/summary"
 )
 
-// Scenario compares the runs of a scenario with both manifests, in one version of Kubernetes. The runs of a pair have the same
-// seed, so that the same things happen in them.
+// Scenario compares the runs of a scenario with both manifests, in one version of Kubernetes. The
+// runs of a pair have the same seed, so that the same things happen in them.
 type Scenario struct {
 	Name       string `json:"name"`
 	Kubernetes string `json:"kubernetes"`
@@ -34,7 +34,8 @@ type Pair struct {
 	Better int `json:"better"`
 	Same   int `json:"same"`
 	Worse  int `json:"worse"`
-	// MostWorse and MostBetter are the greatest differences of a seed, and the seeds that have them. They are nil if there is none.
+	// MostWorse and MostBetter are the greatest differences of a seed, and the seeds that have
+	// them. They are nil if there is none.
 	MostBetter *Difference `json:"mostBetter,omitempty"`
 	MostWorse  *Difference `json:"mostWorse,omitempty"`
 }
@@ -58,7 +59,8 @@ var numbers = []struct {
 	{Unready, "time not Ready after that", func(n summary.Numbers) int64 { return int64(n.Unready) }},
 }
 
-// Spread has the median and the maximum over the runs: a number, or seconds, which are null for never.
+// Spread has the median and the maximum over the runs: a number, or seconds, which are null for
+// never.
 type Spread struct {
 	Median value `json:"median"`
 	Max    value `json:"max"`
@@ -194,8 +196,8 @@ func (n Number) text() string {
 	return string(n)
 }
 
-// Judge judges a pair: a number of which the median or the maximum got worse, or that got better or worse in all seeds in which it
-// differs.
+// Judge judges a pair: a number of which the median or the maximum got worse, or that got better or
+// worse in all seeds in which it differs.
 func (p *Pair) Judge() Change {
 	switch {
 	case p.isWorse():
@@ -210,7 +212,8 @@ func (p *Pair) Judge() Change {
 
 // Cells returns the number, and its columns as PairHead names them.
 func (p *Pair) Cells() []string {
-	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(), p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
+	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(),
+		p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
 }
 
 // PairHead names the columns of a pair: two before, two after, and two counts of seeds.
@@ -269,7 +272,8 @@ func (s *Scenario) Extremes() []string {
 			}
 		}
 		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("%s, %s: greatest difference %s", p.Pods, p.Number.text(), strings.Join(parts, " and ")))
+			lines = append(lines, fmt.Sprintf("%s, %s: greatest difference %s", p.Pods, p.Number.text(),
+				strings.Join(parts, " and ")))
 		}
 	}
 	return lines
@@ -277,7 +281,8 @@ func (s *Scenario) Extremes() []string {
 
 func markdownScenario(b *bytes.Buffer, s *Scenario) {
 	fmt.Fprintf(b, "\n### Scenario %s, Kubernetes %s, %s\n\n", render.Escape(s.Name), s.Kubernetes, s.Of())
-	b.WriteString("| | | before: median | max | after: median | max | seeds better | worse |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| | | before: median | max | after: median | max | seeds better | worse " +
+		"|\n|---|---|--:|--:|--:|--:|--:|--:|\n")
 	for i := range s.Numbers {
 		p := &s.Numbers[i]
 		cells := p.Cells()

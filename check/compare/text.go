@@ -14,7 +14,8 @@ import (
 // Text writes the report as tables.
 func Text(w io.Writer, r *Report, o report.Options) error {
 	t := &writer{Writer: report.Writer{Options: o}, fold: r.sum(func(*Container) int { return 1 }) > 1}
-	t.Item(report.Cell{Text: r.Headline(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays))
+	t.Item(report.Cell{Text: r.Headline(), Style: report.Bold}, "",
+		fmt.Sprintf("Kubernetes %s, %s nodes", strings.Join(r.Kubernetes, ", "), r.Delays))
 	for i := range r.Workloads {
 		t.workload(&r.Workloads[i])
 	}
@@ -140,7 +141,8 @@ func (c *Container) rows() []Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return len(c.Lost) > 0 && r.Change == Removed })
 }
 
-// gone returns the findings that a change ends. Without the probe that has them, they are no progress.
+// gone returns the findings that a change ends. Without the probe that has them, they are no
+// progress.
 func (c *Container) gone() []check.Finding {
 	if len(c.Lost) > 0 {
 		return nil
@@ -170,7 +172,8 @@ func (c *Container) table() *report.Table {
 		for i := range rows {
 			r := &rows[i]
 			before, after := r.Guaranteed()
-			t.Row(report.Cell{Text: r.Text}, report.Cell{Text: r.Format(before)}, report.Cell{Text: r.Format(after)}, report.Cell{Text: r.Difference(), Style: styles[r.Change]})
+			t.Row(report.Cell{Text: r.Text}, report.Cell{Text: r.Format(before)}, report.Cell{Text: r.Format(after)},
+				report.Cell{Text: r.Difference(), Style: styles[r.Change]})
 		}
 	}
 	return t

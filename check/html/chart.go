@@ -22,7 +22,8 @@ type key struct{ Kind, Text string }
 
 // legend lists the kinds of bars and marks.
 var legend = []key{
-	{"always", "always goes well"}, {"between", "depends on timing"}, {"never", "never goes well"}, {"span", "best to worst"},
+	{"always", "always goes well"}, {"between", "depends on timing"}, {"never", "never goes well"},
+	{"span", "best to worst"},
 	{"mean", "mean"}, {"required", "required"}, {"broken", "required, not met"}, {"known", "known length of starts"},
 }
 
@@ -159,9 +160,12 @@ const maxTicks = 6
 
 // steps are the distances of ticks that people read easily.
 var steps = []check.Seconds{
-	check.Seconds(200 * time.Millisecond), check.Seconds(500 * time.Millisecond), check.Seconds(time.Second), check.Seconds(2 * time.Second),
-	check.Seconds(5 * time.Second), check.Seconds(10 * time.Second), check.Seconds(20 * time.Second), check.Seconds(30 * time.Second),
-	check.Seconds(time.Minute), check.Seconds(2 * time.Minute), check.Seconds(5 * time.Minute), check.Seconds(10 * time.Minute),
+	check.Seconds(200 * time.Millisecond), check.Seconds(500 * time.Millisecond), check.Seconds(time.Second),
+	check.Seconds(2 * time.Second),
+	check.Seconds(5 * time.Second), check.Seconds(10 * time.Second), check.Seconds(20 * time.Second),
+	check.Seconds(30 * time.Second),
+	check.Seconds(time.Minute), check.Seconds(2 * time.Minute), check.Seconds(5 * time.Minute),
+	check.Seconds(10 * time.Minute),
 	check.Seconds(20 * time.Minute), check.Seconds(30 * time.Minute), check.Seconds(time.Hour),
 }
 
@@ -183,14 +187,16 @@ func (a axis) ticks() []tick {
 	return list
 }
 
-// at returns the position of a value as a percentage of the axis. A value without a limit is at the end.
+// at returns the position of a value as a percentage of the axis. A value without a limit is at the
+// end.
 func (a axis) at(s check.Seconds) float64 { return a.percent(float64(s)) }
 
 func (a axis) percent(s float64) float64 {
 	return float64(int(10_000*min(s/float64(a.end), 1))) / 100
 }
 
-// bars converts bars whose From and Width are the two ends in nanoseconds, and leaves out empty ones.
+// bars converts bars whose From and Width are the two ends in nanoseconds, and leaves out empty
+// ones.
 func (a axis) bars(list ...bar) []bar {
 	var kept []bar
 	for _, b := range list {
@@ -205,7 +211,8 @@ func (a axis) bars(list ...bar) []bar {
 	return kept
 }
 
-// leastWidth is the least width of the bar of a time. Without it a time without a range would have no bar.
+// leastWidth is the least width of the bar of a time. Without it a time without a range would have
+// no bar.
 const leastWidth = 0.4
 
 // limit returns the row of a limit.
@@ -217,7 +224,8 @@ func (a axis) limit(text string, always, never check.Seconds) row {
 	if always.IsNever() {
 		x.Cells[2] = ""
 	}
-	x.Bars = a.bars(bar{"always", 0, float64(always)}, bar{"between", float64(always), float64(never)}, bar{"never", float64(never), float64(a.end)})
+	x.Bars = a.bars(bar{"always", 0, float64(always)}, bar{"between", float64(always), float64(never)},
+		bar{"never", float64(never), float64(a.end)})
 	return x
 }
 
@@ -236,7 +244,8 @@ func (a axis) time(text string, best check.Seconds, mean *check.Seconds, worst c
 	return x
 }
 
-// required returns the marks of the requirements on a row of a container with a value. The mark of a requirement that the value breaks is red.
+// required returns the marks of the requirements on a row of a container with a value. The mark of
+// a requirement that the value breaks is red.
 func (a axis) required(w *check.Workload, c *check.Container, id check.RowID, value check.Seconds) []mark {
 	var list []mark
 	for i := range w.Requirements {
@@ -260,7 +269,8 @@ func (a axis) known(c *check.Container, id check.RowID) []mark {
 	}
 	list := []mark{{"known", a.at(c.Start.Least), "starts take at least " + check.Clock(c.Start.Least)}}
 	if c.Start.Greatest != c.Start.Least {
-		list = append(list, mark{"known", a.at(c.Start.Greatest), "starts take at most " + check.Clock(c.Start.Greatest)})
+		list = append(list, mark{"known", a.at(c.Start.Greatest), "starts take at most " +
+			check.Clock(c.Start.Greatest)})
 	}
 	return list
 }
@@ -271,7 +281,8 @@ type cases struct {
 	name string
 }
 
-// group combines the versions of each case that have the same range. It returns nothing if the row has only one range.
+// group combines the versions of each case that have the same range. It returns nothing if the row
+// has only one range.
 func group(ranges []check.Range) []cases {
 	var list []cases
 	for _, r := range ranges {

@@ -63,7 +63,8 @@ type requirement struct {
 }
 
 func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
-	d := &document{Report: r, Unready: append(render.Unready(r), render.Measured(r)...), Missed: render.Missed(r), Changes: render.Changes(r)}
+	d := &document{Report: r, Unready: append(render.Unready(r), render.Measured(r)...), Missed: render.Missed(r),
+		Changes: render.Changes(r)}
 	if s := r.Start; s != nil {
 		d.Start = check.Clock(s.Least)
 		if s.Least != s.Greatest {
@@ -82,7 +83,8 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 		last.Problem, last.Overrides, last.NotSimulated = w.Problem, w.Overrides, strings.Join(w.NotSimulated, ", ")
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
-			last.Requirements = append(last.Requirements, requirement{v, render.Requirement(v), render.Margin(v), render.RequirementCommand(v)})
+			last.Requirements = append(last.Requirements,
+				requirement{v, render.Requirement(v), render.Margin(v), render.RequirementCommand(v)})
 			if !v.Met {
 				decides := d.sectionOf(w, v.Container, last)
 				decides.Broken = append(decides.Broken, v.Requirement)
@@ -137,9 +139,11 @@ func newSection(r *check.Report, w *check.Workload, c *check.Container) *section
 	return s
 }
 
-// title returns the title of a workload, with its file if a workload of another file has the same title.
+// title returns the title of a workload, with its file if a workload of another file has the same
+// title.
 func title(r *check.Report, w *check.Workload) string {
-	twice := slices.ContainsFunc(r.Workloads, func(other check.Workload) bool { return other.Title() == w.Title() && other.File != w.File })
+	twice := slices.ContainsFunc(r.Workloads,
+		func(other check.Workload) bool { return other.Title() == w.Title() && other.File != w.File })
 	if twice {
 		return w.Title() + " of " + w.File
 	}

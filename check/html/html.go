@@ -1,5 +1,6 @@
-// Package html writes the report of a check as a self-contained page. For each container with probes it draws the limits and the
-// times on one axis, and lists findings with their commands, requirements with their margins, and the formulas of the rows.
+// Package html writes the report of a check as a self-contained page. For each container with
+// probes it draws the limits and the times on one axis, and lists findings with their commands,
+// requirements with their margins, and the formulas of the rows.
 //
 // Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
 package html
@@ -29,7 +30,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(assets, "assets/*.gohtml"))
 
-// Write writes the page, with the runs that were found for some rows. The same report and runs give the same bytes.
+// Write writes the page, with the runs that were found for some rows. The same report and runs give
+// the same bytes.
 func Write(w io.Writer, r *check.Report, runs []*witness.Witness) error {
 	d, err := newDocument(r, runs)
 	if err != nil {

@@ -31,16 +31,18 @@ func s(n float64) check.Seconds { return check.Seconds(n * float64(time.Second))
 
 const none = check.Seconds(bounds.Never)
 
-// sample is a report with every part that a page can have, in which all texts from manifests are text.
+// sample is a report with every part that a page can have, in which all texts from manifests are
+// text.
 func sample(text string) *check.Report {
 	app := check.Container{
 		Name: text, Line: 7, Probes: []check.Probe{{Type: "startup", Text: text, Line: 9}},
 		Limits: []check.Limit{
-			{Row: check.Start, Text: "comes up if its start takes up to", Always: s(50), Never: s(60), Cases: []check.Range{
-				{Case: "first start", Kubernetes: text, Least: s(50), Greatest: s(55)},
-				{Case: "first start", Kubernetes: "v2", Least: s(50), Greatest: s(55)},
-				{Case: "first start on a young kubelet", Kubernetes: text, Least: s(52), Greatest: s(60)},
-			}, Formula: "10 x 5s " + text, Witness: "app/start"},
+			{Row: check.Start, Text: "comes up if its start takes up to", Always: s(50), Never: s(60),
+				Cases: []check.Range{
+					{Case: "first start", Kubernetes: text, Least: s(50), Greatest: s(55)},
+					{Case: "first start", Kubernetes: "v2", Least: s(50), Greatest: s(55)},
+					{Case: "first start on a young kubelet", Kubernetes: text, Least: s(52), Greatest: s(60)},
+				}, Formula: "10 x 5s " + text, Witness: "app/start"},
 			{Row: check.Stall, Text: "survives a stall of up to", Always: none, Never: none},
 		},
 		Times: []check.Time{
@@ -52,7 +54,8 @@ func sample(text string) *check.Report {
 		Deleted:  &check.Deletion{SIGTERM: s(10), SIGKILL: s(40)},
 		Restarts: []check.Seconds{0, s(60)},
 		Findings: []check.Finding{
-			{ID: check.StartKilled, Severity: check.Error, Message: text, Field: text, File: text, Line: 9, Column: 5, App: []string{text}},
+			{ID: check.StartKilled, Severity: check.Error, Message: text, Field: text, File: text, Line: 9, Column: 5,
+				App: []string{text}},
 			{ID: check.ExecTimeout, Severity: check.Note, Message: text, Field: text, File: text, Line: 10, Column: 5},
 		},
 	}
@@ -62,11 +65,15 @@ func sample(text string) *check.Report {
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
 			Requirements: []check.Verification{
-				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Containers: []string{text}, Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
-				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Containers: []string{text}, Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
-				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Containers: []string{text}, Missing: []string{"other"}, Reason: "container other has no readiness probe"},
+				{Requirement: "start>=55s", Row: check.Start, Required: s(55), Containers: []string{text},
+					Container: text, Value: new(s(50)), Case: text, Kubernetes: text, Margin: new(s(-5))},
+				{Requirement: "detect<=45s", Row: check.Detect, Required: s(45), Met: true, Containers: []string{text},
+					Container: text, Value: new(s(30)), Kubernetes: text, Margin: new(s(15))},
+				{Requirement: "unready<=1s", Row: check.Unready, Required: s(1), Containers: []string{text},
+					Missing: []string{"other"}, Reason: "container other has no readiness probe"},
 			},
-			NotSimulated: []string{text}, Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text, File: text}},
+			NotSimulated: []string{text}, Overrides: []check.Override{{Annotation: text, Says: text, CommandLine: text,
+				File: text}},
 		}, {Kind: "Job", Name: "none", File: text, Line: 99, Containers: []check.Container{}, NoReadiness: true}},
 	}
 	r.Judge()
@@ -75,12 +82,15 @@ func sample(text string) *check.Report {
 
 var tags, quoted = regexp.MustCompile(`<[a-zA-Z][^<>]*>`), regexp.MustCompile(`"[^"]*"`)
 
-// TestHostileNames checks that names and messages cannot become markup or scripts, wherever the page shows them.
+// TestHostileNames checks that names and messages cannot become markup or scripts, wherever the
+// page shows them.
 func TestHostileNames(t *testing.T) {
 	plain := write(t, sample("name"))
 	for _, evil := range []string{
-		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`,
-		`]]>--><!--<script>alert(1)`, `{{.}}`, "\u2028\u2029\x00\x1b[31m\xff", `javascript:alert(1)`, "`${alert(1)}`", `&lt;script&gt;alert(1)`,
+		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`,
+		`' onmouseover='alert(1)`,
+		`]]>--><!--<script>alert(1)`, `{{.}}`, "\u2028\u2029\x00\x1b[31m\xff", `javascript:alert(1)`, "`${alert(1)}`",
+		`&lt;script&gt;alert(1)`,
 	} {
 		page := write(t, sample(evil))
 		for _, tag := range []string{"<script", "</script", "<img", "<svg", "<!--"} {
@@ -99,11 +109,12 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestNothingIsLoaded checks that the page is self-contained. Its policy forbids downloads, and style attributes too, which
-// the page therefore does not have.
+// TestNothingIsLoaded checks that the page is self-contained. Its policy forbids downloads, and
+// style attributes too, which the page therefore does not have.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, sample("name"))
-	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest", "import(", " style="} {
+	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest",
+		"import(", " style="} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
@@ -113,7 +124,8 @@ func TestNothingIsLoaded(t *testing.T) {
 	}
 }
 
-// TestSamePage checks that equal reports give equal pages, and that a report read from JSON, which has no runs, is equal.
+// TestSamePage checks that equal reports give equal pages, and that a report read from JSON, which
+// has no runs, is equal.
 func TestSamePage(t *testing.T) {
 	text, err := json.Marshal(sample("name"))
 	if err != nil {
@@ -132,7 +144,8 @@ func TestSamePage(t *testing.T) {
 func TestChart(t *testing.T) {
 	r := sample("name")
 	c := newChart(&r.Workloads[0], &r.Workloads[0].Containers[0])
-	if first, last := c.Ticks[0], c.Ticks[len(c.Ticks)-1]; first.Label != "0s" || last.Label != "1m20s" || last.At != 100 {
+	if first, last := c.Ticks[0], c.Ticks[len(c.Ticks)-1]; first.Label != "0s" || last.Label != "1m20s" ||
+		last.At != 100 {
 		t.Fatalf("the axis goes from %v to %v, want 0s to 1m20s", first, last)
 	}
 	for _, test := range []struct {
@@ -171,7 +184,8 @@ func TestChart(t *testing.T) {
 		cells = append(cells, x.Cells)
 	}
 	want := [][3]string{
-		{"50.0s", "50.0s – 1m00s", "1m00s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"}, {"10.0s", "", "40.0s"},
+		{"50.0s", "50.0s – 1m00s", "1m00s"}, {"no limit", "", ""}, {"20.0s", "25.0s", "30.0s"}, {"40.0s", "", "never"},
+		{"10.0s", "", "40.0s"},
 	}
 	if !slices.Equal(cells, want) {
 		t.Errorf("the numbers are %q, want %q", cells, want)
@@ -185,7 +199,8 @@ func TestAxis(t *testing.T) {
 		c := &check.Container{Limits: []check.Limit{{Always: 0, Never: s(min(length, math.MaxInt64/4e9))}}}
 		a := newAxis(w, c)
 		ticks := a.ticks()
-		if len(ticks) < 2 || len(ticks) > maxTicks+2 || ticks[0].At != 0 || ticks[len(ticks)-1].At != 100 || a.end <= c.Limits[0].Never {
+		if len(ticks) < 2 || len(ticks) > maxTicks+2 || ticks[0].At != 0 || ticks[len(ticks)-1].At != 100 ||
+			a.end <= c.Limits[0].Never {
 			t.Errorf("%v: the axis is %v", length, ticks)
 		}
 	}
@@ -214,7 +229,8 @@ func TestParts(t *testing.T) {
 	// The page begins with the verdict, and formulas and runs are closed.
 	begin, _, _ := strings.Cut(page, "<main>")
 	for _, want := range []string{
-		`<p class="verdict">1 workload has no readiness probe: its pods are Ready as soon as they run. none</p>`, `<span class="badge failed">start&gt;=55s</span> name (50.0s)`,
+		`<p class="verdict">1 workload has no readiness probe: its pods are Ready as soon as they run. none</p>`,
+		`<span class="badge failed">start&gt;=55s</span> name (50.0s)`,
 		`<li><span class="badge sev-error">error</span> <b>name/name</b>: name <span class="where">name:9</span>`,
 		`<span>2 workloads, `, `<p class="verdict">name name of name:0 counts for nothing`,
 	} {
@@ -222,7 +238,8 @@ func TestParts(t *testing.T) {
 			t.Errorf("the page does not begin with %q", want)
 		}
 	}
-	if !strings.Contains(page, `<details class="formulas"><summary>Formulas</summary>`) || strings.Contains(page, "<details open") {
+	if !strings.Contains(page, `<details class="formulas"><summary>Formulas</summary>`) ||
+		strings.Contains(page, "<details open") {
 		t.Error("the formulas are not closed")
 	}
 	if n := strings.Count(page, "Copy</button>"); n != 3 {
@@ -230,13 +247,14 @@ func TestParts(t *testing.T) {
 	}
 	// A requirement that is not met belongs to the container that decides.
 	rows := strings.Split(page, "<tr><td>")
-	if !strings.Contains(rows[1], "start&gt;=55s") || strings.Contains(rows[2], "start&gt;=55s") || !strings.Contains(rows[2], "unready&lt;=1s") {
+	if !strings.Contains(rows[1], "start&gt;=55s") || strings.Contains(rows[2], "start&gt;=55s") ||
+		!strings.Contains(rows[2], "unready&lt;=1s") {
 		t.Errorf("the list of containers is %q", rows[1:3])
 	}
 }
 
-// TestNumberLinksToItsFormula checks that the number that decides links to its formula, with the command that finds a run or with the timeline of the run that was
-// found.
+// TestNumberLinksToItsFormula checks that the number that decides links to its formula, with the
+// command that finds a run or with the timeline of the run that was found.
 func TestNumberLinksToItsFormula(t *testing.T) {
 	r := sample("name")
 	page := write(t, r)
@@ -249,25 +267,33 @@ func TestNumberLinksToItsFormula(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	run := &witness.Witness{Target: &check.Target{Name: "app/start", Row: check.Start, Admitted: &check.Admitted{}}, Value: 51 * time.Second, Happens: "the container is stopped",
-		Until: virtual.At(70 * time.Second), Records: []trace.Record{{Step: 1, Kind: trace.ContainerStarted, Pod: "web", Container: "app"}}}
+	run := &witness.Witness{Target: &check.Target{Name: "app/start", Row: check.Start, Admitted: &check.Admitted{}},
+		Value: 51 * time.Second, Happens: "the container is stopped",
+		Until:   virtual.At(70 * time.Second),
+		Records: []trace.Record{{Step: 1, Kind: trace.ContainerStarted, Pod: "web", Container: "app"}}}
 	if err := Write(&b, r, []*witness.Witness{run}); err != nil {
 		t.Fatal(err)
 	}
-	if page := b.String(); !strings.Contains(page, "The closest run that was found") || strings.Contains(page, "--row app/start") {
+	if page := b.String(); !strings.Contains(page, "The closest run that was found") ||
+		strings.Contains(page, "--row app/start") {
 		t.Error("the page does not have the timeline of the run")
 	}
 }
 
-// TestHeadings checks that workloads of one name in two files have different headings, and that others do without the file.
+// TestHeadings checks that workloads of one name in two files have different headings, and that
+// others do without the file.
 func TestHeadings(t *testing.T) {
 	workload := func(file, name string) check.Workload {
-		return check.Workload{Kind: "Pod", Name: name, File: file, Containers: []check.Container{{Name: "app"}}, Requirements: []check.Verification{{}}}
+		return check.Workload{Kind: "Pod", Name: name, File: file, Containers: []check.Container{{Name: "app"}},
+			Requirements: []check.Verification{{}}}
 	}
-	page := write(t, &check.Report{Workloads: []check.Workload{workload("a.yaml", "web"), workload("b.yaml", "web"), workload("b.yaml", "job")}})
+	page := write(t, &check.Report{Workloads: []check.Workload{workload("a.yaml", "web"), workload("b.yaml", "web"),
+		workload("b.yaml", "job")}})
 	for _, want := range []string{
-		"<h2>Pod web of a.yaml, container app</h2>", "<h2>Pod web of b.yaml, container app</h2>", "<h2>Pod job, container app</h2>",
-		"<h3>Requirements of Pod web of a.yaml</h3>", "<h3>Requirements of Pod web of b.yaml</h3>", "<h3>Requirements of Pod job</h3>",
+		"<h2>Pod web of a.yaml, container app</h2>", "<h2>Pod web of b.yaml, container app</h2>",
+		"<h2>Pod job, container app</h2>",
+		"<h3>Requirements of Pod web of a.yaml</h3>", "<h3>Requirements of Pod web of b.yaml</h3>",
+		"<h3>Requirements of Pod job</h3>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

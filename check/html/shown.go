@@ -13,7 +13,8 @@ import (
 	pages "probesim.dev/report/html"
 )
 
-// shown says how a number of a row comes about: its formula, and the command that finds a run which shows it, or the timeline of that run.
+// shown says how a number of a row comes about: its formula, and the command that finds a run which
+// shows it, or the timeline of that run.
 type shown struct {
 	ID      string
 	Title   string // the row and its end: "survives a stall of up to: always"
@@ -23,7 +24,8 @@ type shown struct {
 	Body    template.HTML
 }
 
-// addShown adds the formulas of the container to its section, with the runs that were found, and links to them to the rows of its chart.
+// addShown adds the formulas of the container to its section, with the runs that were found, and
+// links to them to the rows of its chart.
 func (s *section) addShown(r *check.Report, runs []*witness.Witness) error {
 	if s.Container == nil || s.Chart == nil {
 		return nil
@@ -38,7 +40,8 @@ func (s *section) addShown(r *check.Report, runs []*witness.Witness) error {
 				continue
 			}
 			var b strings.Builder
-			if err := pages.Timeline(&b, &report.Run{Kubernetes: run.Profile.Version, Until: run.Until, Records: run.Records}); err != nil {
+			if err := pages.Timeline(&b, &report.Run{Kubernetes: run.Profile.Version, Until: run.Until,
+				Records: run.Records}); err != nil {
 				return err
 			}
 			one.Says, one.Body = says(run), template.HTML(b.String())
@@ -73,9 +76,11 @@ func says(run *witness.Witness) string {
 	}
 	outcome := run.Happens + " at " + check.Clock(check.Seconds(run.Outcome.Offset()))
 	if run.Row.IsLimit() {
-		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does not end, so %s.", text, check.FormatDown(check.Seconds(run.Value)), outcome)
+		return fmt.Sprintf("The closest run that was found, %s: up to %s goes well here. In this run the event does "+
+			"not end, so %s.", text, check.FormatDown(check.Seconds(run.Value)), outcome)
 	}
-	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome, check.FormatUp(check.Seconds(run.Value)))
+	return fmt.Sprintf("The closest run that was found, %s: %s, after %s.", text, outcome,
+		check.FormatUp(check.Seconds(run.Value)))
 }
 
 // HasRuns reports whether the section has the timeline of a run.

@@ -10,8 +10,9 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// Command returns the command that shows the run behind a finding, or an empty string if nothing shows it. Where a time is
-// a range, the command makes a hundred runs, each with a time from the range.
+// Command returns the command that shows the run behind a finding, or an empty string if nothing
+// shows it. Where a time is a range, the command makes a hundred runs, each with a time from the
+// range.
 func Command(f *check.Finding) string {
 	if len(f.Versions) > 0 {
 		var commands []string
@@ -37,7 +38,8 @@ func Command(f *check.Finding) string {
 	return strings.Join(words, " ") + version(f.Kubernetes) + delays(f.Delays, fixed)
 }
 
-// RequirementCommand returns the command that shows why a requirement is not met, or an empty string if no run shows it.
+// RequirementCommand returns the command that shows why a requirement is not met, or an empty
+// string if no run shows it.
 func RequirementCommand(v *check.Verification) string {
 	if v.Witness == "" {
 		return ""
@@ -45,9 +47,11 @@ func RequirementCommand(v *check.Verification) string {
 	return WitnessCommand(v.File, v.Kubernetes, v.Delays, v.Witness)
 }
 
-// WitnessCommand returns the commands that find a run which shows a row of a file, and run it. An empty version is the newest.
+// WitnessCommand returns the commands that find a run which shows a row of a file, and run it. An
+// empty version is the newest.
 func WitnessCommand(file, kubernetes, nodes, row string) string {
-	return "probesim check " + path(file) + version(kubernetes) + delays(nodes, typical) + " --witness witnesses --row " + simulate.Quote(row) + "; probesim run witnesses"
+	return "probesim check " + path(file) + version(kubernetes) + delays(nodes, typical) +
+		" --witness witnesses --row " + simulate.Quote(row) + "; probesim run witnesses"
 }
 
 // path returns a file as a command takes it.

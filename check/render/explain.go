@@ -17,7 +17,8 @@ func Explain(w io.Writer, rule check.Rule, o report.Options) error {
 		t.Line(0, text, report.Plain)
 		t.Gap()
 	}
-	t.Line(0, "To ignore it: the annotation probesim.dev/ignore: "+string(rule.ID)+" on the workload or its pod template.", report.Dim)
+	t.Line(0, "To ignore it: the annotation probesim.dev/ignore: "+string(rule.ID)+
+		" on the workload or its pod template.", report.Dim)
 	_, err := w.Write(t.Bytes())
 	return err
 }
@@ -27,10 +28,12 @@ func FindingsPage(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(`# Findings
 
-[` + "`probesim check`" + `](check.md#findings) finds settings that are a problem. ` + "`probesim check --explain ID`" + ` prints the same texts. The findings most worth a change come first.
+[` + "`probesim check`" + `](check.md#findings) finds settings that are a problem. ` + "`probesim check --explain ID`" +
+		` prints the same texts. The findings most worth a change come first.
 `)
 	for _, rule := range check.Rules() {
-		fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\n%s\n\n%s\n", rule.ID, strings.ToUpper(rule.Severity[:1])+rule.Severity[1:], rule.Text, rule.Kubelet, rule.Do)
+		fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\n%s\n\n%s\n", rule.ID, strings.ToUpper(rule.Severity[:1])+
+			rule.Severity[1:], rule.Text, rule.Kubelet, rule.Do)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

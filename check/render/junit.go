@@ -10,9 +10,10 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// JUnit writes a JUnit report with a test suite for each file. Each workload, each container with probes and each requirement is a test case. A case
-// fails because of a finding that is as bad as a severity, and of a requirement that is not met. Other findings, and workloads without
-// probes, are in the output of their case. An empty severity lets no finding fail.
+// JUnit writes a JUnit report with a test suite for each file. Each workload, each container with
+// probes and each requirement is a test case. A case fails because of a finding that is as bad as a
+// severity, and of a requirement that is not met. Other findings, and workloads without probes, are
+// in the output of their case. An empty severity lets no finding fail.
 func JUnit(w io.Writer, r *check.Report, failOn check.Severity) error {
 	all := junit.Report{Name: "probesim check"}
 	for i := range r.Workloads {

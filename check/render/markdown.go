@@ -10,11 +10,12 @@ import (
 	"probesim.dev/check"
 )
 
-// Markdown writes the report for a pull request or a job summary: the verdict, the containers with findings, and the others folded. It fits a
-// comment of GitHub for some dozens of containers.
+// Markdown writes the report for a pull request or a job summary: the verdict, the containers with
+// findings, and the others folded. It fits a comment of GitHub for some dozens of containers.
 func Markdown(w io.Writer, r *check.Report) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "## %s\n\nKubernetes %s, %s nodes\n", Escape(Headline(r)), strings.Join(r.Kubernetes, ", "), r.Delays)
+	fmt.Fprintf(&b, "## %s\n\nKubernetes %s, %s nodes\n", Escape(Headline(r)), strings.Join(r.Kubernetes, ", "),
+		r.Delays)
 	markdownVerdict(&b, r)
 	for i := range r.Workloads {
 		markdownWorkload(&b, r, &r.Workloads[i])
@@ -46,7 +47,8 @@ func markdownVerdict(b *bytes.Buffer, r *check.Report) {
 
 func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	for i := range w.Containers {
-		unprobed := func(f check.Finding) bool { return f.ID == check.NoProbes && len(r.Workloads) > 1 } // the verdict names it
+		// the verdict names it
+		unprobed := func(f check.Finding) bool { return f.ID == check.NoProbes && len(r.Workloads) > 1 }
 		if c := &w.Containers[i]; c.HasProbes() || !slices.ContainsFunc(c.Findings, unprobed) && len(c.Findings) > 0 {
 			markdownContainer(b, r, w, c)
 		}
@@ -120,7 +122,8 @@ func markdownRows(b *bytes.Buffer, c *check.Container) {
 			if t.Mean != nil {
 				mean = check.FormatUp(*t.Mean)
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), best(&t), mean, check.FormatTime(t.Worst))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.ReplaceAll(t.Text, "->", "→"), best(&t), mean,
+				check.FormatTime(t.Worst))
 		}
 	}
 	if facts := Facts(c); len(facts) > 0 {
@@ -131,11 +134,13 @@ func markdownRows(b *bytes.Buffer, c *check.Container) {
 	}
 }
 
-// Escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is only text.
+// Escape escapes what has a meaning in Markdown, so that a name or a message from a manifest is
+// only text.
 func Escape(text string) string {
 	return markdownEscapes.Replace(strings.Join(strings.Fields(text), " "))
 }
 
 var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`, "@", "&#64;", "~", `\~`,
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`,
+	"@", "&#64;", "~", `\~`,
 )

@@ -17,8 +17,8 @@ type measured struct {
 	*check.Measured
 }
 
-// Measured says what the pods of the workloads show: how long starts took, which one was closest to a kill, and how often probes killed programs. It returns nothing
-// if nothing is measured.
+// Measured says what the pods of the workloads show: how long starts took, which one was closest to
+// a kill, and how often probes killed programs. It returns nothing if nothing is measured.
 func Measured(r *check.Report) (lines []string) {
 	var all []measured
 	for i := range r.Workloads {
@@ -53,7 +53,8 @@ func Measured(r *check.Report) (lines []string) {
 func (m *measured) sentence() string {
 	var parts []string
 	if m.Start != nil {
-		text := fmt.Sprintf("%s: starts measured in %d %s: %s", m.name, m.Pods, printable.Plural(m.Pods, "pod"), m.Start)
+		text := fmt.Sprintf("%s: starts measured in %d %s: %s", m.name, m.Pods, printable.Plural(m.Pods, "pod"),
+			m.Start)
 		switch {
 		case !m.Used:
 			text += " (not used: --start or an annotation says how long they take)"
@@ -79,7 +80,8 @@ func (m *measured) sentence() string {
 	return strings.Join(parts, "; ")
 }
 
-// killed says how often the probes killed the container, or how often it started again for a reason that no event tells.
+// killed says how often the probes killed the container, or how often it started again for a reason
+// that no event tells.
 func (m *measured) killed() string {
 	times := func(n int) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, "time")) }
 	switch {
@@ -124,7 +126,8 @@ func overview(all []measured) (lines []string) {
 		}
 	}
 	if containers > 0 {
-		text := fmt.Sprintf("Starts of %d %s are measured in %d pods.", containers, printable.Plural(containers, "container"), pods)
+		text := fmt.Sprintf("Starts of %d %s are measured in %d pods.", containers,
+			printable.Plural(containers, "container"), pods)
 		if closest != nil {
 			text += " The closest call: " + closest.name + ", " + closest.ClosestCall() + "."
 		}

@@ -66,28 +66,37 @@ type (
 	}
 )
 
-// requirementRule is the rule of requirements that are not met, readinessRule the one of workloads without a readiness probe, and annotationRule the one of annotations
-// that differ from the command line.
+// requirementRule is the rule of requirements that are not met, readinessRule the one of workloads
+// without a readiness probe, and annotationRule the one of annotations that differ from the command
+// line.
 const (
 	annotationRule  = "annotation"
 	requirementRule = "requirement"
 	readinessRule   = "readiness-missing"
 )
 
-// SARIF writes the findings, and the requirements that are not met, for code scanning. The function path converts file names to
-// paths relative to the root of the repository.
+// SARIF writes the findings, and the requirements that are not met, for code scanning. The function
+// path converts file names to paths relative to the root of the repository.
 func SARIF(w io.Writer, r *check.Report, version string, path func(string) string) error {
-	run := sarifRun{Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "probesim", Version: version, InformationURI: "https://probesim.dev", Rules: []sarifRule{}}}}
+	run := sarifRun{Results: []sarifResult{},
+		Tool: sarifTool{sarifDriver{Name: "probesim", Version: version, InformationURI: "https://probesim.dev",
+			Rules: []sarifRule{}}}}
 	for _, rule := range check.Rules() {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{string(rule.ID), sarifText{rule.Text}, sarifText{rule.Kubelet + " " + rule.Do}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+			sarifRule{string(rule.ID), sarifText{rule.Text}, sarifText{rule.Kubelet + " " + rule.Do}})
 	}
 	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
-		sarifRule{requirementRule, sarifText{"A requirement is not met."}, sarifText{"The value of the row misses what --require or the annotation probesim.dev/require says."}},
-		sarifRule{annotationRule, sarifText{"An annotation differs from the command line."}, sarifText{"An annotation can ask for more than --start, --stop and --require. What asks for less counts for nothing, unless --allow-annotations is set."}},
-		sarifRule{readinessRule, sarifText{"No container of the workload has a readiness probe."}, sarifText{"The pods are Ready as soon as they run, and get traffic before their program is up."}})
+		sarifRule{requirementRule, sarifText{"A requirement is not met."},
+			sarifText{"The value of the row misses what --require or the annotation probesim.dev/require says."}},
+		sarifRule{annotationRule, sarifText{"An annotation differs from the command line."},
+			sarifText{"An annotation can ask for more than --start, --stop and --require. What asks for less counts " +
+				"for nothing, unless --allow-annotations is set."}},
+		sarifRule{readinessRule, sarifText{"No container of the workload has a readiness probe."},
+			sarifText{"The pods are Ready as soon as they run, and get traffic before their program is up."}})
 	add := func(rule, level, message, file string, line, column int, suppressed ...sarifSuppression) {
 		where := sarifPhysical{sarifArtifact{uri(path(file))}, sarifRegion{max(line, 1), column}}
-		run.Results = append(run.Results, sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}, suppressed})
+		run.Results = append(run.Results,
+			sarifResult{rule, level, sarifText{message}, []sarifLocation{{where}}, suppressed})
 	}
 	findings := func(list []check.Finding, suppressed ...sarifSuppression) {
 		for _, f := range list {
@@ -96,7 +105,8 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	}
 	for _, workload := range r.Workloads {
 		if workload.NoReadiness && !saysUnready(&workload) {
-			add(readinessRule, "note", workload.Title()+": "+unreadyWorkload(&workload, false), workload.File, workload.Line, 0)
+			add(readinessRule, "note", workload.Title()+": "+unreadyWorkload(&workload, false), workload.File,
+				workload.Line, 0)
 		}
 		for _, c := range workload.Containers {
 			findings(c.Findings)
@@ -115,8 +125,8 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	return report.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// uri returns the URI of a file: relative to the root of the repository, as code scanning wants it, or absolute for a file outside. Stdin,
-// which has no path, is a relative URI too.
+// uri returns the URI of a file: relative to the root of the repository, as code scanning wants it,
+// or absolute for a file outside. Stdin, which has no path, is a relative URI too.
 func uri(file string) string {
 	switch {
 	case file == "":

@@ -39,16 +39,19 @@ type writer struct {
 	details bool
 }
 
-// shown reports whether the tables of a container are a part of the output: without details, those of the containers with findings if there is only one
-// workload. Notes about a sidecar, which comes from elsewhere, do not count.
+// shown reports whether the tables of a container are a part of the output: without details, those
+// of the containers with findings if there is only one workload. Notes about a sidecar, which comes
+// from elsewhere, do not count.
 func (t *writer) shown(w *check.Workload, c *check.Container) bool {
 	found := func(c check.Container) bool {
-		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return c.Sidecar == "" || f.Severity != check.Note })
+		return slices.ContainsFunc(c.Findings,
+			func(f check.Finding) bool { return c.Sidecar == "" || f.Severity != check.Note })
 	}
 	return t.details || len(t.r.Workloads) == 1 && (found(*c) || !slices.ContainsFunc(w.Containers, found))
 }
 
-// workload writes the tables of a workload, and in a report of several its findings and requirements too. It reports whether tables are left out.
+// workload writes the tables of a workload, and in a report of several its findings and
+// requirements too. It reports whether tables are left out.
 func (t *writer) workload(w *check.Workload) (hidden bool) {
 	several := len(t.r.Workloads) > 1
 	for _, c := range ordinaryFirst(w) {
@@ -94,7 +97,8 @@ func ordinaryFirst(w *check.Workload) (list []*check.Container) {
 	for i := range w.Containers {
 		list = append(list, &w.Containers[i])
 	}
-	slices.SortStableFunc(list, func(a, b *check.Container) int { return cmp.Compare(min(1, len(a.Sidecar)), min(1, len(b.Sidecar))) })
+	slices.SortStableFunc(list,
+		func(a, b *check.Container) int { return cmp.Compare(min(1, len(a.Sidecar)), min(1, len(b.Sidecar))) })
 	return list
 }
 
@@ -166,7 +170,8 @@ func youSay(c *check.Container) string {
 	return "you say"
 }
 
-// said is the known length of starts beside the limit of a start. A mark says that the limit is shorter.
+// said is the known length of starts beside the limit of a start. A mark says that the limit is
+// shorter.
 func said(c *check.Container, l *check.Limit) report.Cell {
 	switch {
 	case c.Start == nil || l.Row != check.Start && l.Row != check.Restart:
@@ -211,18 +216,21 @@ func stopped(d *check.Deletion) string {
 // Fact is something about a container that has no range.
 type Fact struct{ Name, Text string }
 
-// NotAbout says of a sidecar that the command line without its name is not about it, if it says something. Otherwise, it returns an empty string.
+// NotAbout says of a sidecar that the command line without its name is not about it, if it says
+// something. Otherwise, it returns an empty string.
 func NotAbout(r *check.Report, w *check.Workload, c *check.Container) string {
-	passedOver := r.Start != nil && c.Start == nil || r.Stop != nil && c.Stop == nil || slices.ContainsFunc(w.Requirements, func(v check.Verification) bool {
-		return !slices.Contains(v.Containers, c.Name) && !strings.Contains(v.Requirement, "/")
-	})
+	passedOver := r.Start != nil && c.Start == nil || r.Stop != nil && c.Stop == nil ||
+		slices.ContainsFunc(w.Requirements, func(v check.Verification) bool {
+			return !slices.Contains(v.Containers, c.Name) && !strings.Contains(v.Requirement, "/")
+		})
 	if c.Sidecar == "" || !passedOver {
 		return ""
 	}
 	return fmt.Sprintf("A sidecar (%s): --start, --stop and --require without a name are not about it.", c.Sidecar)
 }
 
-// Facts returns what happens to a container that never comes up, when it exits, and the share of the known starts that come up.
+// Facts returns what happens to a container that never comes up, when it exits, and the share of
+// the known starts that come up.
 func Facts(c *check.Container) []Fact {
 	var list []Fact
 	if c.Kill != nil {
@@ -232,7 +240,8 @@ func Facts(c *check.Container) []Fact {
 		list = append(list, Fact{"stuck start: starts at", text})
 	}
 	if c.Deleted != nil && c.Deleted.Exit != nil {
-		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop), check.FormatDown(c.Deleted.Exit.Least) + " - " + check.FormatUp(c.Deleted.Exit.Greatest)})
+		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop),
+			check.FormatDown(c.Deleted.Exit.Least) + " - " + check.FormatUp(c.Deleted.Exit.Greatest)})
 	}
 	if c.StartShare != nil {
 		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})
@@ -240,7 +249,8 @@ func Facts(c *check.Container) []Fact {
 	return list
 }
 
-// starts formats the starts of a container that never comes up: the first ones, and the distance between the last ones.
+// starts formats the starts of a container that never comes up: the first ones, and the distance
+// between the last ones.
 func starts(times []check.Seconds) string {
 	if len(times) == 0 {
 		return ""
@@ -274,7 +284,8 @@ func firstStarts(times []check.Seconds, shown int) string {
 	return text
 }
 
-var severityStyle = map[check.Severity]report.Style{check.Error: report.Bad, check.Warning: report.Warn, check.Note: report.Dim}
+var severityStyle = map[check.Severity]report.Style{check.Error: report.Bad, check.Warning: report.Warn,
+	check.Note: report.Dim}
 
 // finding writes a finding below its head.
 func (t *writer) finding(head string, f *check.Finding) {
@@ -310,7 +321,8 @@ func WriteRequirement(t *report.Writer, v *check.Verification) {
 	}
 }
 
-// best describes the best value of a time. It is empty if there is none, because the worst value says so.
+// best describes the best value of a time. It is empty if there is none, because the worst value
+// says so.
 func best(t *check.Time) string {
 	if t.Best.IsNever() {
 		return ""
@@ -330,7 +342,8 @@ func Requirement(v *check.Verification) string {
 	return text + " (" + v.Kubernetes + ")"
 }
 
-// Margin describes how far a value is from its requirement, or returns an empty string if that has no meaning.
+// Margin describes how far a value is from its requirement, or returns an empty string if that has
+// no meaning.
 func Margin(v *check.Verification) string {
 	switch {
 	case v.Margin == nil:

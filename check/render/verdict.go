@@ -30,7 +30,8 @@ func Counts(v *check.Verdict) string {
 		parts = append(parts, fmt.Sprintf("%d of %d requirements met", v.Required, v.Required))
 	}
 	if v.NotChecked > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s not checked", v.NotChecked, printable.Plural(v.NotChecked, "workload")))
+		parts = append(parts, fmt.Sprintf("%d %s not checked", v.NotChecked,
+			printable.Plural(v.NotChecked, "workload")))
 	}
 	if v.Ignored > 0 {
 		parts = append(parts, fmt.Sprintf("%d ignored", v.Ignored))
@@ -47,7 +48,8 @@ func Headline(r *check.Report) string {
 	if len(r.Workloads) == 1 {
 		return r.Workloads[0].Title() + ": " + Counts(v)
 	}
-	return fmt.Sprintf("%d %s, %d %s: %s", v.Workloads, printable.Plural(v.Workloads, "workload"), v.Containers, printable.Plural(v.Containers, "container"), Counts(v))
+	return fmt.Sprintf("%d %s, %d %s: %s", v.Workloads, printable.Plural(v.Workloads, "workload"), v.Containers,
+		printable.Plural(v.Containers, "container"), Counts(v))
 }
 
 // Unready says which workloads are Ready as soon as they run, in sentences, or returns nothing.
@@ -83,14 +85,17 @@ func Unready(r *check.Report) []string {
 	case startup > 0:
 		run = fmt.Sprintf("they run (%d: as soon as their startup probes succeed)", startup)
 	}
-	text := []string{fmt.Sprintf("%d %s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s", n, printable.Plural(n, "workload"), have, outside, their, run, and, few(v.NoReadiness, 5))}
+	text := []string{fmt.Sprintf("%d %s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s", n,
+		printable.Plural(n, "workload"), have, outside, their, run, and, few(v.NoReadiness, 5))}
 	without := slices.Clone(v.NoReadiness)
 	without = slices.DeleteFunc(without, func(name string) bool { return !slices.Contains(v.NoProbes, name) })
-	others := slices.DeleteFunc(slices.Clone(v.NoReadiness), func(name string) bool { return slices.Contains(v.NoProbes, name) })
+	others := slices.DeleteFunc(slices.Clone(v.NoReadiness),
+		func(name string) bool { return slices.Contains(v.NoProbes, name) })
 	switch len(without) {
 	case 0:
 	case n:
-		text = append(text, map[bool]string{true: "Its containers have no probes at all (no-probes).", false: "Their containers have no probes at all (no-probes)."}[n == 1])
+		text = append(text, map[bool]string{true: "Its containers have no probes at all (no-probes).",
+			false: "Their containers have no probes at all (no-probes)."}[n == 1])
 	case 1:
 		text = append(text, "One of them has no probes at all (no-probes): "+without[0])
 	default:
@@ -113,7 +118,8 @@ func has(w *check.Workload, id check.FindingID) bool {
 	})
 }
 
-// unreadyWorkload says that the pods of a workload are Ready although the program need not be up, in a sentence.
+// unreadyWorkload says that the pods of a workload are Ready although the program need not be up,
+// in a sentence.
 func unreadyWorkload(w *check.Workload, noProbes bool) string {
 	who, what, when := "No container has", "a readiness probe", "it runs"
 	if noProbes {
@@ -130,7 +136,8 @@ func unreadyWorkload(w *check.Workload, noProbes bool) string {
 
 // waitsForStartup reports whether an ordinary container has a startup probe.
 func waitsForStartup(w *check.Workload) bool {
-	return slices.ContainsFunc(w.Containers, func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") })
+	return slices.ContainsFunc(w.Containers,
+		func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") })
 }
 
 // hasReadySidecar reports whether a sidecar has a readiness probe.
@@ -197,7 +204,8 @@ func (t *writer) verdict() {
 		t.Line(0, "Worth changing first", report.Bold)
 	}
 	for i, c := range changes {
-		t.Item(report.Cell{Text: fmt.Sprintf("%d. ", i+1), Style: severityStyle[c.Severity]}, c.Containers+": "+c.Summary, c.Where)
+		t.Item(report.Cell{Text: fmt.Sprintf("%d. ", i+1), Style: severityStyle[c.Severity]}, c.Containers+": "+
+			c.Summary, c.Where)
 		if c.Fix != "" {
 			t.Line(3, c.Fix, report.Dim)
 		}
@@ -206,7 +214,8 @@ func (t *writer) verdict() {
 	t.others(others)
 }
 
-// passedOver returns the sidecars that the command line without their name is not about, if it says something.
+// passedOver returns the sidecars that the command line without their name is not about, if it says
+// something.
 func passedOver(r *check.Report) (names []string) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -225,7 +234,8 @@ func passedOver(r *check.Report) (names []string) {
 	return names
 }
 
-// notSimulated returns what decides about pods and is not simulated, each with the workloads that have it.
+// notSimulated returns what decides about pods and is not simulated, each with the workloads that
+// have it.
 func notSimulated(r *check.Report) (list []Fact) {
 	names := map[string][]string{}
 	for _, w := range r.Workloads {
@@ -275,11 +285,13 @@ func (t *writer) others(list []check.Group) {
 		if several {
 			text = few(names, 5)
 		}
-		t.Item(report.Cell{Text: fmt.Sprintf("%-7s  %-18s  ", g.Severity, g.ID), Style: severityStyle[g.Severity]}, text, "")
+		t.Item(report.Cell{Text: fmt.Sprintf("%-7s  %-18s  ", g.Severity, g.ID), Style: severityStyle[g.Severity]},
+			text, "")
 	}
 }
 
-// Missed returns each requirement that some workloads do not meet, with these workloads, and each reason.
+// Missed returns each requirement that some workloads do not meet, with these workloads, and each
+// reason.
 func Missed(r *check.Report) (list []Fact) {
 	type key struct{ requirement, reason string }
 	var order []key
@@ -309,7 +321,8 @@ func Missed(r *check.Report) (list []Fact) {
 	return list
 }
 
-// Changes returns what is most worth changing in all workloads: the containers, what happens to them, the place of the first one, and the change.
+// Changes returns what is most worth changing in all workloads: the containers, what happens to
+// them, the place of the first one, and the change.
 func Changes(r *check.Report) (list []Change) {
 	first, _ := worth(r)
 	for _, g := range first {
@@ -318,7 +331,8 @@ func Changes(r *check.Report) (list []Change) {
 	return list
 }
 
-// worth returns the groups of findings that the verdict names in full, and the others. The sentences of Unready say all about NoProbes.
+// worth returns the groups of findings that the verdict names in full, and the others. The
+// sentences of Unready say all about NoProbes.
 func worth(r *check.Report) (first, others []check.Group) {
 	v := r.Verdict
 	v.Findings = slices.DeleteFunc(slices.Clone(v.Findings), func(g check.Group) bool { return g.ID == check.NoProbes })

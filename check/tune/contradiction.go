@@ -11,8 +11,8 @@ import (
 	"probesim.dev/check"
 )
 
-// contradictions finds out why no setting meets the requirements: a single one that none meets, or pairs of a limit and a time. If there is neither, it
-// takes all requirements together.
+// contradictions finds out why no setting meets the requirements: a single one that none meets, or
+// pairs of a limit and a time. If there is neither, it takes all requirements together.
 func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 	var single, pairs []check.Requirements
 	for i, q := range asked {
@@ -37,7 +37,8 @@ func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 	return nil
 }
 
-// contradiction describes why no setting meets some requirements: the one that keeps the limits and comes the closest has a time that is too long.
+// contradiction describes why no setting meets some requirements: the one that keeps the limits and
+// comes the closest has a time that is too long.
 func (s *subject) contradiction(closest result, asked check.Requirements) Contradiction {
 	atLeast, list := sorted(asked)
 	slices.SortStableFunc(list, func(a, b check.Requirement) int {
@@ -55,9 +56,11 @@ func (s *subject) contradiction(closest result, asked check.Requirements) Contra
 	case len(asked) - len(atLeast):
 		c = noSetting(list, "no setting meets %s: the best that was found is %s", together(list), best)
 	case 2:
-		c = noSetting(list, "%s contradict each other: with the first, %s is at best %s", together(list), last.Row, best)
+		c = noSetting(list, "%s contradict each other: with the first, %s is at best %s", together(list), last.Row,
+			best)
 	default:
-		c = noSetting(list, "%s contradict each other: with the others, %s is at best %s", together(list), last.Row, best)
+		c = noSetting(list, "%s contradict each other: with the others, %s is at best %s", together(list), last.Row,
+			best)
 	}
 	c.Best, c.By = m.Value, -m.Margin
 	return c
@@ -65,7 +68,8 @@ func (s *subject) contradiction(closest result, asked check.Requirements) Contra
 
 // noSetting returns a contradiction without a best value.
 func noSetting(list check.Requirements, format string, args ...any) Contradiction {
-	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never), Text: fmt.Sprintf(format, args...)}
+	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never),
+		Text: fmt.Sprintf(format, args...)}
 }
 
 func texts(list check.Requirements) (all []string) {
@@ -88,8 +92,8 @@ func (s *subject) marginOf(x setting, q check.Requirement) Margin {
 	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: check.Seconds(s.margin(x, q))}
 }
 
-// wider finds the next round threshold or delay above a changed one, and the margin that it leaves: that of the requirement with the
-// least margin so far for which it leaves more.
+// wider finds the next round threshold or delay above a changed one, and the margin that it leaves:
+// that of the requirement with the least margin so far for which it leaves more.
 func (s *search) wider(c *Container) *Wider {
 	for _, change := range c.Changes {
 		p := change.place
@@ -98,7 +102,8 @@ func (s *search) wider(c *Container) *Wider {
 			continue
 		}
 		about := about(p.kind, x, s.limits)
-		slices.SortStableFunc(about, func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
+		slices.SortStableFunc(about,
+			func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
 		for _, q := range about {
 			if m := s.margin(x, q); m > s.margin(c.now, q) {
 				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: check.Seconds(m)}

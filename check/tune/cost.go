@@ -64,8 +64,10 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 	if at < 0 || required(check.Restart) >= 0 || value >= check.Seconds(asked[at].Duration) {
 		return ""
 	}
-	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as much, require %s too.",
-		asked[at], check.FormatDown(value), check.Requirement{Container: named(asked), Row: check.Restart, Duration: asked[at].Duration})
+	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as "+
+		"much, require %s too.",
+		asked[at], check.FormatDown(value),
+		check.Requirement{Container: named(asked), Row: check.Restart, Duration: asked[at].Duration})
 }
 
 // Notes says for people what the changes cost, and what the requirements leave out.

@@ -14,8 +14,9 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// Edit returns a file of manifests with the fields of the report changed in place. It keeps comments and everything else as it is. The comments are
-// those beside a changed number, which may no longer be right.
+// Edit returns a file of manifests with the fields of the report changed in place. It keeps
+// comments and everything else as it is. The comments are those beside a changed number, which may
+// no longer be right.
 func (r *Report) Edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
 	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {

@@ -22,31 +22,44 @@ func TestEdit(t *testing.T) {
 	const head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
 	for _, test := range []struct{ name, text, require, want string }{
 		{"a block",
-			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 2\n",
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n     " +
+				" periodSeconds: 2   # short\n      failureThreshold: 2\n",
 			"stall>=4s",
-			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n      periodSeconds: 2   # short\n      failureThreshold: 3\n"},
+			"  - name: app   # the app\n    image: web:1\n    livenessProbe: # patient\n      grpc: {port: 80}\n     " +
+				" periodSeconds: 2   # short\n      failureThreshold: 3\n"},
 		{"a block without the field",
 			"  - name: app\n    image: web:1\n    livenessProbe:\n      grpc: {port: 80}\n      periodSeconds: 1\n",
 			"stall>=4s",
-			"  - name: app\n    image: web:1\n    livenessProbe:\n      failureThreshold: 5\n      grpc: {port: 80}\n      periodSeconds: 1\n"},
+			"  - name: app\n    image: web:1\n    livenessProbe:\n      failureThreshold: 5\n      grpc: {port: " +
+				"80}\n      periodSeconds: 1\n"},
 		{"a flow mapping without the field",
 			"  - {name: app, image: 'web:1', livenessProbe: {grpc: {port: 80}, periodSeconds: 1}}\n",
 			"stall>=4s",
-			"  - {name: app, image: 'web:1', livenessProbe: {failureThreshold: 5, grpc: {port: 80}, periodSeconds: 1}}\n"},
+			"  - {name: app, image: 'web:1', livenessProbe: {failureThreshold: 5, grpc: {port: 80}, periodSeconds: " +
+				"1}}\n"},
 		{"lines that end in CR LF",
-			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      grpc: {port: 80}\r\n      periodSeconds: 1\r\n",
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      grpc: {port: 80}\r\n      " +
+				"periodSeconds: 1\r\n",
 			"stall>=4s",
-			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      grpc: {port: 80}\r\n      periodSeconds: 1\r\n"},
+			"  - name: app\r\n    image: web:1\r\n    livenessProbe:\r\n      failureThreshold: 5\r\n      grpc: " +
+				"{port: 80}\r\n      periodSeconds: 1\r\n"},
 		{"a new startup probe",
-			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n",
+			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n     " +
+				" failureThreshold: 2\n    image: web:1 # last\n",
 			"start>=5s, detect<=4.5s",
-			"  - name: app\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n"},
+			"  - name: app\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n      " +
+				"  port: 80\n      periodSeconds: 1\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n    " +
+				"  periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n"},
 		{"a new startup probe next to a liveness probe that comes first",
-			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    name: app\n    image: web:1\n",
+			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      " +
+				"failureThreshold: 2\n    name: app\n    image: web:1\n",
 			"start>=5s, detect<=4.5s",
-			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      failureThreshold: 2\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n        port: 80\n      periodSeconds: 1\n    name: app\n    image: web:1\n"},
+			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      " +
+				"failureThreshold: 2\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: " +
+				"/live\n        port: 80\n      periodSeconds: 1\n    name: app\n    image: web:1\n"},
 		{"JSON",
-			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
+			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", " +
+				"\"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
 			"start>=5s, detect<=4.5s",
 			"    [{\"startupProbe\":{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, \"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
 	} {
@@ -89,7 +102,8 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []inplace.Comment{{Line: 17, Text: "# three seconds"}, {Line: 20, Text: "# short"}}; !slices.Equal(comments, want) {
+	if want := []inplace.Comment{{Line: 17, Text: "# three seconds"},
+		{Line: 20, Text: "# short"}}; !slices.Equal(comments, want) {
 		t.Errorf("%s\nthe comments are %v, want %v", text, comments, want)
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// Grace is a change of the grace period of a pod: all programs exit by themselves when the pod is deleted.
+// Grace is a change of the grace period of a pod: all programs exit by themselves when the pod is
+// deleted.
 type Grace struct {
 	Field  string `json:"field"` // of the pod
 	Before int64  `json:"before"`
 	After  int64  `json:"after"`
-	// Container is the one of those without enough time that takes the longest, Stop how long it takes after SIGTERM, and Left the time that it has between SIGTERM and SIGKILL.
+	// Container is the one of those without enough time that takes the longest, Stop how long it
+	// takes after SIGTERM, and Left the time that it has between SIGTERM and SIGKILL.
 	Container string        `json:"container"`
 	Stop      check.Seconds `json:"stop"`
 	Left      check.Seconds `json:"left"`
@@ -30,10 +32,12 @@ func (g *Grace) String() string {
 
 // Why says for people what the change is good for.
 func (g *Grace) Why() string {
-	return fmt.Sprintf("%s takes up to %s to exit after SIGTERM: SIGKILL comes after %s.", g.Container, check.FormatUp(g.Stop), check.FormatDown(g.Left))
+	return fmt.Sprintf("%s takes up to %s to exit after SIGTERM: SIGKILL comes after %s.", g.Container,
+		check.FormatUp(g.Stop), check.FormatDown(g.Left))
 }
 
-// grace returns the grace period with which all programs of a pod exit by themselves, in all versions, or nil if they do already.
+// grace returns the grace period with which all programs of a pod exit by themselves, in all
+// versions, or nil if they do already.
 func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error) {
 	g := &Grace{Field: "spec." + graceField}
 	pod := w.Pod.DeepCopy()
@@ -55,7 +59,8 @@ func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error)
 				}
 				d := admitted.Deleted(c.Name, t.options.Nodes, terms)
 				left := d.SIGKILL - d.SIGTERM
-				if least := math.Ceil((time.Duration(d.SIGTERM) + more(stop.Max, t.Margin)).Seconds()); left < check.Seconds(stop.Max) {
+				if least := math.Ceil((time.Duration(d.SIGTERM) + more(stop.Max, t.Margin)).Seconds()); left <
+					check.Seconds(stop.Max) {
 					if need = max(need, int64(least)); check.Seconds(stop.Max) > g.Stop {
 						g.Container, g.Stop = c.Name, check.Seconds(stop.Max)
 					}

@@ -26,8 +26,9 @@ import (
 var _ = flag.Set("rapid.seed", "1")
 var _ = flag.Set("rapid.checks", fmt.Sprint(long.Sample(100, 2000)))
 
-// Settings that tune returns meet the requirements by a check, and none of their neighbors towards the old setting does. No change of one or two fields to
-// small values meets the requirements and is smaller, or exists if tune finds none.
+// Settings that tune returns meet the requirements by a check, and none of their neighbors towards
+// the old setting does. No change of one or two fields to small values meets the requirements and
+// is smaller, or exists if tune finds none.
 func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := check.File{Name: "web.yaml", Data: []byte(drawManifest(t))}
@@ -40,7 +41,8 @@ func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 			return
 		}
 		x := &tried{t: t, f: f, require: require, base: container(t, f, p)}
-		if slices.ContainsFunc(require, func(q check.Requirement) bool { return len(check.Values(x.base, q.Row, 0)) == 0 }) {
+		if slices.ContainsFunc(require,
+			func(q check.Requirement) bool { return len(check.Values(x.base, q.Row, 0)) == 0 }) {
 			return // of a new readiness probe
 		}
 		if !c[0].Met && len(c[0].Contradictions) == 0 {
@@ -49,7 +51,8 @@ func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 		if c[0].Met {
 			o.Modify = r.Modify
 			if got := checked(t, f, o); got.Problems() || !got.Met() {
-				t.Fatalf("%s%s: with %s, the check finds %+v", f.Data, require, texts(c[0].Changes), got.Workloads[0].Requirements)
+				t.Fatalf("%s%s: with %s, the check finds %+v", f.Data, require, texts(c[0].Changes),
+					got.Workloads[0].Requirements)
 			}
 			x.neighbors(c[0].Changes)
 		}
@@ -63,20 +66,26 @@ func drawManifest(t *rapid.T) string {
 	kinds := rapid.IntRange(1, 7).Draw(t, "probes")
 	for i, kind := range []string{"startup", "liveness", "readiness"} {
 		if kinds>>i&1 > 0 {
-			handler := rapid.SampledFrom([]string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "grpc: {port: 80}", "exec: {command: [live]}"}).Draw(t, "handler")
-			probes = append(probes, fmt.Sprintf("    %sProbe: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d}\n", kind, handler,
-				rapid.SampledFrom([]int{0, 0, 0, 3, 8}).Draw(t, "initialDelaySeconds"), rapid.IntRange(1, 10).Draw(t, "periodSeconds"),
+			handler := rapid.SampledFrom([]string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "grpc: {port: 80}",
+				"exec: {command: [live]}"}).Draw(t, "handler")
+			probes = append(probes, fmt.Sprintf("    %sProbe: {%s, initialDelaySeconds: %d, periodSeconds: %d, "+
+				"timeoutSeconds: %d, failureThreshold: %d}\n", kind, handler,
+				rapid.SampledFrom([]int{0, 0, 0, 3, 8}).Draw(t, "initialDelaySeconds"),
+				rapid.IntRange(1, 10).Draw(t, "periodSeconds"),
 				rapid.IntRange(1, 5).Draw(t, "timeoutSeconds"), rapid.IntRange(1, 4).Draw(t, "failureThreshold")))
 		}
 	}
-	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  terminationGracePeriodSeconds: 2\n  containers:\n  - name: app\n    image: web:1\n" + strings.Join(probes, "")
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  terminationGracePeriodSeconds: 2\n  " +
+		"containers:\n  - name: app\n    image: web:1\n" + strings.Join(probes, "")
 }
 
 // drawRequirements draws up to three requirements on different rows.
 func drawRequirements(t *rapid.T) check.Requirements {
 	var list check.Requirements
-	for _, row := range rapid.SliceOfNDistinct(rapid.SampledFrom(check.Rows()), 1, 3, rapid.ID[check.RowID]).Draw(t, "rows") {
-		list = append(list, check.Requirement{Row: row, Duration: time.Duration(rapid.IntRange(5, 300).Draw(t, "duration")) * 100 * time.Millisecond})
+	for _, row := range rapid.SliceOfNDistinct(rapid.SampledFrom(check.Rows()), 1, 3, rapid.ID[check.RowID]).
+		Draw(t, "rows") {
+		list = append(list, check.Requirement{Row: row,
+			Duration: time.Duration(rapid.IntRange(5, 300).Draw(t, "duration")) * 100 * time.Millisecond})
 	}
 	return list
 }
@@ -114,7 +123,9 @@ type value struct {
 
 // holds reports whether the container meets the requirements with some fields changed.
 func (x *tried) holds(values ...value) bool {
-	c := v1.Container{StartupProbe: x.base.Probe(trace.Startup).DeepCopy(), LivenessProbe: x.base.Probe(trace.Liveness).DeepCopy(), ReadinessProbe: x.base.Probe(trace.Readiness).DeepCopy()}
+	c := v1.Container{StartupProbe: x.base.Probe(trace.Startup).DeepCopy(),
+		LivenessProbe:  x.base.Probe(trace.Liveness).DeepCopy(),
+		ReadinessProbe: x.base.Probe(trace.Readiness).DeepCopy()}
 	for _, v := range values {
 		*field(&c, v.field) = v.to
 	}
@@ -131,20 +142,24 @@ func (x *tried) holds(values ...value) bool {
 
 // old returns the old value of a field.
 func (x *tried) old(name string) int32 {
-	return *field(&v1.Container{StartupProbe: x.base.Probe(trace.Startup), LivenessProbe: x.base.Probe(trace.Liveness), ReadinessProbe: x.base.Probe(trace.Readiness)}, name)
+	return *field(&v1.Container{StartupProbe: x.base.Probe(trace.Startup), LivenessProbe: x.base.Probe(trace.Liveness),
+		ReadinessProbe: x.base.Probe(trace.Readiness)}, name)
 }
 
 // field returns a field of a container, or nil if it has no such probe.
 func field(c *v1.Container, path string) *int32 {
 	kind, name, _ := strings.Cut(path, "Probe.")
-	p := map[string]*v1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe}[kind]
+	p := map[string]*v1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe,
+		"readiness": c.ReadinessProbe}[kind]
 	if p == nil {
 		return nil
 	}
-	return map[string]*int32{"initialDelaySeconds": &p.InitialDelaySeconds, "periodSeconds": &p.PeriodSeconds, "timeoutSeconds": &p.TimeoutSeconds, "failureThreshold": &p.FailureThreshold}[name]
+	return map[string]*int32{"initialDelaySeconds": &p.InitialDelaySeconds, "periodSeconds": &p.PeriodSeconds,
+		"timeoutSeconds": &p.TimeoutSeconds, "failureThreshold": &p.FailureThreshold}[name]
 }
 
-// neighbors checks that no setting meets the requirements that differs from the new one by one step towards the old one.
+// neighbors checks that no setting meets the requirements that differs from the new one by one step
+// towards the old one.
 func (x *tried) neighbors(changes []tune.Change) {
 	for i, back := range changes {
 		var values []value
@@ -160,12 +175,14 @@ func (x *tried) neighbors(changes []tune.Change) {
 			values[i].to--
 		}
 		if x.holds(values...) {
-			x.t.Fatalf("%s%s: with %s, one step back in %s also meets the requirements", x.f.Data, x.require, texts(changes), back.Field)
+			x.t.Fatalf("%s%s: with %s, one step back in %s also meets the requirements", x.f.Data, x.require,
+				texts(changes), back.Field)
 		}
 	}
 }
 
-// others checks that no change of one or two fields meets the requirements and is smaller than the one that was found.
+// others checks that no change of one or two fields meets the requirements and is smaller than the
+// one that was found.
 func (x *tried) others(found tune.Container) {
 	fields, relative := math.MaxInt, 0.0
 	if found.Met {
@@ -177,7 +194,8 @@ func (x *tried) others(found tune.Container) {
 		}
 		relative += x.relative(value{c.Field, c.After})
 	}
-	// A liveness probe that stops the container sooner also takes it out of its Service, and leaves no time to come up later. It is no setting for that.
+	// A liveness probe that stops the container sooner also takes it out of its Service, and leaves
+	// no time to come up later. It is no setting for that.
 	required := func(row check.RowID) bool {
 		return slices.ContainsFunc(x.require, func(q check.Requirement) bool { return q.Row == row })
 	}
@@ -189,7 +207,8 @@ func (x *tried) others(found tune.Container) {
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		for _, name := range []string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"} {
 			path := kind + "Probe." + name
-			never := path == "livenessProbe.initialDelaySeconds" || kind == "liveness" && byStop // tune never changes it
+			// tune never changes it
+			never := path == "livenessProbe.initialDelaySeconds" || kind == "liveness" && byStop
 			if x.base.Probe(trace.Probe(kind)) != nil && !never {
 				for v := int32(1); v <= 12; v++ {
 					list = append(list, value{path, v})
@@ -207,7 +226,8 @@ func (x *tried) others(found tune.Container) {
 				continue
 			}
 			if x.holds(values...) {
-				x.t.Fatalf("%s%s: %v meets the requirements; tune finds %s %+v", x.f.Data, x.require, values, texts(found.Changes), found.Contradictions)
+				x.t.Fatalf("%s%s: %v meets the requirements; tune finds %s %+v", x.f.Data, x.require, values,
+					texts(found.Changes), found.Contradictions)
 			}
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// readinessFor returns a readiness probe with which a container that has none gets a row, or nil. It asks what the liveness or the startup probe asks, or else whether the
-// first port accepts connections.
+// readinessFor returns a readiness probe with which a container that has none gets a row, or nil.
+// It asks what the liveness or the startup probe asks, or else whether the first port accepts
+// connections.
 func readinessFor(c *v1.Container, row check.RowID) *v1.Probe {
 	if c.ReadinessProbe != nil || decides(settingOf(c), row) || !slices.Contains(row.Probes(), trace.Readiness) {
 		return nil

@@ -25,14 +25,16 @@ type Workload struct {
 	File         string   `json:"file"`
 	Line         int      `json:"line"`
 	Requirements []string `json:"requirements"`
-	// Impossible lists the requirements that no setting meets because a container has no probe for them.
+	// Impossible lists the requirements that no setting meets because a container has no probe for
+	// them.
 	Impossible []string `json:"impossible,omitempty"`
 	// Missing says the same with the containers.
-	Missing    []Missing        `json:"missing,omitempty"`
-	Overrides  []check.Override `json:"overrides,omitempty"` // annotations that say something else than the command line
-	Problem    string           `json:"problem,omitempty"`   // why the workload could not be checked
-	Containers []Container      `json:"containers"`          // containers on which the requirements depend
-	Grace      *Grace           `json:"grace,omitempty"`     // of the pod, if the programs need more time to exit
+	Missing []Missing `json:"missing,omitempty"`
+	// annotations that say something else than the command line
+	Overrides  []check.Override `json:"overrides,omitempty"`
+	Problem    string           `json:"problem,omitempty"` // why the workload could not be checked
+	Containers []Container      `json:"containers"`        // containers on which the requirements depend
+	Grace      *Grace           `json:"grace,omitempty"`   // of the pod, if the programs need more time to exit
 
 	template string // path of the pod template in the object
 }
@@ -73,7 +75,8 @@ type Container struct {
 	added [kinds]*v1.Probe // new probes
 }
 
-// Tuned reports whether there is a result. There is none if the container is the Problem of its workload.
+// Tuned reports whether there is a result. There is none if the container is the Problem of its
+// workload.
 func (c *Container) Tuned() bool { return c.Met || len(c.Contradictions) > 0 }
 
 // Change is a field that changes.
@@ -119,14 +122,15 @@ type Wider struct {
 // Contradiction is a requirement that no setting meets, or two that no setting meets together.
 type Contradiction struct {
 	Requirements []string `json:"requirements"`
-	// Best is the best value of the last requirement in a setting that meets the others, and By how far it misses. They are
-	// null if no setting was found that meets the others.
+	// Best is the best value of the last requirement in a setting that meets the others, and By how
+	// far it misses. They are null if no setting was found that meets the others.
 	Best check.Seconds `json:"best"`
 	By   check.Seconds `json:"by"`
 	Text string        `json:"text"`
 }
 
-// Frontier shows the trade between the limits of a probe, which prevent wrong kills, and its times, which say how fast it acts.
+// Frontier shows the trade between the limits of a probe, which prevent wrong kills, and its times,
+// which say how fast it acts.
 type Frontier struct {
 	Probe    string          `json:"probe"`
 	Limit    check.RowID     `json:"limit"`

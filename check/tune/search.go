@@ -36,7 +36,8 @@ func (s *subject) search(require check.Requirements) *search {
 	return one
 }
 
-// leastFor returns the least values that fields can have with some requirements. How long an answer may take only depends on the timeout.
+// leastFor returns the least values that fields can have with some requirements. How long an answer
+// may take only depends on the timeout.
 func (s *subject) leastFor(require check.Requirements) (floor setting) {
 	for k := range kinds {
 		floor[k] = least
@@ -76,12 +77,15 @@ func sorted(list check.Requirements) (limits, times check.Requirements) {
 	return limits, times
 }
 
-// implied adds requirements that follow from some: a container that its liveness probe kills in a stall does not stay in its Service.
+// implied adds requirements that follow from some: a container that its liveness probe kills in a
+// stall does not stay in its Service.
 func (s *subject) implied(asked ...check.Requirement) check.Requirements {
 	all := slices.Clone(asked)
 	for _, q := range asked {
-		follows, some := map[check.RowID]check.RowID{check.Serving: check.Stall, check.ServingSilence: check.Silence}[q.Row]
-		if r := (check.Requirement{Container: q.Container, Row: follows, Duration: q.Duration}); some && s.old.has(liveness) && !slices.Contains(all, r) {
+		follows, some := map[check.RowID]check.RowID{check.Serving: check.Stall,
+			check.ServingSilence: check.Silence}[q.Row]
+		if r := (check.Requirement{Container: q.Container, Row: follows, Duration: q.Duration}); some &&
+			s.old.has(liveness) && !slices.Contains(all, r) {
 			all = append(all, r)
 		}
 	}
@@ -97,8 +101,9 @@ type result struct {
 
 func (r result) met() bool { return r.limits && r.late == 0 }
 
-// find returns the setting with the smallest change that meets the requirements. It prefers a new startup probe, which leaves the liveness probe as it is. If
-// no setting meets them all, it returns the one that keeps the limits and comes closest to the times.
+// find returns the setting with the smallest change that meets the requirements. It prefers a new
+// startup probe, which leaves the liveness probe as it is. If no setting meets them all, it returns
+// the one that keeps the limits and comes closest to the times.
 func (s *search) find() result {
 	best := s.result(s.old)
 	if best.met() {
@@ -109,7 +114,8 @@ func (s *search) find() result {
 		if r.met() {
 			r.setting = s.smallest(base)
 		}
-		if i == 0 || r.limits && (!best.limits || r.late < best.late) || r.met() && s.candidate(r.setting).less(s.candidate(best.setting).cost) {
+		if i == 0 || r.limits && (!best.limits || r.late < best.late) ||
+			r.met() && s.candidate(r.setting).less(s.candidate(best.setting).cost) {
 			best = r
 		}
 		if r.met() && !s.old.has(startup) && r.has(startup) && r.setting[liveness] == s.above(s.old)[liveness] {
@@ -119,14 +125,17 @@ func (s *search) find() result {
 	return best
 }
 
-// graces are the grace periods, in seconds, that a liveness probe can get: a program that hangs need not have the time of one that is drained.
+// graces are the grace periods, in seconds, that a liveness probe can get: a program that hangs
+// need not have the time of one that is drained.
 var graces = []int32{60, 30, 10, 5}
 
-// findWithGrace is find. If no setting meets a requirement on the time to recover, it gives the liveness probe a grace period of its own: the longest of those
-// with which the fewest fields change.
+// findWithGrace is find. If no setting meets a requirement on the time to recover, it gives the
+// liveness probe a grace period of its own: the longest of those with which the fewest fields
+// change.
 func (s *search) findWithGrace(now int64) result {
 	best := s.find()
-	if best.met() || !s.old.has(liveness) || !slices.ContainsFunc(s.require, func(q check.Requirement) bool { return q.Row == check.Recover }) {
+	if best.met() || !s.old.has(liveness) || !slices.ContainsFunc(s.require,
+		func(q check.Requirement) bool { return q.Row == check.Recover }) {
 		return best
 	}
 	if own := s.old[liveness][grace]; own > 0 {
@@ -152,10 +161,12 @@ func (s *search) result(x setting) result {
 	return r
 }
 
-// addedTimeout is the longest timeout, in seconds, of a startup probe that a search adds with the handler of the liveness probe.
+// addedTimeout is the longest timeout, in seconds, of a startup probe that a search adds with the
+// handler of the liveness probe.
 const addedTimeout = 60
 
-// bases returns the settings to begin with: the old one, and the old one with a startup probe if that can help.
+// bases returns the settings to begin with: the old one, and the old one with a startup probe if
+// that can help.
 func (s *search) bases() []setting {
 	starts := slices.ContainsFunc(s.require, func(q check.Requirement) bool {
 		return q.Row == check.Start || q.Row == check.Restart || q.Row == check.Retry
@@ -164,7 +175,8 @@ func (s *search) bases() []setting {
 		return []setting{s.above(s.old)}
 	}
 	added := s.old
-	added[startup] = [fields]int32{period: s.old.addedPeriod(), timeout: min(s.old[liveness][timeout], addedTimeout), threshold: 1}
+	added[startup] = [fields]int32{period: s.old.addedPeriod(), timeout: min(s.old[liveness][timeout], addedTimeout),
+		threshold: 1}
 	return []setting{s.above(s.old), s.above(added)}
 }
 
@@ -181,9 +193,11 @@ func (s *search) places(base setting) []place {
 	return list
 }
 
-// fastest returns the setting that keeps the limits with the shortest times, if there is one. Longer periods and delays and higher thresholds make no time
-// shorter, and a period of a second with the threshold that suffices exceeds a limit by the least. Only a start after a crash while starting needs a
-// delay. A readiness probe can also have a longer timeout: it ends no run that the program refuses, but those of gRPC.
+// fastest returns the setting that keeps the limits with the shortest times, if there is one.
+// Longer periods and delays and higher thresholds make no time shorter, and a period of a second
+// with the threshold that suffices exceeds a limit by the least. Only a start after a crash while
+// starting needs a delay. A readiness probe can also have a longer timeout: it ends no run that the
+// program refuses, but those of gRPC.
 func (s *search) fastest(base setting) (best result) {
 	places := s.places(base)
 	for i, last := range [][]field{{threshold, timeout}, {timeout, threshold}} {
@@ -192,7 +206,8 @@ func (s *search) fastest(base setting) (best result) {
 			x.set(p, s.floor.at(p))
 		}
 		needed := slices.DeleteFunc([]place{
-			{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, last[0]}, {readiness, last[1]},
+			{startup, delay}, {readiness, delay}, {startup, threshold}, {liveness, threshold}, {readiness, last[0]},
+			{readiness, last[1]},
 		}, func(p place) bool { return !slices.Contains(places, p) })
 		for _, p := range needed {
 			x.set(p, s.most(x, p))
@@ -210,8 +225,9 @@ func (s *search) fastest(base setting) (best result) {
 	return best
 }
 
-// most returns a value of a field of a setting that is more than enough for all limits. No threshold helps a start after a crash while starting, not even
-// one so high that the probe counts as none.
+// most returns a value of a field of a setting that is more than enough for all limits. No
+// threshold helps a start after a crash while starting, not even one so high that the probe counts
+// as none.
 func (s *search) most(x setting, p place) int32 {
 	most, of := 2*s.longest+60, x[p.kind]
 	switch {
@@ -223,8 +239,10 @@ func (s *search) most(x setting, p place) int32 {
 	return most
 }
 
-// lowest returns the least value of a field with which the limits hold. They hold with its value in x.
+// lowest returns the least value of a field with which the limits hold. They hold with its value in
+// x.
 func (s *search) lowest(x setting, p place) int32 {
 	low := least[p.field]
-	return low + int32(sort.Search(int(x.at(p)-low), func(i int) bool { return s.meets(x.with(p, low+int32(i)), s.limits) }))
+	return low + int32(sort.Search(int(x.at(p)-low),
+		func(i int) bool { return s.meets(x.with(p, low+int32(i)), s.limits) }))
 }

@@ -35,7 +35,8 @@ const (
 	fields
 )
 
-var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold", "terminationGracePeriodSeconds"}
+var fieldNames = [fields]string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold",
+	"terminationGracePeriodSeconds"}
 
 // least is the smallest value that Kubernetes accepts.
 var least = [fields]int32{0, 1, 1, 1, 0}
@@ -73,7 +74,8 @@ func settingOf(c *v1.Container) (s setting) {
 	return s
 }
 
-// probe returns a probe with the fields of the setting, or nil. A container without it gets the handler of another one.
+// probe returns a probe with the fields of the setting, or nil. A container without it gets the
+// handler of another one.
 func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 	if !s.has(k) {
 		return nil
@@ -85,8 +87,10 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 		p = *like
 		p.TerminationGracePeriodSeconds = nil
 	}
-	p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold = s[k][delay], s[k][period], s[k][timeout], s[k][threshold]
-	if g := s[k][grace]; g > 0 && (own == nil || own.TerminationGracePeriodSeconds == nil || *own.TerminationGracePeriodSeconds != int64(g)) {
+	p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold = s[k][delay], s[k][period],
+		s[k][timeout], s[k][threshold]
+	if g := s[k][grace]; g > 0 && (own == nil || own.TerminationGracePeriodSeconds == nil ||
+		*own.TerminationGracePeriodSeconds != int64(g)) {
 		p.TerminationGracePeriodSeconds = new(int64(g))
 	}
 	return &p
@@ -102,7 +106,8 @@ func (s setting) apply(pod *v1.Pod, container string, added [kinds]*v1.Probe) {
 	}
 }
 
-// changes returns the fields that differ. A new probe changes the fields that make it: the period and the threshold, and a delay.
+// changes returns the fields that differ. A new probe changes the fields that make it: the period
+// and the threshold, and a delay.
 func (s setting) changes(old setting) []place {
 	var list []place
 	for k := range kinds {
@@ -148,22 +153,27 @@ func (s setting) costs(old setting) cost {
 	return c
 }
 
-// addedPeriod is the best period of a new startup probe: the one of the liveness probe, up to the default. Each start waits for its ticks.
+// addedPeriod is the best period of a new startup probe: the one of the liveness probe, up to the
+// default. Each start waits for its ticks.
 func (s setting) addedPeriod() int32 { return min(s[liveness][period], 10) }
 
-// relevant are the fields of the probes that a row depends on. A row without a startup probe depends on the liveness probe instead.
+// relevant are the fields of the probes that a row depends on. A row without a startup probe
+// depends on the liveness probe instead.
 func relevant(s setting, row check.RowID) []place {
 	killer := startup
 	if !s.has(startup) {
 		killer = liveness
 	}
 	runs := func(k kind) []place { return []place{{k, threshold}, {k, period}, {k, timeout}} }
-	comesUp := []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay}, {readiness, timeout}}
+	comesUp := []place{{startup, period}, {startup, delay}, {startup, timeout}, {readiness, period}, {readiness, delay},
+		{readiness, timeout}}
 	var list []place
 	switch row {
 	case check.Start, check.Restart, check.Retry:
 		list = runs(killer)
-		if killer == startup { // a delay of the liveness probe also delays it after a quick start; a startup probe does not
+		// a delay of the liveness probe also delays it after a quick start; a startup probe does
+		// not
+		if killer == startup {
 			list = append(list, place{startup, delay})
 		}
 		if killer == startup && row == check.Restart {

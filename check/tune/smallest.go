@@ -9,9 +9,11 @@ import (
 	"probesim.dev/check"
 )
 
-// smallest returns the setting with the smallest change of those that have the probes of a base. There is one.
+// smallest returns the setting with the smallest change of those that have the probes of a base.
+// There is one.
 //
-// It takes each group of requirements that depend on the same probes by itself, unless the results do not fit together.
+// It takes each group of requirements that depend on the same probes by itself, unless the results
+// do not fit together.
 func (s *search) smallest(base setting) setting {
 	x := base
 	for _, g := range s.groups(base) {
@@ -29,8 +31,9 @@ type group struct {
 	require check.Requirements
 }
 
-// groups divides the requirements into groups that depend on different probes. The one of the readiness probe comes last: whether a container stays in its
-// Service also depends on its liveness probe.
+// groups divides the requirements into groups that depend on different probes. The one of the
+// readiness probe comes last: whether a container stays in its Service also depends on its liveness
+// probe.
 func (s *search) groups(base setting) []group {
 	var list []group
 	for _, q := range s.require {
@@ -88,8 +91,9 @@ func (s *search) candidate(x setting) candidate { return candidate{x, x.costs(s.
 // maxFields is the maximum number of fields of which a search tries all sets.
 const maxFields = 5
 
-// nearest returns the value of a field between its old one and the one in x, with which the requirements hold, that is the closest to the old one: a step
-// closer, they do not. A new probe is best with few failures, little delay and its period in x.
+// nearest returns the value of a field between its old one and the one in x, with which the
+// requirements hold, that is the closest to the old one: a step closer, they do not. A new probe is
+// best with few failures, little delay and its period in x.
 func (s *search) nearest(x setting, p place) int32 {
 	old, step := s.above(s.old).at(p), int32(1)
 	if !s.old.has(p.kind) {
@@ -100,10 +104,12 @@ func (s *search) nearest(x setting, p place) int32 {
 	if x.at(p) < old {
 		step = -1
 	}
-	return old + step*int32(sort.Search(int(step*(x.at(p)-old)), func(i int) bool { return s.meets(x.with(p, old+step*int32(i)), s.require) }))
+	return old + step*int32(sort.Search(int(step*(x.at(p)-old)),
+		func(i int) bool { return s.meets(x.with(p, old+step*int32(i)), s.require) }))
 }
 
-// subsets returns the sets of n fields to change. A new probe always counts with its period and its threshold.
+// subsets returns the sets of n fields to change. A new probe always counts with its period and its
+// threshold.
 func subsets(places []place, n int, old setting) (all [][]place) {
 	for bit := range 1 << len(places) {
 		var set []place
@@ -123,9 +129,9 @@ func subsets(places []place, n int, old setting) (all [][]place) {
 	return all
 }
 
-// split divides fields into those whose value follows from the requirements, at most one for each probe, and those to try values of. A row with one more
-// failure is never smaller, so a threshold follows. The rows do not always grow with a time, so it follows only if there are many to
-// try.
+// split divides fields into those whose value follows from the requirements, at most one for each
+// probe, and those to try values of. A row with one more failure is never smaller, so a threshold
+// follows. The rows do not always grow with a time, so it follows only if there are many to try.
 func split(subset []place) (solved, free []place) {
 	for k := range kinds {
 		for _, f := range []field{threshold, delay, period, timeout} {
@@ -143,7 +149,8 @@ func split(subset []place) (solved, free []place) {
 	return solved, free
 }
 
-// try replaces the best setting by a cheaper one that differs from x in some fields, if there is one.
+// try replaces the best setting by a cheaper one that differs from x in some fields, if there is
+// one.
 func (a *attempt) try(x setting, free, solved []place) {
 	if c := a.candidate(x); !(cost{a.changed, c.relative}).less(a.best.cost) {
 		return
@@ -178,8 +185,9 @@ func (a *attempt) try(x setting, free, solved []place) {
 	}
 }
 
-// hopeless reports whether a setting misses a requirement whatever some of its fields are, as their least, present and greatest values show. With a short period,
-// a startup probe soon corrects that the kubelet has carried over the start of the instance before.
+// hopeless reports whether a setting misses a requirement whatever some of its fields are, as their
+// least, present and greatest values show. With a short period, a startup probe soon corrects that
+// the kubelet has carried over the start of the instance before.
 func (s *search) hopeless(x setting, of []place) bool {
 	low, often, high := x, x, x
 	for _, p := range of {
@@ -205,8 +213,8 @@ func (s *search) hopeless(x setting, of []place) bool {
 	})
 }
 
-// solve sets the fields whose value follows from the requirements: to the least value with which the limits hold, or a greater one that is closer to the
-// old value and with which the times hold.
+// solve sets the fields whose value follows from the requirements: to the least value with which
+// the limits hold, or a greater one that is closer to the old value and with which the times hold.
 func (s *search) solve(x *setting, solved []place) bool {
 	for _, p := range solved {
 		x.set(p, s.most(*x, p))
@@ -226,7 +234,8 @@ func (s *search) solve(x *setting, solved []place) bool {
 	return true
 }
 
-// closer goes towards the old setting as long as the requirements hold: no field on which they depend can be one step closer to its old value.
+// closer goes towards the old setting as long as the requirements hold: no field on which they
+// depend can be one step closer to its old value.
 func (s *search) closer(x setting) setting {
 	for before := (setting{}); x != before; {
 		before = x

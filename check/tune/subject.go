@@ -20,7 +20,8 @@ type subject struct {
 	settings int                 // number of rows that were computed
 }
 
-// newSubject returns the container of a task. The text says why none of some rows has a meaning, if a probe can never run.
+// newSubject returns the container of a task. The text says why none of some rows has a meaning, if
+// a probe can never run.
 func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
 	pod, spec := x.pod, x.spec
 	s = &subject{now: settingOf(spec)}
@@ -56,7 +57,8 @@ func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, bro
 	return s, "", nil
 }
 
-// values returns the values of a row with a setting, in all cases and versions: none if the container does not have the row.
+// values returns the values of a row with a setting, in all cases and versions: none if the
+// container does not have the row.
 func (s *subject) values(x setting, row check.RowID) (all []check.Value) {
 	s.settings++
 	for _, v := range s.versions {
@@ -69,7 +71,8 @@ func (s *subject) values(x setting, row check.RowID) (all []check.Value) {
 	return all
 }
 
-// margin returns by how much a setting meets a requirement, or misses it. It is bounds.Never if nothing limits what must be possible.
+// margin returns by how much a setting meets a requirement, or misses it. It is bounds.Never if
+// nothing limits what must be possible.
 func (s *subject) margin(x setting, q check.Requirement) time.Duration {
 	found := s.values(x, q.Row)
 	if len(found) == 0 {
@@ -88,8 +91,9 @@ func (s *subject) meets(x setting, list check.Requirements) bool {
 	return true
 }
 
-// guaranteed returns the limit that always holds, or the worst time. Without a readiness and a startup probe, a container is ready
-// at once. Without the probe of another row, nothing ever happens.
+// guaranteed returns the limit that always holds, or the worst time. Without a readiness and a
+// startup probe, a container is ready at once. Without the probe of another row, nothing ever
+// happens.
 func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
 	found := s.values(x, row)
 	switch {

@@ -15,7 +15,8 @@ type TextOptions struct {
 	Details bool // all margins, and the settings to choose from
 }
 
-// Text writes the report for people: for each container the changes, which requirements they meet, and what gets worse.
+// Text writes the report for people: for each container the changes, which requirements they meet,
+// and what gets worse.
 func Text(w io.Writer, r *Report, o TextOptions) error {
 	t := &writer{report.Writer{Options: o.Options}, o.Details}
 	for i := range r.Workloads {
@@ -93,11 +94,13 @@ func (t *writer) container(r *Report, title string, c *Container) {
 	table := &report.Table{Left: 1}
 	table.Head("requirement", "value", "margin")
 	for _, m := range c.Margins {
-		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: m.ValueText()}, report.Cell{Text: check.FormatDown(m.Margin)})
+		table.Row(report.Cell{Text: m.Requirement}, report.Cell{Text: m.ValueText()},
+			report.Cell{Text: check.FormatDown(m.Margin)})
 	}
 	t.Table(table)
 	if x := c.Wider; x != nil {
-		t.Line(0, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.", x.Field, c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)), report.Plain)
+		t.Line(0, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.", x.Field,
+			c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)), report.Plain)
 	}
 	for i, note := range c.Notes() {
 		if i == 0 {
@@ -166,7 +169,8 @@ func (t *writer) frontier(f *Frontier) {
 			note, style = "not enough", report.Dim
 		}
 		var row []report.Cell
-		for _, text := range []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout), check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note} {
+		for _, text := range []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout),
+			check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note} {
 			row = append(row, report.Cell{Text: text, Style: style})
 		}
 		table.Row(row...)

@@ -6,8 +6,8 @@ import (
 	"probesim.dev/check"
 )
 
-// trades are the rows of a probe that contradict each other: the limit says what the container may do without a consequence, and the
-// time how fast the consequence comes.
+// trades are the rows of a probe that contradict each other: the limit says what the container may
+// do without a consequence, and the time how fast the consequence comes.
 var trades = []struct {
 	kind        kind
 	limit, time check.RowID
@@ -17,8 +17,9 @@ var trades = []struct {
 	{readiness, check.Serving, check.Unready},
 }
 
-// frontiers finds settings that trade the rows of a probe against each other, for each probe that changes. Each setting has the least
-// threshold with which the limits hold that are required of the probe. The limit to show is one of them.
+// frontiers finds settings that trade the rows of a probe against each other, for each probe that
+// changes. Each setting has the least threshold with which the limits hold that are required of the
+// probe. The limit to show is one of them.
 func (s *search) frontiers(c *Container) {
 	for _, t := range trades {
 		changed := slices.ContainsFunc(c.Changes, func(x Change) bool { return x.place.kind == t.kind })
@@ -44,7 +45,8 @@ func (s *search) frontiers(c *Container) {
 			}
 			f.Settings = append(f.Settings, FrontierPoint{
 				Period: v, Timeout: x[t.kind][timeout], Threshold: x[t.kind][threshold], PerMinute: 60 / float64(v),
-				Limit: s.guaranteed(x, limit), Time: s.guaranteed(x, t.time), Met: s.meets(x, s.require), Chosen: x == c.now,
+				Limit: s.guaranteed(x, limit), Time: s.guaranteed(x, t.time), Met: s.meets(x, s.require),
+				Chosen: x == c.now,
 			})
 		}
 		if f.Settings = undominated(f.Settings); len(f.Settings) > 1 {
@@ -60,12 +62,14 @@ func about(k kind, x setting, list check.Requirements) check.Requirements {
 	})
 }
 
-// undominated drops settings of which another one is at least as good in all figures. It keeps the chosen one.
+// undominated drops settings of which another one is at least as good in all figures. It keeps the
+// chosen one.
 func undominated(list []FrontierPoint) []FrontierPoint {
 	var left []FrontierPoint
 	for _, p := range list {
 		better := func(q FrontierPoint) bool {
-			return q.Limit >= p.Limit && q.Time <= p.Time && q.PerMinute <= p.PerMinute && (q.Limit > p.Limit || q.Time < p.Time || q.PerMinute < p.PerMinute)
+			return q.Limit >= p.Limit && q.Time <= p.Time && q.PerMinute <= p.PerMinute && (q.Limit > p.Limit ||
+				q.Time < p.Time || q.PerMinute < p.PerMinute)
 		}
 		if p.Chosen || !slices.ContainsFunc(list, better) {
 			left = append(left, p)

@@ -16,10 +16,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same time, as a check.Checker does.
+// Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same
+// time, as a check.Checker does.
 type Tuner struct {
-	// Margin is by which share limits shall exceed their requirements, and grace periods what programs need: how long something takes in a program is seldom known
-	// well. Set it before Do. The times that the kubelet takes need none.
+	// Margin is by which share limits shall exceed their requirements, and grace periods what
+	// programs need: how long something takes in a program is seldom known well. Set it before Do.
+	// The times that the kubelet takes need none.
 	Margin float64
 
 	options check.Options
@@ -39,7 +41,8 @@ type task struct {
 	err                 error
 }
 
-// New returns a Tuner for all workloads with requirements, or with a known time from SIGTERM to the exit. The error lists all errors of the manifests.
+// New returns a Tuner for all workloads with requirements, or with a known time from SIGTERM to the
+// exit. The error lists all errors of the manifests.
 func New(files []check.File, o check.Options) (*Tuner, error) {
 	if len(o.Profiles) == 0 {
 		o.Profiles = []profile.Profile{profile.Newest()}
@@ -57,13 +60,15 @@ func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 		return errs
 	}
 	at := len(t.report.Workloads)
-	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line, Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
+	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line,
+		Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
 	for spec := range podutil.Containers(&w.Pod.Spec) {
 		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !tunable(spec, q.Row) })
 		if len(own) == 0 {
 			continue
 		}
-		x := &task{workload: at, container: len(added.Containers), pod: w.Pod, spec: spec, require: own, start: terms.Start(spec.Name)}
+		x := &task{workload: at, container: len(added.Containers), pod: w.Pod, spec: spec, require: own,
+			start: terms.Start(spec.Name)}
 		for _, q := range own {
 			if p := readinessFor(spec, q.Row); p != nil {
 				x.readiness = p
@@ -99,7 +104,8 @@ func tunable(c *v1.Container, row check.RowID) bool {
 
 // decides reports whether a container has a probe without which it has no value of a row.
 func decides(s setting, row check.RowID) bool {
-	return slices.ContainsFunc(row.Probes(), func(p trace.Probe) bool { return s.has(kind(slices.Index(kindNames[:], string(p)))) })
+	return slices.ContainsFunc(row.Probes(),
+		func(p trace.Probe) bool { return s.has(kind(slices.Index(kindNames[:], string(p)))) })
 }
 
 // Workloads returns the number of workloads with requirements.
@@ -134,7 +140,8 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 	}
 	for _, q := range x.require {
 		if len(of.values(of.old, q.Row)) == 0 {
-			c.Contradictions = append(c.Contradictions, noSetting(check.Requirements{q}, "%s: the container never restarts", q))
+			c.Contradictions = append(c.Contradictions,
+				noSetting(check.Requirements{q}, "%s: the container never restarts", q))
 		}
 	}
 	if len(c.Contradictions) > 0 {
@@ -162,13 +169,15 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 	}
 	c.Costs, c.Note = s.costs(c.now), s.note(c.now, x.require)
 	if p := c.added[readiness]; p != nil && p.TCPSocket != nil {
-		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the program has an endpoint that says whether it can serve, ask that.")
+		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the " +
+			"program has an endpoint that says whether it can serve, ask that.")
 	}
 	s.frontiers(c)
 	return nil
 }
 
-// findWithMargin finds a setting that exceeds the limits by a margin, or one that just meets the requirements if there is none. What meets them already stays as it is.
+// findWithMargin finds a setting that exceeds the limits by a margin, or one that just meets the
+// requirements if there is none. What meets them already stays as it is.
 func (s *subject) findWithMargin(require check.Requirements, margin float64) (*search, result) {
 	tight := s.search(s.implied(require...))
 	if found := tight.result(s.old); margin == 0 || found.met() && s.old == s.now {
@@ -215,7 +224,8 @@ func (t *Tuner) Report() *Report {
 	return t.report
 }
 
-// Modify changes a workload of the manifests as the report says. It is an Options.Modify of package check.
+// Modify changes a workload of the manifests as the report says. It is an Options.Modify of package
+// check.
 func (r *Report) Modify(file string, w *manifests.Workload) {
 	for _, c := range r.changedIn(file, w) {
 		c.now.apply(w.Pod, c.Name, c.added)
@@ -227,7 +237,8 @@ func (r *Report) Modify(file string, w *manifests.Workload) {
 
 // of returns the result for a workload of the manifests, or nil.
 func (r *Report) of(file string, w *manifests.Workload) *Workload {
-	i := slices.IndexFunc(r.Workloads, func(of Workload) bool { return of.File == file && of.Line == w.Line && of.Name == w.Name })
+	i := slices.IndexFunc(r.Workloads,
+		func(of Workload) bool { return of.File == file && of.Line == w.Line && of.Name == w.Name })
 	if i < 0 {
 		return nil
 	}

@@ -55,10 +55,11 @@ func (s *Subject) down(instance int) format.RuleText {
 	return s.answers(format.RuleText{Instance: strconv.Itoa(instance)}, bounds.Refuse)
 }
 
-// ends is the rule of an instance that the kubelet stops. The exit code is one after which the container restarts: with restartPolicy OnFailure, a program
-// that exits with 0 need not restart.
+// ends is the rule of an instance that the kubelet stops. The exit code is one after which the
+// container restarts: with restartPolicy OnFailure, a program that exits with 0 need not restart.
 func (s *Subject) ends(p *Phases, instance int) format.RuleText {
-	r := format.RuleText{Instance: strconv.Itoa(instance), AfterSigterm: p.edge("shutdown", 0, 20*time.Second).String(), Exit: "0"}
+	r := format.RuleText{Instance: strconv.Itoa(instance), AfterSigterm: p.edge("shutdown", 0, 20*time.Second).String(),
+		Exit: "0"}
 	if !podutil.ContainerShouldRestart(podutil.Find(s.Pod, s.Container), &s.Pod.Spec, 0) {
 		r.Exit = "1"
 	}
@@ -100,7 +101,8 @@ func (s *Subject) drawStart(p *Phases, which bounds.StartCase) (Case, bool) {
 	return c, true
 }
 
-// drawEvent draws a misfortune of a healthy container. The phases of the probes against each other change with its time.
+// drawEvent draws a misfortune of a healthy container. The phases of the probes against each other
+// change with its time.
 func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) Case {
 	c, from := s.drawNode(p), s.settles()
 	c.Event = p.in("event", from, from+150*time.Second)
@@ -112,7 +114,8 @@ func (s *Subject) drawEvent(p *Phases, m bounds.Misfortune) Case {
 	return c
 }
 
-// drawUp draws the moment at which a starting program is up: with the start of the container, or later.
+// drawUp draws the moment at which a starting program is up: with the start of the container, or
+// later.
 func (s *Subject) drawUp(p *Phases, atOnce, young bool) Case {
 	c := s.drawNode(p)
 	_, longest := s.periods()
@@ -129,5 +132,6 @@ func (s *Subject) drawUp(p *Phases, atOnce, young bool) Case {
 
 // UpAt returns the case of a program that comes up at a virtual time.
 func (s *Subject) UpAt(t time.Duration) Case {
-	return Case{Event: t, Rules: []format.RuleText{s.answers(format.RuleText{At: "0s", For: t.String()}, bounds.Refuse)}}
+	return Case{Event: t, Rules: []format.RuleText{s.answers(format.RuleText{At: "0s", For: t.String()},
+		bounds.Refuse)}}
 }

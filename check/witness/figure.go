@@ -11,8 +11,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// Figure is one figure of a container: a case of a row, or another one. It is about a start that never comes to its end, or about a misfortune of a healthy
-// container. With neither, it is the time from up until ready.
+// Figure is one figure of a container: a case of a row, or another one. It is about a start that
+// never comes to its end, or about a misfortune of a healthy container. With neither, it is the
+// time from up until ready.
 type Figure struct {
 	Start         bounds.StartCase
 	Misfortune    bounds.Misfortune
@@ -49,7 +50,8 @@ func figureOf(row check.RowID, which string) Figure {
 	case check.Detect:
 		return Figure{Misfortune: bounds.Hang, Outcome: Stopped}
 	case check.Ready:
-		return Figure{AtOnce: strings.HasPrefix(which, check.UpAtOnce), Young: strings.HasSuffix(which, check.OnYoungKubelet), Outcome: Ready}
+		return Figure{AtOnce: strings.HasPrefix(which, check.UpAtOnce),
+			Young: strings.HasSuffix(which, check.OnYoungKubelet), Outcome: Ready}
 	}
 	return Figure{Start: bounds.StartCase(which), Outcome: Stopped, Limit: true}
 }
@@ -96,14 +98,16 @@ func (f *Figure) says() string {
 	return string(f.Outcome)
 }
 
-// Shows reports whether a record is the outcome: the stop signal of the first instance, or a status in the API that says so.
+// Shows reports whether a record is the outcome: the stop signal of the first instance, or a status
+// in the API that says so.
 func (o Outcome) Shows(s *Subject, r *trace.Record) bool {
 	if o == Stopped {
 		return s.of(trace.ContainerStopping, 0)(r)
 	}
-	return r.Kind == trace.StatusPatched && r.Status != nil && slices.ContainsFunc(r.Status.Containers, func(c trace.ContainerStatus) bool {
-		return c.Name == s.Container && c.Ready == (o == Ready)
-	})
+	return r.Kind == trace.StatusPatched && r.Status != nil &&
+		slices.ContainsFunc(r.Status.Containers, func(c trace.ContainerStatus) bool {
+			return c.Name == s.Container && c.Ready == (o == Ready)
+		})
 }
 
 // expectation returns the expectation that the outcome of a case happens in a window, or not.

@@ -24,16 +24,18 @@ type File struct {
 	Data    []byte
 }
 
-// margin is the distance of a scenario from a limit, and of the outcome from the ends of the window of its expectation.
+// margin is the distance of a scenario from a limit, and of the outcome from the ends of the window
+// of its expectation.
 const margin = 100 * time.Microsecond
 
-// files returns the scenario files for a case. A limit has two: in the first one the misfortune ends 0.1 ms before the limit, and in the second one 0.1 ms after it.
-// A time has one.
+// files returns the scenario files for a case. A limit has two: in the first one the misfortune
+// ends 0.1 ms before the limit, and in the second one 0.1 ms after it. A time has one.
 func (f *Figure) files(s *Subject, name string, c *Case, m Measured) []File {
 	duration := (m.Outcome + 2*time.Minute).Truncate(time.Second)
 	if !f.Limit {
 		window := fmt.Sprintf("first: %v..%v", m.Outcome-margin, m.Outcome+margin)
-		return []File{s.file(name, fmt.Sprintf("%s after %v", f.says(), m.Value), c, duration, f.Outcome.expectation(s, c, window))}
+		return []File{s.file(name, fmt.Sprintf("%s after %v", f.says(), m.Value), c, duration,
+			f.Outcome.expectation(s, c, window))}
 	}
 	var list []File
 	for _, side := range []struct {
@@ -47,7 +49,8 @@ func (f *Figure) files(s *Subject, name string, c *Case, m Measured) []File {
 		ends.Rules = slices.Clone(c.Rules)
 		ends.Rules[len(c.Rules)-1].For = side.length.String()
 		outcome := fmt.Sprintf("after %v this %s: %s", side.length, side.says, f.says())
-		list = append(list, s.file(name+side.suffix, outcome, &ends, duration, f.Outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event))))
+		list = append(list, s.file(name+side.suffix, outcome, &ends, duration,
+			f.Outcome.expectation(s, c, fmt.Sprintf("%s: %v..", side.window, c.Event))))
 	}
 	return list
 }
@@ -58,7 +61,8 @@ func (s *Subject) file(name, outcome string, c *Case, duration time.Duration, ex
 	if meta.Namespace == v1.NamespaceDefault {
 		meta.Namespace = ""
 	}
-	pod, err := manifests.Document(&v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta, Spec: s.Pod.Spec})
+	pod, err := manifests.Document(&v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta,
+		Spec: s.Pod.Spec})
 	if err != nil {
 		panic(err) // each pod can be written
 	}

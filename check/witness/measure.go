@@ -10,8 +10,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// The value of a limit is read from a run in which the misfortune lasts for ever: the request of the run that reaches the threshold decides, and a misfortune
-// that ends before it changes nothing up to then.
+// The value of a limit is read from a run in which the misfortune lasts for ever: the request of
+// the run that reaches the threshold decides, and a misfortune that ends before it changes nothing
+// up to then.
 
 // Measured is what the run of a case shows.
 type Measured struct {
@@ -57,7 +58,8 @@ func (s *Subject) start(c *Case, which bounds.StartCase, until time.Duration) (M
 	}
 	outcome := &h[len(h)-1]
 	verdict, started := h.verdictOf(outcome), h.first(s.of(trace.ContainerStarted, c.Instance))
-	stop := h.first(s.of(trace.ContainerStopping, c.Instance-1)) // of the instance before, which must end as the case says
+	// of the instance before, which must end as the case says
+	stop := h.first(s.of(trace.ContainerStopping, c.Instance-1))
 	switch killer := h.verdictOf(stop); {
 	case verdict == nil || started == nil:
 		return Measured{}, errNothing
@@ -65,22 +67,26 @@ func (s *Subject) start(c *Case, which bounds.StartCase, until time.Duration) (M
 		return Measured{}, errNothing
 	case (which == bounds.AfterCrash || which == bounds.AfterCrashWhileStarting) && stop != nil:
 		return Measured{}, errNothing
-	case verdict.Probe == trace.Startup && h.first(s.failsLiveness(c.Instance)) != nil: // a success of the startup probe would stop it
+	// a success of the startup probe would stop it
+	case verdict.Probe == trace.Startup && h.first(s.failsLiveness(c.Instance)) != nil:
 		return Measured{}, errNothing
 	}
 	return Measured{s.lastChance(h, verdict, c).Sub(started.T), outcome.T.Offset()}, nil
 }
 
-// failsLiveness matches failures of the liveness probe of an instance of a sidecar. They stop it only after its startup probe has succeeded (computeInitContainerActions in
+// failsLiveness matches failures of the liveness probe of an instance of a sidecar. They stop it
+// only after its startup probe has succeeded (computeInitContainerActions in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (s *Subject) failsLiveness(instance int) func(*trace.Record) bool {
 	sidecar := podutil.IsRestartableInitContainer(podutil.Find(s.Pod, s.Container))
 	return func(r *trace.Record) bool {
-		return sidecar && s.of(trace.ProbeExecuted, instance)(r) && r.Probe == trace.Liveness && r.Result == trace.Failure
+		return sidecar && s.of(trace.ProbeExecuted, instance)(r) && r.Probe == trace.Liveness &&
+			r.Result == trace.Failure
 	}
 }
 
-// lastChance returns the time of the last request of a probe run that the program could have answered in time, if it refuses all.
+// lastChance returns the time of the last request of a probe run that the program could have
+// answered in time, if it refuses all.
 func (s *Subject) lastChance(h history, run *trace.Record, c *Case) virtual.Time {
 	last := run.T.Add(-run.Took)
 	if s.Bounds.Probe(run.Probe).GRPC == nil {
@@ -89,7 +95,8 @@ func (s *Subject) lastChance(h history, run *trace.Record, c *Case) virtual.Time
 	answer := s.answer(c, run.Probe)
 	for i := range h[:run.Step] {
 		r := &h[i]
-		if r.Kind == trace.Behavior && r.Container == s.Container && r.Probe == run.Probe && r.T > last && r.T.Add(answer) <= run.T {
+		if r.Kind == trace.Behavior && r.Container == s.Container && r.Probe == run.Probe && r.T > last &&
+			r.T.Add(answer) <= run.T {
 			last = r.T
 		}
 	}
@@ -111,8 +118,10 @@ func (s *Subject) answer(c *Case, p trace.Probe) time.Duration {
 	return d.Min + (d.Max-d.Min)/2
 }
 
-// event measures the time from a misfortune until its outcome, or of a limit, how long it may last without an outcome. If a probe stops the container, the
-// request that led to the stop decides too. A container that exits is not ready, and the probes that fail because of the exit are not those that decide.
+// event measures the time from a misfortune until its outcome, or of a limit, how long it may last
+// without an outcome. If a probe stops the container, the request that led to the stop decides too.
+// A container that exits is not ready, and the probes that fail because of the exit are not those
+// that decide.
 func (s *Subject) event(c *Case, f *Figure, until time.Duration) (Measured, error) {
 	wait := time.Duration(0)
 	if f.Limit { // a run of the liveness probe can begin before the outcome and lead to the stop later, after a hook
@@ -137,7 +146,8 @@ func (s *Subject) event(c *Case, f *Figure, until time.Duration) (Measured, erro
 	}
 	verdict, killer := h.verdictOf(&h[at]), h.verdictOf(h.first(s.of(trace.ContainerStopping, 0)))
 	value := min(limit(verdict), limit(killer))
-	if f.Misfortune == bounds.Stall && verdict != nil && killer != nil && verdict.Took < s.hangs(verdict.Probe) { // the request would have been answered
+	// the request would have been answered
+	if f.Misfortune == bounds.Stall && verdict != nil && killer != nil && verdict.Took < s.hangs(verdict.Probe) {
 		value = limit(killer)
 	}
 	if value == bounds.Never {
@@ -155,9 +165,11 @@ func (s *Subject) hangs(of trace.Probe) time.Duration {
 	return seconds(p.TimeoutSeconds)
 }
 
-// healthy runs a case with a misfortune of a healthy container until its outcome, and for some time longer or up to the stop. It returns the index of the outcome.
+// healthy runs a case with a misfortune of a healthy container until its outcome, and for some time
+// longer or up to the stop. It returns the index of the outcome.
 func (s *Subject) healthy(c *Case, until time.Duration, o Outcome, longer time.Duration) (history, int, error) {
-	ready, stopped, at := s.Bounds.Probe(trace.Readiness) == nil && s.Bounds.Probe(trace.Startup) == nil, false, int64(0)
+	ready, stopped, at := s.Bounds.Probe(trace.Readiness) == nil && s.Bounds.Probe(trace.Startup) == nil, false,
+		int64(0)
 	var end virtual.Time
 	h, err := s.Run(c, until, func(r *trace.Record) bool {
 		if r.T < virtual.At(c.Event) {
@@ -179,8 +191,9 @@ func (s *Subject) healthy(c *Case, until time.Duration, o Outcome, longer time.D
 	return h, int(at - 1), nil
 }
 
-// untilReady measures the time until ready of a program that comes up at the event of a case, or when the container starts. A program that comes up later fails the
-// first run of the probe that waits for it.
+// untilReady measures the time until ready of a program that comes up at the event of a case, or
+// when the container starts. A program that comes up later fails the first run of the probe that
+// waits for it.
 func (s *Subject) untilReady(c *Case, until time.Duration) (Measured, error) {
 	h, err := s.Run(c, until, func(r *trace.Record) bool { return Ready.Shows(s, r) || Stopped.Shows(s, r) })
 	switch {

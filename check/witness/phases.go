@@ -8,7 +8,8 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// Phases are what varies between the cases of a figure: parts from 0 to 1, by name. A seed gives those that are not set. Equal phases give equal cases.
+// Phases are what varies between the cases of a figure: parts from 0 to 1, by name. A seed gives
+// those that are not set. Equal phases give equal cases.
 type Phases struct {
 	seed choose.Seeded
 	set  map[string]float64
@@ -46,7 +47,8 @@ func (p *Phases) edge(name string, least, greatest time.Duration) time.Duration 
 	return p.in(name, least, greatest)
 }
 
-// Near returns phases one of which, of those that a case has drawn, is drawn again or moves a little.
+// Near returns phases one of which, of those that a case has drawn, is drawn again or moves a
+// little.
 func (p *Phases) Near(seed int64) *Phases {
 	draw, next := NewPhases(seed), &Phases{p.seed, maps.Clone(p.set)}
 	names := slices.Sorted(maps.Keys(p.set))

@@ -1,8 +1,9 @@
-// Package witness finds runs that come close to the ends of the rows of a check, and writes them as scenario files. The ends are computed (package bounds); a
-// run only shows them.
+// Package witness finds runs that come close to the ends of the rows of a check, and writes them as
+// scenario files. The ends are computed (package bounds); a run only shows them.
 //
-// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the events, and a seed for what the kubelet leaves open. A [Figure]
-// says how to draw cases and what to read from their runs. A search draws some hundred cases, and goes on around the closest one.
+// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the
+// events, and a seed for what the kubelet leaves open. A [Figure] says how to draw cases and what
+// to read from their runs. A search draws some hundred cases, and goes on around the closest one.
 package witness
 
 import (
@@ -35,7 +36,8 @@ type Witness struct {
 	Until, Outcome virtual.Time
 }
 
-// effort limits a search: the virtual time of its runs, each with some more for its own cost. It takes about two seconds.
+// effort limits a search: the virtual time of its runs, each with some more for its own cost. It
+// takes about two seconds.
 const (
 	effort  = 12 * time.Hour
 	ownCost = 2 * time.Minute
@@ -45,11 +47,13 @@ const (
 // closeEnough is how close a run is to an end that needs no closer one.
 const closeEnough = 10 * time.Millisecond
 
-// Find searches for the run closest to the end of a row that decides: the value of a limit up to which all goes well, or the worst value of a time. The error says
-// that the row has no such case, that nothing reaches the end, or that no run was found, or it is that of the context.
+// Find searches for the run closest to the end of a row that decides: the value of a limit up to
+// which all goes well, or the worst value of a time. The error says that the row has no such case,
+// that nothing reaches the end, or that no run was found, or it is that of the context.
 func Find(ctx context.Context, t *check.Target) (*Witness, error) {
 	s := (*Subject)(t)
-	values := slices.DeleteFunc(check.Values(s.Bounds, t.Row, 0), func(v check.Value) bool { return t.Of != "" && v.Case != t.Of })
+	values := slices.DeleteFunc(check.Values(s.Bounds, t.Row, 0),
+		func(v check.Value) bool { return t.Of != "" && v.Case != t.Of })
 	if len(values) == 0 || !t.Row.Shown() {
 		return nil, fmt.Errorf("no run shows the row %s", t.Name)
 	}
@@ -90,7 +94,8 @@ type candidate struct {
 	off    time.Duration
 }
 
-// kept is the number of closest cases that a search returns. Events at one instant can make the scenario file of one differ.
+// kept is the number of closest cases that a search returns. Events at one instant can make the
+// scenario file of one differ.
 const kept = 5
 
 // search returns the cases that come closest to a value, the closest first.

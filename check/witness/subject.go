@@ -25,17 +25,21 @@ type Case struct {
 	Wall     time.Duration      // how far the wall clock steps forward at t=0; below a second
 	Delays   fakeruntime.Delays // the latencies of the node
 	InitRuns time.Duration      // how long the last init container before the container runs; 0: none
-	Seed     int64              // of what the kubelet leaves open; negative: the usual choices, and the middle of each latency
-	Event    time.Duration      // the virtual time of a misfortune, or at which the program is up; 0: with the start of the instance
-	Rules    []format.RuleText  // the program of the container. The last one is the misfortune, which lasts for ever
-	Instance int                // that has the misfortune
+	// of what the kubelet leaves open; negative: the usual choices, and the middle of each latency
+	Seed int64
+	// the virtual time of a misfortune, or at which the program is up; 0: with the start of the
+	// instance
+	Event    time.Duration
+	Rules    []format.RuleText // the program of the container. The last one is the misfortune, which lasts for ever
+	Instance int               // that has the misfortune
 }
 
 // errNothing is the error of a run without an outcome, and of a case that does not count.
 var errNothing = errors.New("nothing happens in the run")
 
-// Run simulates the pod in a case. The run ends at the first record for which over returns true, which is the last one of the trace. If there is none up to a
-// virtual time, it returns an error with all records.
+// Run simulates the pod in a case. The run ends at the first record for which over returns true,
+// which is the last one of the trace. If there is none up to a virtual time, it returns an error
+// with all records.
 func (s *Subject) Run(c *Case, until time.Duration, over func(*trace.Record) bool) (history, error) {
 	planned, err := scenarios.Compile(s.Pod, s.behavior(c), scenarios.CompileOptions{Profile: s.Profile})
 	if err != nil {
@@ -80,7 +84,8 @@ func (s *Subject) behavior(c *Case) format.Behavior {
 	return b
 }
 
-// init returns the name of the last init container that must end before the container starts, or nothing.
+// init returns the name of the last init container that must end before the container starts, or
+// nothing.
 func (s *Subject) init() string {
 	name := ""
 	for i := range s.Pod.Spec.InitContainers {
@@ -97,7 +102,8 @@ func (s *Subject) init() string {
 
 // probes returns the types of the probes of the container.
 func (s *Subject) probes() []trace.Probe {
-	return slices.DeleteFunc(slices.Clone(trace.ProbeTypes), func(p trace.Probe) bool { return s.Bounds.Probe(p) == nil })
+	return slices.DeleteFunc(slices.Clone(trace.ProbeTypes),
+		func(p trace.Probe) bool { return s.Bounds.Probe(p) == nil })
 }
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
@@ -112,13 +118,15 @@ func (s *Subject) periods() (shortest, longest time.Duration) {
 	return shortest, longest
 }
 
-// settles is a virtual time, and a time after the start of an instance, at which a healthy program has been up for a while, and each of its probes has succeeded.
+// settles is a virtual time, and a time after the start of an instance, at which a healthy program
+// has been up for a while, and each of its probes has succeeded.
 func (s *Subject) settles() time.Duration {
 	_, settles := s.periods()
 	settles += 15 * time.Second
 	for c := range podutil.Containers(&s.Pod.Spec) {
 		settles += 2 * time.Second
-		for _, d := range []*fakeruntime.Draw{s.Delays.RunPodSandbox, s.Delays.VolumeMount, s.Delays.ImagePull, s.Delays.CreateContainer, s.Delays.StartContainer} {
+		for _, d := range []*fakeruntime.Draw{s.Delays.RunPodSandbox, s.Delays.VolumeMount, s.Delays.ImagePull,
+			s.Delays.CreateContainer, s.Delays.StartContainer} {
 			if d != nil {
 				settles += d.Max
 			}
@@ -132,7 +140,8 @@ func (s *Subject) settles() time.Duration {
 	}
 	for _, p := range s.probes() {
 		probe := s.Bounds.Probe(p)
-		settles += seconds(probe.InitialDelaySeconds + (probe.SuccessThreshold+1)*max(probe.PeriodSeconds, probe.TimeoutSeconds))
+		settles += seconds(probe.InitialDelaySeconds +
+			(probe.SuccessThreshold+1)*max(probe.PeriodSeconds, probe.TimeoutSeconds))
 	}
 	return settles
 }

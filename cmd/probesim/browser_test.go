@@ -17,7 +17,8 @@ import (
 )
 
 // browsers are programs with the Chrome DevTools Protocol. Tests use the first installed one.
-var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+var browsers = []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome",
+	"google-chrome-stable", "chrome"}
 
 // browser is a page in a headless browser, controlled through a pipe.
 type browser struct {
@@ -50,7 +51,8 @@ func onlyLong(t *testing.T) {
 	}
 }
 
-// openBrowser starts a browser with an empty page of a size. It skips the test if no browser is installed.
+// openBrowser starts a browser with an empty page of a size. It skips the test if no browser is
+// installed.
 func openBrowser(t *testing.T, width, height int) *browser {
 	t.Helper()
 	path := os.Getenv("PROBESIM_BROWSER")
@@ -84,8 +86,10 @@ func (b *browser) start(path string) {
 	}
 	// A browser that hangs must not hang the tests.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-		"--disable-ipc-flooding-protection", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none",
+	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+		"--hide-scrollbars", "--no-first-run",
+		"--disable-ipc-flooding-protection", "--disable-background-networking", "--disable-component-update",
+		"--disable-dev-shm-usage", "--force-color-profile=srgb", "--font-render-hinting=none",
 		"--user-data-dir="+filepath.Join(b.t.TempDir(), "profile"))
 	cmd.Env = append(os.Environ(), "HOME="+b.t.TempDir())
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
@@ -162,7 +166,8 @@ func (b *browser) open(url string) {
 	b.t.Helper()
 	b.errors, b.requests = nil, nil
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
-	b.eval(`new Promise((done) => { const wait = () => document.readyState === 'complete' ? requestAnimationFrame(() => requestAnimationFrame(() => done(1))) : setTimeout(wait, 5); wait(); })`, nil)
+	b.eval(`new Promise((done) => { const wait = () => document.readyState === 'complete' ? requestAnimationFrame(() `+
+		`=> requestAnimationFrame(() => done(1))) : setTimeout(wait, 5); wait(); })`, nil)
 }
 
 // eval evaluates an expression in the page. It waits for promises.
@@ -172,7 +177,8 @@ func (b *browser) eval(expression string, result any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true},
+		&r)
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
 	}
@@ -183,11 +189,13 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
-// text returns the text of the first element that matches a selector, or "" if there is none or it is hidden.
+// text returns the text of the first element that matches a selector, or "" if there is none or it
+// is hidden.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	var s string
-	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e && e.checkVisibility() ? e.textContent : ''; })()`, selector), &s)
+	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e && e.checkVisibility() ? `+
+		`e.textContent : ''; })()`, selector), &s)
 	return s
 }
 
@@ -203,7 +211,8 @@ func (b *browser) count(selector string) int {
 func (b *browser) place(selector string) (x, y float64) {
 	b.t.Helper()
 	var at []float64
-	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector), &at)
+	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'center'}); const r `+
+		`= e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, selector), &at)
 	return at[0], at[1]
 }
 
@@ -252,7 +261,8 @@ func (b *browser) key(key string, modifiers int) {
 
 func (b *browser) resize(width, height int) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 	// The page gets its new size some frames later.
 	b.eval(fmt.Sprintf(`new Promise((done) => {
 		const wait = () => innerWidth === %d ? done(1) : requestAnimationFrame(wait);
@@ -264,7 +274,8 @@ func (b *browser) resize(width, height int) {
 // scheme sets the preferred color scheme to light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
 	b.settle()
 }
 
@@ -275,7 +286,8 @@ func (b *browser) screenshot(file, selector string) {
 	params := map[string]any{"format": "png", "optimizeForSpeed": false}
 	if selector != "" {
 		var clip map[string]any
-		b.eval(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height, scale: 1}; })()`, selector), &clip)
+		b.eval(fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {x: r.x + `+
+			`scrollX, y: r.y + scrollY, width: r.width, height: r.height, scale: 1}; })()`, selector), &clip)
 		params["clip"], params["captureBeyondViewport"] = clip, true
 	}
 	var shot struct{ Data string }

@@ -17,7 +17,8 @@ import (
 const defaultTime = "2m"
 
 func addTime(cmd *cobra.Command, time *string) {
-	cmd.Flags().StringVar(time, "time", defaultTime, "Maximum wall `time` of the search, for example 10m. What was found until then is the result.")
+	cmd.Flags().StringVar(time, "time", defaultTime,
+		"Maximum wall `time` of the search, for example 10m. What was found until then is the result.")
 }
 
 func parseTime(text string) (time.Duration, error) {
@@ -36,8 +37,8 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("--time %s is over", value.Format(limit)))
 }
 
-// budget returns the context of a search. It is done when the wall time is over, or when the process has more live memory than it may have; its
-// cause says which.
+// budget returns the context of a search. It is done when the wall time is over, or when the
+// process has more live memory than it may have; its cause says which.
 func budget(ctx context.Context, limit time.Duration, memory pool.Memory) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	restore := memory.Apply()

@@ -60,26 +60,29 @@ var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sari
 
 func newCheck() *cobra.Command {
 	var o checkOptions
-	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp, checkExamples, func(cmd *cobra.Command, args []string) error {
-		if o.explain != "" {
-			return cobra.NoArgs(cmd, args)
-		}
-		return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
-	}, func(cmd *cobra.Command, args []string) error {
-		if o.explain != "" {
-			var others []string
-			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { others = append(others, f.Name) })
-			if err := ignored(cmd, "with --explain", slices.DeleteFunc(others, func(name string) bool { return name == "explain" || name == "color" })...); err != nil {
+	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp,
+		checkExamples, func(cmd *cobra.Command, args []string) error {
+			if o.explain != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
+		}, func(cmd *cobra.Command, args []string) error {
+			if o.explain != "" {
+				var others []string
+				cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { others = append(others, f.Name) })
+				if err := ignored(cmd, "with --explain", slices.DeleteFunc(others, func(name string) bool {
+					return name == "explain" || name == "color"
+				})...); err != nil {
+					return err
+				}
+				return explainFinding(cmd.OutOrStdout(), o.explain)
+			}
+			ignores, err := o.configure(cmd)
+			if err != nil {
 				return err
 			}
-			return explainFinding(cmd.OutOrStdout(), o.explain)
-		}
-		ignores, err := o.configure(cmd)
-		if err != nil {
-			return err
-		}
-		return checkManifests(cmd, args, o, ignores)
-	})
+			return checkManifests(cmd, args, o, ignores)
+		})
 	o.addCheckFlags(cmd)
 	return cmd
 }
@@ -88,19 +91,28 @@ func newCheck() *cobra.Command {
 func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
-	flags.StringVar(&o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no finding.")
+	flags.StringVar(&o.failOn, "fail-on", "error",
+		"Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no "+
+			"finding.")
 	o.also.addTo(cmd)
-	flags.StringVar(&o.witness, "witness", "", "Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
+	flags.StringVar(&o.witness, "witness", "",
+		"Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
 	addTime(cmd, &o.time)
-	flags.StringArrayVar(&o.rows, "row", nil, "The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
+	flags.StringArrayVar(&o.rows, "row", nil,
+		"The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
-	flags.StringVar(&o.baseline, "baseline", "", "Count only findings that are not in this `file`, the JSON of an earlier check.")
-	flags.StringVar(&o.annotationsOf, "annotations-of", "", "Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only ask for more.")
-	flags.StringVar(&o.explain, "explain", "", "Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
+	flags.StringVar(&o.baseline, "baseline", "",
+		"Count only findings that are not in this `file`, the JSON of an earlier check.")
+	flags.StringVar(&o.annotationsOf, "annotations-of", "",
+		"Take what annotations say from this `file`, the JSON of an earlier check: those of the manifests can only "+
+			"ask for more.")
+	flags.StringVar(&o.explain, "explain", "",
+		"Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
 	addForce(cmd, &o.force)
 	addMeasured(cmd, &o.measured)
-	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"}, "explain": findingIDs()})
+	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"},
+		"explain": findingIDs()})
 }
 
 const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
@@ -208,18 +220,27 @@ const checkExamples = `  # Check a manifest
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
 
-// addFlags adds the flags that say what is checked, and for which nodes. It completes the values of these flags and of others.
+// addFlags adds the flags that say what is checked, and for which nodes. It completes the values of
+// these flags and of others.
 func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to take the worst of, for example v1.36 or v1.34.. (default the newest)")
-	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
-	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 45s..70s, or app=45s..70s for container app.")
-	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start.")
-	flags.StringArrayVar(&o.require, "require", nil, "What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
-	flags.BoolVar(&o.allow, "allow-annotations", false, "Let the annotations of a workload ask for less than --start, --stop and --require.")
-	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for these flags, and with findings to ignore; none for no file.")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
+		"Kubernetes `versions` to take the worst of, for example v1.36 or v1.34.. (default the newest)")
+	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+
+		"; or default, for nodes without ranges.")
+	flags.StringArrayVar(&o.start, "start", nil,
+		"How long programs take to start: a `duration` or a range such as 45s..70s, or app=45s..70s for container app.")
+	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a "+
+		"range, as --start.")
+	flags.StringArrayVar(&o.require, "require", nil,
+		"What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
+	flags.BoolVar(&o.allow, "allow-annotations", false,
+		"Let the annotations of a workload ask for less than --start, --stop and --require.")
+	flags.StringVar(&o.config, "config", configFile,
+		"The `file` with defaults for these flags, and with findings to ignore; none for no file.")
 	addParallel(cmd, &o.parallel, "containers")
-	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(), append(fakeruntime.DelaySets(), "default")
+	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(),
+		append(fakeruntime.DelaySets(), "default")
 	for name, values := range completed {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -280,7 +301,8 @@ func parseAll[T any](flag string, values []string, parse func(string) (T, error)
 }
 
 // prepare reads what a check needs: the flags, the files that they name, and the manifests.
-func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []check.File, err error) {
+func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []check.File,
+	err error) {
 	options, err = o.parse(checkOutputs...)
 	if err = errors.Join(err, o.checkFailOn()); err == nil {
 		err = o.checkIgnored(cmd)
@@ -337,7 +359,9 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	if err = o.write(cmd.OutOrStdout(), r, runs, o.output); err == nil && o.output == "table" {
 		seeRollout(cmd, paths, files, r)
 	}
-	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error { return o.write(w, r, runs, format) }); err != nil {
+	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
+		return o.write(w, r, runs, format)
+	}); err != nil {
 		return err
 	}
 	if err != nil {
@@ -360,7 +384,8 @@ func (o *checkOptions) checkIgnored(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// verdict returns the error of the exit code: a workload that could not be checked, a requirement that is not met, or a finding as bad as --fail-on.
+// verdict returns the error of the exit code: a workload that could not be checked, a requirement
+// that is not met, or a finding as bad as --fail-on.
 func (o *checkOptions) verdict(r *check.Report) error {
 	switch {
 	case r.Problems():
@@ -371,7 +396,8 @@ func (o *checkOptions) verdict(r *check.Report) error {
 	return nil
 }
 
-// unknownContainers returns the error about a name that no container has, or warns of it: with --allow-empty, the manifests can be the few that a change has.
+// unknownContainers returns the error about a name that no container has, or warns of it: with
+// --allow-empty, the manifests can be the few that a change has.
 func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 	switch {
 	case err == nil:
@@ -381,12 +407,14 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 	}
 	tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
 	if o.output == "github" {
-		_ = report.Annotate(cmd.OutOrStdout(), report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
+		_ = report.Annotate(cmd.OutOrStdout(),
+			report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
 	}
 	return nil
 }
 
-// checkTargets rejects targets of --also and --witness that cannot be written, before any work starts.
+// checkTargets rejects targets of --also and --witness that cannot be written, before any work
+// starts.
 func (o *checkOptions) checkTargets(ctx context.Context) error {
 	if err := o.also.check(ctx, o.force); err != nil {
 		return err
@@ -403,7 +431,8 @@ func (o *checkOptions) checkTargets(ctx context.Context) error {
 var errNoWorkload = errors.New("there is no workload")
 
 // runCheck checks manifests and shows progress. The name of the manifests is for messages.
-func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Report, error) {
+func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Report,
+	error) {
 	c, err := runChecker(cmd, files, name, o, parallel)
 	if err != nil {
 		return nil, err
@@ -411,21 +440,28 @@ func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Optio
 	return c.Report(), nil
 }
 
-// onStdin is the command line of each command that checks manifests, with a manifest on stdin. nothingDone says that it did nothing.
-var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -", "tune": "probesim tune -", "rollout": "probesim rollout -"}
-var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared", "tune": "nothing was tuned", "rollout": "nothing was rolled out"}
+// onStdin is the command line of each command that checks manifests, with a manifest on stdin.
+// nothingDone says that it did nothing.
+var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -",
+	"tune": "probesim tune -", "rollout": "probesim rollout -"}
+var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared",
+	"tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
 func invalidManifests(command string, files []check.File, err error) error {
-	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))}
+	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err,
+		templateHint(onStdin[command], files, err))}
 }
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
 func noWorkload(command, name string) error {
-	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)}
+	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command,
+		manifests.Workloads)}
 }
 
-// runChecker does all tasks of a Checker and shows progress. Without a workload, it returns errNoWorkload with a Checker that has no tasks.
-func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker, error) {
+// runChecker does all tasks of a Checker and shows progress. Without a workload, it returns
+// errNoWorkload with a Checker that has no tasks.
+func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker,
+	error) {
 	c, err := check.New(files, o)
 	if err != nil {
 		return nil, invalidManifests(cmd.Name(), files, err)
@@ -444,12 +480,15 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 }
 
 // doTasks does tasks in parallel and shows progress.
-func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, parallel int, do func(context.Context, int) error) error {
+func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, parallel int,
+	do func(context.Context, int) error) error {
 	defer pool.CollectRarely()() // each task makes some short runs
 	progress := terminal.NewCounter(cmd.ErrOrStderr(), tasks, what)
 	defer progress.Stop()
 	p := pool.Options{Parallel: parallel, Ahead: max(1, tasks)}
-	err := pool.InOrder(ctx, tasks, p, func(a *pool.Account) error { return do(a.Context(), a.Number) }, func(_ int, err error) error {
+	err := pool.InOrder(ctx, tasks, p, func(a *pool.Account) error {
+		return do(a.Context(), a.Number)
+	}, func(_ int, err error) error {
 		if err == nil {
 			progress.Step()
 		}
@@ -466,8 +505,10 @@ func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, pa
 	return nil
 }
 
-// findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it to a directory, which it creates.
-func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness, error) {
+// findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it
+// to a directory, which it creates.
+func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness,
+	error) {
 	runs, err := o.searchWitnesses(ctx, c, stderr)
 	if err != nil {
 		return nil, err
@@ -477,7 +518,8 @@ func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stder
 	}
 	var names []string
 	for _, run := range runs {
-		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name, run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
+		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name,
+			run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
 		for _, f := range run.Files {
 			if err := writeFile(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, o.force); err != nil {
 				return nil, err
@@ -485,15 +527,19 @@ func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stder
 			names = append(names, f.Name+".yaml")
 		}
 	}
-	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names), printable.Text(o.witness), simulate.Quote(o.witness))
+	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names),
+		printable.Text(o.witness), simulate.Quote(o.witness))
 	if others := otherFiles(o.witness, names); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n", printable.Text(o.witness), len(others), printable.Few(others))
+		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n",
+			printable.Text(o.witness), len(others), printable.Few(others))
 	}
 	return runs, nil
 }
 
-// searchWitnesses finds a run for each row that was asked for. When the time is over, it returns those of the rows before.
-func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, stderr io.Writer) ([]*witness.Witness, error) {
+// searchWitnesses finds a run for each row that was asked for. When the time is over, it returns
+// those of the rows before.
+func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, stderr io.Writer) ([]*witness.Witness,
+	error) {
 	limit, err := parseTime(o.time)
 	if err != nil {
 		return nil, err
@@ -513,7 +559,8 @@ func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, st
 		case search.Err() != nil && len(runs) == 0:
 			return nil, &exitError{exitBroken, fmt.Errorf("%w: no scenario was written", context.Cause(search))}
 		case search.Err() != nil:
-			warn(stderr, fmt.Sprintf("%v: there is no scenario of the row %s and those after it", context.Cause(search), printable.Text(row)))
+			warn(stderr, fmt.Sprintf("%v: there is no scenario of the row %s and those after it", context.Cause(search),
+				printable.Text(row)))
 			return runs, nil
 		case err != nil:
 			return nil, &exitError{exitUsage, err}
@@ -523,7 +570,8 @@ func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, st
 	return runs, nil
 }
 
-// otherFiles returns the YAML files in a directory that are not among some names, such as those of an earlier check.
+// otherFiles returns the YAML files in a directory that are not among some names, such as those of
+// an earlier check.
 func otherFiles(dir string, names []string) []string {
 	entries, _ := os.ReadDir(dir)
 	var others []string
@@ -535,7 +583,8 @@ func otherFiles(dir string, names []string) []string {
 	return others
 }
 
-// templateHint says how to render a template of a Helm chart, or how to pass a stream of kubectl, if an invalid file looks like one.
+// templateHint says how to render a template of a Helm chart, or how to pass a stream of kubectl,
+// if an invalid file looks like one.
 func templateHint(command string, files []check.File, err error) string {
 	var invalid scenarios.Errors
 	errors.As(err, &invalid)
@@ -544,9 +593,11 @@ func templateHint(command string, files []check.File, err error) string {
 		isJSON := bytes.HasPrefix(bytes.TrimSpace(f.Data), []byte("{"))
 		switch {
 		case isInvalid && isJSON && bytes.Contains(f.Data, []byte("}\n{")):
-			return fmt.Sprintf("\n%s has several JSON objects, as kubectl get --watch prints them. Pass it with --measured", printable.Text(f.Name))
+			return fmt.Sprintf("\n%s has several JSON objects, as kubectl get --watch prints them. Pass it with "+
+				"--measured", printable.Text(f.Name))
 		case isInvalid && !isJSON && bytes.Contains(f.Data, []byte("{{")):
-			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s", printable.Text(f.Name), command)
+			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s",
+				printable.Text(f.Name), command)
 		}
 	}
 	return ""

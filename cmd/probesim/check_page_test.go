@@ -18,7 +18,8 @@ func checked(t *testing.T, code int, manifest string, args ...string) string {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if got := execute(t.Context(), append([]string{"check", file, "-o", "html", "--delays", "default"}, args...), &out, &errs); got != code {
+	if got := execute(t.Context(), append([]string{"check", file, "-o", "html", "--delays", "default"}, args...), &out,
+		&errs); got != code {
 		t.Fatalf("exit code %d, want %d: %s", got, code, errs.String())
 	}
 	return written(t, out.String())
@@ -57,7 +58,8 @@ func TestCheckPage(t *testing.T) {
 	b.clean()
 }
 
-// bars checks that the page fits the screen, and that each bar ends where its number is on the axis.
+// bars checks that the page fits the screen, and that each bar ends where its number is on the
+// axis.
 func (b *browser) bars() {
 	b.t.Helper()
 	b.settle()
@@ -75,7 +77,8 @@ func (b *browser) bars() {
 		});
 	})()`, &rows)
 	var starts []float64 // of the bars of limits, in rows and in their cases
-	b.eval(`[...document.querySelectorAll('td .k-always')].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect().left)`, &starts)
+	b.eval(`[...document.querySelectorAll('td .k-always')].filter((e) => e.checkVisibility()).map((e) => `+
+		`e.getBoundingClientRect().left)`, &starts)
 	for _, x := range starts {
 		if math.Abs(x-starts[0]) > 1 {
 			b.t.Errorf("the bars begin at different places: %v", starts)
@@ -86,14 +89,16 @@ func (b *browser) bars() {
 		b.t.Errorf("the page has %d limits", len(rows))
 	}
 	for _, r := range rows {
-		// The number is rounded down to a tenth of a second, and a pixel is at most a twentieth here.
+		// The number is rounded down to a tenth of a second, and a pixel is at most a twentieth
+		// here.
 		if got := (r.Right - r.Zero) / (r.Tick - r.Zero) * r.Seconds; got < r.Always-0.05 || got > r.Always+0.15 {
 			b.t.Errorf("%s: the bar ends at %.2fs, the number is %.2fs", r.Name, got, r.Always)
 		}
 	}
 }
 
-// TestCheckPageOfTwoFiles checks that workloads of one name in two files have different headings, on narrow screens too.
+// TestCheckPageOfTwoFiles checks that workloads of one name in two files have different headings,
+// on narrow screens too.
 func TestCheckPageOfTwoFiles(t *testing.T) {
 	onlyLong(t)
 	var files []string
@@ -105,7 +110,8 @@ func TestCheckPageOfTwoFiles(t *testing.T) {
 		files = append(files, file)
 	}
 	var out, errs bytes.Buffer
-	if got := execute(t.Context(), append([]string{"check", "-o", "html", "--delays", "default"}, files...), &out, &errs); got != 0 {
+	if got := execute(t.Context(), append([]string{"check", "-o", "html", "--delays", "default"}, files...), &out,
+		&errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
 	b := openBrowser(t, 1280, 900)
@@ -145,7 +151,8 @@ func TestCheckPageShowsRuns(t *testing.T) {
 func TestCheckPageCopies(t *testing.T) {
 	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
-	b.open(checked(t, 0, strings.ReplaceAll(checkedPod, "web", "a-long-name-as-of-a-workload-in-a-chart-so-that-the-command-fills-more-than-a-line")))
+	b.open(checked(t, 0, strings.ReplaceAll(checkedPod, "web",
+		"a-long-name-as-of-a-workload-in-a-chart-so-that-the-command-fills-more-than-a-line")))
 	var height int
 	if b.eval(`document.querySelector('.command button').offsetHeight`, &height); height > 24 {
 		t.Errorf("a button with one word is %d pixels high", height)
@@ -190,7 +197,8 @@ func TestTunePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if got := execute(t.Context(), []string{"tune", file, "-o", "html", "--delays", "default", "--require", "stall>=4s"}, &out, &errs); got != 0 {
+	if got := execute(t.Context(),
+		[]string{"tune", file, "-o", "html", "--delays", "default", "--require", "stall>=4s"}, &out, &errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
 	b.open(written(t, out.String()))
@@ -199,7 +207,8 @@ func TestTunePage(t *testing.T) {
 	b.want(".comparison", "survives a stall of up to")
 	b.click("g.point:not(.chosen)")
 	var fields []string
-	b.eval(`[...document.querySelectorAll('.fields')].filter((e) => e.checkVisibility()).map((e) => e.textContent)`, &fields)
+	b.eval(`[...document.querySelectorAll('.fields')].filter((e) => e.checkVisibility()).map((e) => e.textContent)`,
+		&fields)
 	if len(fields) != 1 || !strings.Contains(fields[0], "periodSeconds: ") {
 		t.Errorf("the fields are %q", fields)
 	}
@@ -209,14 +218,16 @@ func TestTunePage(t *testing.T) {
 	b.shot("tune-narrow", "body")
 	b.resize(400, 900)
 	var cut []string
-	b.eval(`[...document.querySelectorAll('.changes *, .margins *, .settings *')].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent)`, &cut)
+	b.eval(`[...document.querySelectorAll('.changes *, .margins *, .settings *')].filter((e) => `+
+		`e.getBoundingClientRect().right > innerWidth).map((e) => e.textContent)`, &cut)
 	if len(cut) > 0 {
 		t.Errorf("a narrow screen cuts off %q", cut)
 	}
 	b.clean()
 }
 
-// openComparison opens the page that compares the checked pod with a changed manifest, and returns the files of both.
+// openComparison opens the page that compares the checked pod with a changed manifest, and returns
+// the files of both.
 func openComparison(t *testing.T, name, changed string) (b *browser, before, after string) {
 	t.Helper()
 	b = openBrowser(t, 1280, 900)
@@ -228,7 +239,8 @@ func openComparison(t *testing.T, name, changed string) (b *browser, before, aft
 		}
 	}
 	var out, errs bytes.Buffer
-	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out, &errs); got != 0 {
+	if got := execute(t.Context(), []string{"compare", before, after, "-o", "html", "--delays", "default"}, &out,
+		&errs); got != 0 {
 		t.Fatalf("exit code %d: %s", got, errs.String())
 	}
 	b.open(written(t, out.String()))
@@ -237,7 +249,8 @@ func openComparison(t *testing.T, name, changed string) (b *browser, before, aft
 
 // TestComparePage checks the page of compare on wide and narrow screens.
 func TestComparePage(t *testing.T) {
-	slower := strings.Replace(checkedPod, "periodSeconds: 2, failureThreshold: 2", "periodSeconds: 4, failureThreshold: 2", 1)
+	slower := strings.Replace(checkedPod, "periodSeconds: 2, failureThreshold: 2",
+		"periodSeconds: 4, failureThreshold: 2", 1)
 	b, before, after := openComparison(t, "after.yaml", slower)
 	b.want("h1", "worse")
 	b.want(".legend", "before: "+before)
@@ -246,7 +259,8 @@ func TestComparePage(t *testing.T) {
 	b.want("tr.better", "comes up if its start takes up to")
 	b.want("tr.worse", "hung -> SIGTERM")
 	var widths []float64
-	b.eval(`[...document.querySelectorAll('tr.better rect:not(.rest)')].slice(0, 2).map((e) => e.getBoundingClientRect().width)`, &widths)
+	b.eval(`[...document.querySelectorAll('tr.better rect:not(.rest)')].slice(0, 2).map((e) => `+
+		`e.getBoundingClientRect().width)`, &widths)
 	if len(widths) != 2 || widths[0] < 10 || widths[1] <= widths[0] {
 		t.Errorf("the bars before and after are %v wide", widths)
 	}
@@ -259,11 +273,13 @@ func TestComparePage(t *testing.T) {
 	b.clean()
 }
 
-// TestComparePageOfRenamedWorkload checks that the page says why it compares two workloads with different names, on narrow screens too.
+// TestComparePageOfRenamedWorkload checks that the page says why it compares two workloads with
+// different names, on narrow screens too.
 func TestComparePageOfRenamedWorkload(t *testing.T) {
 	onlyLong(t)
 	long := strings.Repeat("long-name-", 6) + "end" // 63 characters, the most
-	renamed := strings.NewReplacer("name: web", "name: "+long, "image: web:1", "image: registry.example.com/"+long+":1").Replace(checkedPod)
+	renamed := strings.NewReplacer("name: web", "name: "+long, "image: web:1", "image: registry.example.com/"+long+
+		":1").Replace(checkedPod)
 	b, _, _ := openComparison(t, long+".yaml", renamed)
 	b.want(".pairing", "only because neither manifest has another workload left")
 	b.want("h2", "(compared with web)")

@@ -14,17 +14,20 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// configFile has the defaults of check, compare, tune and rollout, if it is in the working directory.
+// configFile has the defaults of check, compare, tune and rollout, if it is in the working
+// directory.
 const configFile = ".probesim.yaml"
 
-// configured are the flags that a configuration can set: a value, or a list for a flag that takes several. Those of onlyCheck have another meaning, or none, for
-// other commands.
+// configured are the flags that a configuration can set: a value, or a list for a flag that takes
+// several. Those of onlyCheck have another meaning, or none, for other commands.
 var (
-	configured = []string{"start", "stop", "delays", "kubernetes", "require", "allow-annotations", "fail-on", "baseline"}
-	onlyCheck  = []string{"fail-on", "baseline"}
+	configured = []string{"start", "stop", "delays", "kubernetes", "require", "allow-annotations", "fail-on",
+		"baseline"}
+	onlyCheck = []string{"fail-on", "baseline"}
 )
 
-// configure sets the flags that the command line leaves out from a configuration, and returns the findings that it ignores.
+// configure sets the flags that the command line leaves out from a configuration, and returns the
+// findings that it ignores.
 func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 	name := o.config
 	if name == "none" {
@@ -109,7 +112,8 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 	return ignores
 }
 
-// ownRequirements checks requirements on probes and on rollouts, and returns those that a command judges.
+// ownRequirements checks requirements on probes and on rollouts, and returns those that a command
+// judges.
 func ownRequirements(cmd *cobra.Command, n *strict.Node) string {
 	if _, _, err := check.ParseAnyRequirements(n.Value); err != nil {
 		n.Errorf("%v", err)
@@ -128,7 +132,8 @@ type configValue struct {
 	at         strict.Pos
 }
 
-// unknown returns the error about a container that no workload has, with its place if a configuration names the container.
+// unknown returns the error about a container that no workload has, with its place if a
+// configuration names the container.
 func (o *checkOptions) unknown(options check.Options, files []check.File) error {
 	err := options.UnknownContainers(files)
 	if err == nil {
@@ -144,7 +149,8 @@ func (o *checkOptions) unknown(options check.Options, files []check.File) error 
 	return err
 }
 
-// checkValue returns the error of a value of a flag, without regard to the other flags. Requirements are checked before.
+// checkValue returns the error of a value of a flag, without regard to the other flags.
+// Requirements are checked before.
 func checkValue(name, value string) error {
 	if name == "require" {
 		return nil

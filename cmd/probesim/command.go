@@ -13,7 +13,8 @@ import (
 )
 
 // newCommand returns a command for files, with its help texts.
-func newCommand(use, short, long, examples string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+func newCommand(use, short, long, examples string, args cobra.PositionalArgs,
+	run func(*cobra.Command, []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: examples,
 		Args: args, ValidArgsFunction: completeFiles, PreRunE: rejectEmptyFlags, RunE: run,
@@ -36,9 +37,12 @@ func paths(least, most int, required string) cobra.PositionalArgs {
 	}
 }
 
-// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run other seeds.
+// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run
+// other seeds.
 func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container", "from", "color", "require", "start", "stop", "fail-on", "config", "baseline", "annotations-of", "explain", "witness", "namespace", "context", "kubeconfig", "router", "change", "app", "latency"} {
+	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container",
+		"from", "color", "require", "start", "stop", "fail-on", "config", "baseline", "annotations-of", "explain",
+		"witness", "namespace", "context", "kubeconfig", "router", "change", "app", "latency"} {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue
@@ -85,13 +89,15 @@ func either(words []string) string {
 }
 
 func addParallel(cmd *cobra.Command, parallel *int, what string) {
-	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0), fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
+	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0),
+		fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
 	cmd.Flags().Lookup("parallel").DefValue = "number of CPUs"
 }
 
 // addMemory adds the flag --max-memory.
 func addMemory(cmd *cobra.Command, m *pool.Memory) {
 	*m = pool.DefaultMemory
-	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. The trace of one run can take about half of it.")
+	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. "+
+		"The trace of one run can take about half of it.")
 	cmd.Flags().Lookup("max-memory").DefValue = "1GB"
 }

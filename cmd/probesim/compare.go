@@ -30,7 +30,8 @@ var compareOutputs = []string{"table", "json", "markdown", "html"}
 
 func newCompare() *cobra.Command {
 	var o compareOptions
-	cmd := newCommand("compare BEFORE AFTER", "Compare the probe settings of two manifests", compareHelp, compareExamples, o.checkArgs,
+	cmd := newCommand("compare BEFORE AFTER", "Compare the probe settings of two manifests", compareHelp,
+		compareExamples, o.checkArgs,
 		func(cmd *cobra.Command, args []string) error {
 			ignores, err := o.configure(cmd)
 			if err != nil {
@@ -40,12 +41,17 @@ func newCompare() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
-	flags.StringVar(&o.beforeRef, "before-ref", "", "Compare with the same file at this git `ref`, such as main or HEAD~1.")
+	flags.StringVar(&o.beforeRef, "before-ref", "",
+		"Compare with the same file at this git `ref`, such as main or HEAD~1.")
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
-	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example 1..100.")
-	flags.StringVar(&o.failOn, "fail-on", "", "Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost (worse), or if a finding of this severity appears: error, warning or note.")
+	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example "+
+		"1..100.")
+	flags.StringVar(&o.failOn, "fail-on", "",
+		"Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost (worse), or if a finding of this "+
+			"severity appears: error, warning or note.")
 	addMemory(cmd, &o.memory)
-	o.addFlags(cmd, map[string][]string{"output": compareOutputs, "fail-on": {"lost", "worse", "error", "warning", "note"}})
+	o.addFlags(cmd, map[string][]string{"output": compareOutputs,
+		"fail-on": {"lost", "worse", "error", "warning", "note"}})
 	return cmd
 }
 
@@ -158,7 +164,8 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	switch {
 	case reports[0].Problems() || reports[1].Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be checked")}
-	case !reports[1].Met(), o.failOn == "lost" && r.Lost() > 0, o.failOn == "worse" && r.Worse(), r.Appeared(check.Severity(o.failOn)):
+	case !reports[1].Met(), o.failOn == "lost" && r.Lost() > 0, o.failOn == "worse" && r.Worse(),
+		r.Appeared(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
 	}
 	return nil

@@ -21,7 +21,8 @@ func completeFlags(root *cobra.Command) {
 	}
 	for _, c := range root.Commands() {
 		for name, complete := range map[string]cobra.CompletionFunc{
-			"run": completeScenario, "kubernetes": fixed(profile.NamesWithPreviews()), "delays": fixed(fakeruntime.DelaySets()),
+			"run": completeScenario, "kubernetes": fixed(profile.NamesWithPreviews()),
+			"delays": fixed(fakeruntime.DelaySets()),
 		} {
 			if _, known := c.GetFlagCompletionFunc(name); !known && c.Flags().Lookup(name) != nil {
 				c.RegisterFlagCompletionFunc(name, complete)
@@ -40,13 +41,15 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeScenario completes the value of --run with the names of the scenarios in the files of the command line. A name that
-// another name continues gets a $, because the value is a regular expression.
+// completeScenario completes the value of --run with the names of the scenarios in the files of the
+// command line. A name that another name continues gets a $, because the value is a regular
+// expression.
 func completeScenario(_ *cobra.Command, paths []string, _ string) ([]string, cobra.ShellCompDirective) {
 	all := runner.Names(readable(paths))
 	found := slices.Clone(all)
 	for i, name := range all {
-		if slices.ContainsFunc(all, func(other string) bool { return other != name && strings.HasPrefix(other, name) }) {
+		if slices.ContainsFunc(all,
+			func(other string) bool { return other != name && strings.HasPrefix(other, name) }) {
 			found[i] += "$"
 		}
 	}
@@ -58,8 +61,10 @@ func (o *whyOptions) completePod(_ *cobra.Command, paths []string, _ string) ([]
 	return o.parts(paths, func(pod string, _ []string) []string { return []string{trace.PodName(pod)} })
 }
 
-// completeContainer completes the value of --container with the names of the containers in the chosen pods.
-func (o *whyOptions) completeContainer(_ *cobra.Command, paths []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeContainer completes the value of --container with the names of the containers in the
+// chosen pods.
+func (o *whyOptions) completeContainer(_ *cobra.Command, paths []string, _ string) ([]string,
+	cobra.ShellCompDirective) {
 	return o.parts(paths, func(pod string, containers []string) []string {
 		if o.pod != "" && o.pod != pod && o.pod != trace.PodName(pod) {
 			return nil
@@ -68,8 +73,10 @@ func (o *whyOptions) completeContainer(_ *cobra.Command, paths []string, _ strin
 	})
 }
 
-// parts returns the distinct names that pick returns for the pods of the chosen scenarios, in the order of the files.
-func (o *whyOptions) parts(paths []string, pick func(pod string, containers []string) []string) ([]string, cobra.ShellCompDirective) {
+// parts returns the distinct names that pick returns for the pods of the chosen scenarios, in the
+// order of the files.
+func (o *whyOptions) parts(paths []string, pick func(pod string, containers []string) []string) ([]string,
+	cobra.ShellCompDirective) {
 	run := o.run
 	run.parallel, run.output = 1, ""
 	s, err := run.parse()

@@ -16,7 +16,11 @@ var coverageOutputs = []string{"text", "json"}
 
 func newCoverage() *cobra.Command {
 	var o runOptions
-	cmd := newCommand("coverage PATH...", "Show what scenarios exercise, and what they never do", coverageHelp, coverageExamples, someFiles("coverage requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error { return coverFiles(cmd, args, o) })
+	cmd := newCommand("coverage PATH...", "Show what scenarios exercise, and what they never do", coverageHelp,
+		coverageExamples, someFiles("coverage requires a scenario file or directory"),
+		func(cmd *cobra.Command, args []string) error {
+			return coverFiles(cmd, args, o)
+		})
 	addOutput(cmd, &o.output, "text", coverageOutputs)
 	return cmd
 }

@@ -12,9 +12,14 @@ import (
 
 func newDiff() *cobra.Command {
 	var o runOptions
-	cmd := newCommand("diff PATH...", "Compare runs of scenarios with several Kubernetes versions", diffHelp, diffExamples, someFiles("diff requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error { return diffFiles(cmd, args, o) })
+	cmd := newCommand("diff PATH...", "Compare runs of scenarios with several Kubernetes versions", diffHelp,
+		diffExamples, someFiles("diff requires a scenario file or directory"),
+		func(cmd *cobra.Command, args []string) error {
+			return diffFiles(cmd, args, o)
+		})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
+		"Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.until, "until", "", untilUsage)
@@ -83,7 +88,8 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 	}
 	if len(s.Versions) == 1 {
-		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s", s.Versions[0], strings.Join(profile.NamesWithPreviews(), ", "))
+		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s",
+			s.Versions[0], strings.Join(profile.NamesWithPreviews(), ", "))
 	}
 	all, invalid, _, err := o.loadAny(cmd, paths)
 	if err != nil {

@@ -28,7 +28,8 @@ func (w *failing) Write(p []byte) (int, error) {
 
 // TestWriteErrors checks that a closed pipe ends the command silently, a full disk with an error.
 func TestWriteErrors(t *testing.T) {
-	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"}, {"help", "run"}, {}}
+	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"},
+		{"help", "run"}, {}}
 	for _, format := range runner.Formats {
 		commands = append(commands, []string{"run", library, "-o", format})
 	}
@@ -84,7 +85,8 @@ lastTimestamp: "2024-05-18T21:00:12Z"
 count: 1
 `
 
-// TestStreamStopsWithItsReader checks that a long run stops when the reader of its trace closes the pipe.
+// TestStreamStopsWithItsReader checks that a long run stops when the reader of its trace closes the
+// pipe.
 func TestStreamStopsWithItsReader(t *testing.T) {
 	args := []string{"run", library, "--run", "^exec-liveness$", "-o", "jsonl", "--until", "720h"}
 	done := make(chan int, 1)

@@ -38,7 +38,8 @@ also paste the path from an error message.`,
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
-			return place.Print(cmd.OutOrStdout(), min(cmp.Or(terminal.Options(cmd.OutOrStdout()).Width, 80), 100), recursive)
+			return place.Print(cmd.OutOrStdout(), min(cmp.Or(terminal.Options(cmd.OutOrStdout()).Width, 80), 100),
+				recursive)
 		},
 	}
 	cmd.Flags().BoolVar(&recursive, "recursive", false, "List all fields below, without their descriptions.")

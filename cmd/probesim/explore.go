@@ -48,7 +48,8 @@ var exploreOutputs = []string{"text", "json", "html"}
 func newExplore() *cobra.Command {
 	var o exploreOptions
 	help := fmt.Sprintf(exploreHelp, policyHelp(), invariantHelp())
-	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples, someFiles("explore requires a scenario file or directory"),
+	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples,
+		someFiles("explore requires a scenario file or directory"),
 		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
 	o.addFlags(cmd)
 	return cmd
@@ -58,16 +59,19 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", exploreOutputs)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to explore, for example v1.36 or v1.34.. (default the newest of the scenario)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
+		"Kubernetes `versions` to explore, for example v1.36 or v1.34.. (default the newest of the scenario)")
 	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
 	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
 	addTime(cmd, &o.time)
 	addMemory(cmd, &o.memory)
-	flags.IntVar(&o.deviations, "deviations", 2, "Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
+	flags.IntVar(&o.deviations, "deviations", 2,
+		"Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
 	flags.IntVar(&o.seeds, "seeds", 100, "`Number` of seeds of the policy seeds")
 	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
 	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
-	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the JSON of the parts.")
+	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins "+
+		"the JSON of the parts.")
 	flags.StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes, and with --witness write one for each.")
 	addForce(cmd, &o.force)
@@ -201,7 +205,8 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	over := fmt.Sprintf("%d of %d scenarios were not explored: %v is over", left, len(list), context.Cause(ctx))
 	switch {
 	case cmd.Context().Err() != nil:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part", len(results), len(list))}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part",
+			len(results), len(list))}
 	case bad:
 		if left > 0 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", over)
@@ -214,7 +219,8 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 }
 
 // exploreAll explores scenarios until the context is done, and writes the texts about them.
-func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration, options outcomes.Options) ([]*outcomes.Result, error) {
+func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration,
+	options outcomes.Options) ([]*outcomes.Result, error) {
 	defer pool.CollectRarely()()
 	var results []*outcomes.Result
 	for i, e := range list {
@@ -261,7 +267,8 @@ func (o *exploreOptions) checkIgnored(cmd *cobra.Command) error {
 	return nil
 }
 
-// parse returns the options of the explorations, and the maximum time. The error lists all invalid flags.
+// parse returns the options of the explorations, and the maximum time. The error lists all invalid
+// flags.
 func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration, err error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -298,7 +305,8 @@ func parseShard(text string) (shard, shards int, err error) {
 	var rest string
 	n, _ := fmt.Sscanf(text+" ", "%d/%d%s", &shard, &shards, &rest)
 	if n != 2 || shard < 0 || shards < 1 || shard >= shards {
-		return 0, 0, fmt.Errorf("%s is not a part: write I/N, such as 0/3 for the first of three parts", printable.Text(text))
+		return 0, 0, fmt.Errorf("%s is not a part: write I/N, such as 0/3 for the first of three parts",
+			printable.Text(text))
 	}
 	return shard, shards, nil
 }
@@ -343,7 +351,8 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 }
 
 // explore explores a scenario and shows progress.
-func (o *exploreOptions) explore(ctx context.Context, e *exploration, options outcomes.Options, stderr io.Writer) (*outcomes.Result, error) {
+func (o *exploreOptions) explore(ctx context.Context, e *exploration, options outcomes.Options,
+	stderr io.Writer) (*outcomes.Result, error) {
 	x, err := outcomes.New(ctx, e.subject, options)
 	if err != nil {
 		return nil, err
@@ -352,11 +361,14 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ou
 	start := time.Now()
 	progress := terminal.NewLine(stderr, false, func() string {
 		rate := float64(runs.Load()) / max(time.Since(start).Seconds(), 0.001)
-		return fmt.Sprintf("%s: %d runs, %.0f a second, %d outcomes", e.subject.Plan.Scenario.Metadata.Name, runs.Load(), rate, found.Load())
+		return fmt.Sprintf("%s: %d runs, %.0f a second, %d outcomes", e.subject.Plan.Scenario.Metadata.Name,
+			runs.Load(), rate, found.Load())
 	})
 	defer progress.Stop()
 	p := pool.Options{Parallel: o.parallel, Ahead: 64 * o.parallel}
-	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *outcomes.Part { return x.Do(ctx, a.Number) }, func(_ int, part *outcomes.Part) error {
+	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *outcomes.Part {
+		return x.Do(ctx, a.Number)
+	}, func(_ int, part *outcomes.Part) error {
 		runs.Add(int64(part.Runs()))
 		found.Add(int64(x.Add(part)))
 		return nil
@@ -385,14 +397,16 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 		}
 	}
 	w := cmd.OutOrStdout()
-	err := outcomes.Text(terminal.Safe(w), r, outcomes.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
+	err := outcomes.Text(terminal.Safe(w), r,
+		outcomes.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
 	if failed != nil {
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", failed)}
 	}
 	return err
 }
 
-// writeWitness writes the witness of an outcome and returns the command that replays it. It returns "" if there is no file to replay.
+// writeWitness writes the witness of an outcome and returns the command that replays it. It returns
+// "" if there is no file to replay.
 func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcome *outcomes.Outcome) (string, error) {
 	if o.witness == "" || e.data == nil {
 		return "", nil

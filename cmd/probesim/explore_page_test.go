@@ -16,7 +16,8 @@ func explored(t *testing.T, scenario string) string {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	args := []string{"explore", file, "-o", "html", "--policy", "canonical,orders", "--witness", filepath.Join(t.TempDir(), "witnesses")}
+	args := []string{"explore", file, "-o", "html", "--policy", "canonical,orders", "--witness",
+		filepath.Join(t.TempDir(), "witnesses")}
 	if code := execute(t.Context(), args, &out, &errs); code != exitFailed {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
@@ -38,14 +39,16 @@ spec:
   expect: [{name: NAME, first: 0s..4s, becomes: {ready: true}}]
 `
 
-// TestExplorePage checks that the page of explore has the run of each outcome, with where it parts from the run as written, what fails,
-// and the command that replays it.
+// TestExplorePage checks that the page of explore has the run of each outcome, with where it parts
+// from the run as written, what fails, and the command that replays it.
 func TestExplorePage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(explored(t, strings.Replace(racing, "NAME", "ready at once", 1)))
 	for _, want := range []string{
-		"race ba406cabcf5f", "race a06d459d67c1", "72 of 78 runs; the first: as written", `6 of 78 runs; the first: at 309.9ms: "readiness triggered, status not stored`,
-		"parts from the run as written at 0.330s, which has ProbeExecuted default/web app readiness success at 0.330s; this run has StatusPatched default/web at 5.343s",
+		"race ba406cabcf5f", "race a06d459d67c1", "72 of 78 runs; the first: as written",
+		`6 of 78 runs; the first: at 309.9ms: "readiness triggered, status not stored`,
+		"parts from the run as written at 0.330s, which has ProbeExecuted default/web app readiness success at " +
+			"0.330s; this run has StatusPatched default/web at 5.343s",
 		"expectation failed: ready at once",
 	} {
 		b.want("main", want)

@@ -12,7 +12,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// maxOnPage is the number of outcomes of a scenario that a page shows, unless --all is set: those that fail come first.
+// maxOnPage is the number of outcomes of a scenario that a page shows, unless --all is set: those
+// that fail come first.
 const maxOnPage = 20
 
 // writePage writes a page with the first run of each outcome.
@@ -62,9 +63,11 @@ func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcome
 		if err != nil {
 			return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
 		}
-		j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Group: len(jobs), Runs: 1, Replay: replay, Chooser: chooser}
+		j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Group: len(jobs), Runs: 1, Replay: replay,
+			Chooser: chooser}
 		j.Title = r.Scenario + " " + outcome.ID
-		j.Notes = append(j.Notes, fmt.Sprintf("outcome %s: %d of %d runs; the first: %s", outcome.ID, outcome.Count, r.Runs, strings.Join(outcome.Change.Lines(), ", ")))
+		j.Notes = append(j.Notes, fmt.Sprintf("outcome %s: %d of %d runs; the first: %s", outcome.ID, outcome.Count,
+			r.Runs, strings.Join(outcome.Change.Lines(), ", ")))
 		if parts := e.subject.Run(outcome.Change, false).PartsFrom(written); parts != "" {
 			j.Notes = append(j.Notes, parts)
 		}

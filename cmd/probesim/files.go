@@ -23,7 +23,8 @@ func readManifest(cmd *cobra.Command, path string) ([]byte, error) {
 	return readFile(cmd, path, strict.MaxFileSize)
 }
 
-// readFile reads a file of at most most bytes that the command line names, or stdin if the path is -.
+// readFile reads a file of at most most bytes that the command line names, or stdin if the path is
+// -.
 func readFile(cmd *cobra.Command, path string, most int64) (data []byte, err error) {
 	name := path
 	if path == "-" {
@@ -51,7 +52,8 @@ type alsoFiles []string
 
 // addTo adds the flag --also.
 func (a *alsoFiles) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar((*[]string)(a), "also", nil, "Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. You can repeat this flag.")
+	cmd.Flags().StringArrayVar((*[]string)(a), "also", nil,
+		"Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. You can repeat this flag.")
 }
 
 // each calls visit for each format with its file.

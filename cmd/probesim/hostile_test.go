@@ -24,14 +24,19 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// payloads are texts that a file can contain. Each is a command to GitHub's runner, or controls a terminal, if a program prints
-// it unchanged at the right place.
+// payloads are texts that a file can contain. Each is a command to GitHub's runner, or controls a
+// terminal, if a program prints it unchanged at the right place.
 var payloads = []string{
-	"::error file=a.go,line=1::forged", "   ::stop-commands::forged", "a\n::add-mask::forged", "a\r\n  ::set-env name=FORGED::x",
-	"a\r::set-output name=forged::x", "\u00a0::error::forged", "\u2003\t::warning::forged", "\u2028::error::forged", "\u0085::error::forged",
-	"a ##[error]forged", "##[set-env name=FORGED]x", "##[stop-commands]forged", "\n##[add-mask]forged", "##vso[task.setvariable variable=a]forged",
-	"%0A::error::forged", "::%0A::error::forged", ":\u200d:error::forged", "#\u034f#[error]forged", "\ufeff::error::forged", "\ufe0f::error::forged",
-	"\x1b[2J\x1b]0;forged\a", "\u009b31m", "a\u202eb\u2066c\u200fd", "\x00\x08\x7f", "\u200b\u00ad\u2060", "a\tb", "]]>&<b>", "`'\"$(x)|;",
+	"::error file=a.go,line=1::forged", "   ::stop-commands::forged", "a\n::add-mask::forged",
+	"a\r\n  ::set-env name=FORGED::x",
+	"a\r::set-output name=forged::x", "\u00a0::error::forged", "\u2003\t::warning::forged", "\u2028::error::forged",
+	"\u0085::error::forged",
+	"a ##[error]forged", "##[set-env name=FORGED]x", "##[stop-commands]forged", "\n##[add-mask]forged",
+	"##vso[task.setvariable variable=a]forged",
+	"%0A::error::forged", "::%0A::error::forged", ":\u200d:error::forged", "#\u034f#[error]forged",
+	"\ufeff::error::forged", "\ufe0f::error::forged",
+	"\x1b[2J\x1b]0;forged\a", "\u009b31m", "a\u202eb\u2066c\u200fd", "\x00\x08\x7f", "\u200b\u00ad\u2060", "a\tb",
+	"]]>&<b>", "`'\"$(x)|;",
 	strings.Repeat("forged ", 30) + "::error::forged", strings.Repeat("x", 99) + "::error::forged",
 }
 
@@ -83,12 +88,18 @@ spec:
 	return text
 }
 
-// invalid are files with errors that name or quote a payload, which is in double quotes. FILE is a payload for a file name.
+// invalid are files with errors that name or quote a payload, which is in double quotes. FILE is a
+// payload for a file name.
 var invalid = []string{
-	`{apiVersion: v1, kind: Pod, metadata: {name: web, PAYLOAD: 1}, spec: {PAYLOAD: {PAYLOAD: 1}, containers: [{name: PAYLOAD, PAYLOAD: 1, image: PAYLOAD}]}}`,
-	`{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: PAYLOAD, labels: {PAYLOAD: PAYLOAD}}, spec: {PAYLOAD: 1, duration: PAYLOAD, pods: [{name: PAYLOAD, file: PAYLOAD}]}}`,
-	`{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: x}, spec: {pods: [{name: web}], expect: [{PAYLOAD: 1, never: PAYLOAD, becomes: {PAYLOAD: PAYLOAD}}, {pod: PAYLOAD, never: .., record: {kind: PAYLOAD, reason: PAYLOAD}}]}}`,
-	`{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: x}, spec: {PAYLOAD: 1, PAYLOAD: 2, steps: [{at: 1s, PAYLOAD: {}}]}}`,
+	"{apiVersion: v1, kind: Pod, metadata: {name: web, PAYLOAD: 1}, spec: {PAYLOAD: {PAYLOAD: 1}, containers: " +
+		"[{name: PAYLOAD, PAYLOAD: 1, image: PAYLOAD}]}}",
+	"{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: PAYLOAD, labels: {PAYLOAD: PAYLOAD}}, " +
+		"spec: {PAYLOAD: 1, duration: PAYLOAD, pods: [{name: PAYLOAD, file: PAYLOAD}]}}",
+	"{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: x}, spec: {pods: [{name: web}], expect: " +
+		"[{PAYLOAD: 1, never: PAYLOAD, becomes: {PAYLOAD: PAYLOAD}}, {pod: PAYLOAD, never: .., record: {kind: " +
+		"PAYLOAD, reason: PAYLOAD}}]}}",
+	"{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: x}, spec: {PAYLOAD: 1, PAYLOAD: 2, steps: " +
+		"[{at: 1s, PAYLOAD: {}}]}}",
 	`{apiVersion: PAYLOAD, kind: PAYLOAD}`,
 	`{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: x}, spec: [PAYLOAD, *PAYLOAD`,
 	`PAYLOAD: [`,
@@ -123,13 +134,16 @@ func (s *session) run(args ...string) string {
 	return stdout.String()
 }
 
-var ownTitles = regexp.MustCompile(`^(hostile \[v[0-9.]+\] failed|invalid scenario file|nothing was run|invalid manifest|nothing was rolled out|Deployment web: the rollout never completes)$`)
+var ownTitles = regexp.MustCompile(`^(hostile \[v[0-9.]+\] failed|invalid scenario file|nothing was run|invalid ` +
+	`manifest|nothing was rolled out|Deployment web: the rollout never completes)$`)
 
-// check checks that output has no commands but annotations of probesim, and nothing but visible text and line breaks.
+// check checks that output has no commands but annotations of probesim, and nothing but visible
+// text and line breaks.
 func (s *session) check(args []string, name, output string) {
 	s.t.Helper()
 	for _, c := range githubrunner.Commands(output) {
-		if !strings.Contains(strings.Join(args, " "), "-o github") || c.Name != "error" || !ownTitles.MatchString(c.Properties["title"]) {
+		if !strings.Contains(strings.Join(args, " "), "-o github") || c.Name != "error" ||
+			!ownTitles.MatchString(c.Properties["title"]) {
 			s.t.Errorf("%q: %s has the command %q", args, name, c.Line)
 		}
 		s.check([]string{"(annotation)"}, name, "x"+c.Data) // as the log shows it
@@ -195,7 +209,8 @@ func TestHostileScenario(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"--restart", "1"}, {"--ready"}, {"--at", "25s"}, {"--restart", "99"}, {"-o", "json", "--ready"}} {
+	for _, args := range [][]string{{"--restart", "1"}, {"--ready"}, {"--at", "25s"}, {"--restart", "99"},
+		{"-o", "json", "--ready"}} {
 		s.run(append([]string{"why", file}, args...)...)
 	}
 	for _, format := range []string{"text", "json"} {
@@ -213,12 +228,16 @@ func TestHostileIncident(t *testing.T) {
 	all := strings.Join(payloads, " ")
 	q := strconv.Quote(strings.ToValidUTF8(all, ""))
 	event := func(reason, message string) string {
-		return "---\n{kind: Event, metadata: {name: x." + reason + "}, involvedObject: {kind: Pod, name: " + q + ", namespace: " + q + ", fieldPath: " +
-			strconv.Quote("spec.containers{"+strings.ToValidUTF8(all, "")+"}") + "}, type: Warning, reason: " + reason + ", message: " + strconv.Quote(message) +
+		return "---\n{kind: Event, metadata: {name: x." + reason + "}, involvedObject: {kind: Pod, name: " + q +
+			", namespace: " + q + ", fieldPath: " +
+			strconv.Quote("spec.containers{"+strings.ToValidUTF8(all, "")+"}") + "}, type: Warning, reason: " + reason +
+			", message: " + strconv.Quote(message) +
 			", firstTimestamp: \"2024-05-18T21:00:02Z\", lastTimestamp: \"2024-05-18T21:00:22Z\", count: 3}\n"
 	}
-	objects := s.write("objects.yaml", event("Unhealthy", "Liveness probe failed: "+all)+event("Killing", "Container "+all+" failed liveness probe, will be restarted")+event("Failed", all))
-	text := s.write("text.txt", "Warning Unhealthy 9s (x4 over 2m) kubelet Liveness probe failed: "+all+"\nNormal Killing 9s kubelet Container "+payloads[0]+" failed liveness probe\n"+all+"\n")
+	objects := s.write("objects.yaml", event("Unhealthy", "Liveness probe failed: "+all)+
+		event("Killing", "Container "+all+" failed liveness probe, will be restarted")+event("Failed", all))
+	text := s.write("text.txt", "Warning Unhealthy 9s (x4 over 2m) kubelet Liveness probe failed: "+all+
+		"\nNormal Killing 9s kubelet Container "+payloads[0]+" failed liveness probe\n"+all+"\n")
 	for _, file := range []string{objects, text} {
 		for _, format := range incidentOutputs {
 			if out := s.run("incident", file, "-v", "-o", format); len(out) < 100 {
@@ -285,7 +304,8 @@ func TestHostileColors(t *testing.T) {
 	file := s.write("hostile.yaml", hostileScenario())
 	for _, format := range []string{"timeline", "lines"} {
 		var stdout bytes.Buffer
-		execute(t.Context(), []string{"run", file, "--kubernetes", "v1.37", "-o", format, "--color", "always"}, &stdout, io.Discard)
+		execute(t.Context(), []string{"run", file, "--kubernetes", "v1.37", "-o", format, "--color", "always"}, &stdout,
+			io.Discard)
 		plain := regexp.MustCompile(`\x1b\[([0-2]|3[1-3])?m`).ReplaceAllString(stdout.String(), "")
 		if plain == stdout.String() {
 			t.Error("there are no colors")
@@ -328,7 +348,8 @@ func TestHostileFilesAreListed(t *testing.T) {
 		if format == "junit" {
 			wellFormed(t, out)
 		}
-		if listed := strings.Contains(out, "unknown field"); listed != slices.Contains([]string{"json", "junit", "html", "github"}, format) {
+		if listed := strings.Contains(out, "unknown field"); listed !=
+			slices.Contains([]string{"json", "junit", "html", "github"}, format) {
 			t.Errorf("-o %s: invalid files are listed: %t", format, listed)
 		}
 	}
@@ -336,8 +357,10 @@ func TestHostileFilesAreListed(t *testing.T) {
 }
 
 func TestHostileFileNames(t *testing.T) {
-	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, image: x, livenessProbe: {exec: {command: [a]}}}]}}\n"
-	const scenario = "---\n{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: hostile}, spec: {duration: 1m, pods: [{name: web}], " +
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: app, image: x, " +
+		"livenessProbe: {exec: {command: [a]}}}]}}\n"
+	const scenario = "---\n{apiVersion: probesim.dev/v1alpha1, kind: Scenario, metadata: {name: hostile}, spec: " +
+		"{duration: 1m, pods: [{name: web}], " +
 		"expect: [{never: .., becomes: {ready: true}}, {observed: true, first: 1s, becomes: {ready: true}}]}}\n"
 	for _, name := range some(fileNames()) {
 		s := &session{t, t.TempDir()}
@@ -384,11 +407,16 @@ func TestHostileFlags(t *testing.T) {
 	file := s.write("x.yaml", hostileScenario())
 	for _, p := range some(payloads) {
 		for _, args := range [][]string{
-			{p}, {"--" + p}, {"-" + p}, {"help", p}, {"explain", p}, {"explain", "spec." + p}, {"run", p}, {"run", file, p}, {"run", file, "--" + p},
-			{"run", file, "-o", p}, {"run", file, "--run", p}, {"run", file, "--run", "(" + p}, {"run", file, "--seed", p}, {"run", file, "--until", p},
-			{"run", file, "--kubernetes", p}, {"run", file, "--parallel", p}, {"why", file, "--pod", p}, {"why", file, "--container", p},
-			{"why", file, "--at", p}, {"why", file, "--restart", p}, {"why", file, "-o", p}, {"diff", file, "-o", p}, {"diff", file, "--kubernetes", p},
-			{"init", p}, {"init", "-f", p}, {"init", "-f", file, "-o", "/none/" + p}, {"completion", p}, {"version", p}, {"schema", p},
+			{p}, {"--" + p}, {"-" + p}, {"help", p}, {"explain", p}, {"explain", "spec." + p}, {"run", p},
+			{"run", file, p}, {"run", file, "--" + p},
+			{"run", file, "-o", p}, {"run", file, "--run", p}, {"run", file, "--run", "(" + p},
+			{"run", file, "--seed", p}, {"run", file, "--until", p},
+			{"run", file, "--kubernetes", p}, {"run", file, "--parallel", p}, {"why", file, "--pod", p},
+			{"why", file, "--container", p},
+			{"why", file, "--at", p}, {"why", file, "--restart", p}, {"why", file, "-o", p}, {"diff", file, "-o", p},
+			{"diff", file, "--kubernetes", p},
+			{"init", p}, {"init", "-f", p}, {"init", "-f", file, "-o", "/none/" + p}, {"completion", p}, {"version", p},
+			{"schema", p},
 		} {
 			s.run(args...)
 		}
@@ -401,8 +429,10 @@ func TestHostileManifest(t *testing.T) {
 	for _, p := range append(payloads, strings.Join(payloads, " ")) {
 		q := strconv.Quote(p)
 		comment := strings.ReplaceAll(printableYAML(p), "\n", "\n# ")
-		manifest := "# " + comment + "\n{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {a: " + q + "}}, spec: {containers: [{name: app, image: x, command: [" + q + ", " + q + "]," +
-			" env: [{name: A, value: " + q + "}], livenessProbe: {exec: {command: [" + q + "]}}}]}}\n# " + comment + "\n"
+		manifest := "# " + comment + "\n{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {a: " + q +
+			"}}, spec: {containers: [{name: app, image: x, command: [" + q + ", " + q + "]," +
+			" env: [{name: A, value: " + q + "}], livenessProbe: {exec: {command: [" + q + "]}}}]}}\n# " + comment +
+			"\n"
 		var stdout, stderr bytes.Buffer
 		root := newRoot(&stdout, &printable.Writer{To: &stderr})
 		root.SetIn(strings.NewReader(manifest))
@@ -424,13 +454,16 @@ func TestHostileManifest(t *testing.T) {
 	}
 }
 
-// TestHostileBlocks checks that init keeps values in block style and in plain style, which have no escapes.
+// TestHostileBlocks checks that init keeps values in block style and in plain style, which have no
+// escapes.
 func TestHostileBlocks(t *testing.T) {
 	s := &session{t: t}
 	for _, value := range []string{
-		"|-\n  a\n  ::error::b\n  ##[error]c\u202e", ">-\n  a\n  ::error::b", "a " + strings.Repeat("word ", 20) + "::error::b", "'a ##[error]b'", "a\u202eb",
+		"|-\n  a\n  ::error::b\n  ##[error]c\u202e", ">-\n  a\n  ::error::b", "a " + strings.Repeat("word ", 20) +
+			"::error::b", "'a ##[error]b'", "a\u202eb",
 	} {
-		text := "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: app, image: x}]}\nmetadata:\n name: web\n annotations:\n  a: " +
+		text := "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: app, image: x}]}\nmetadata:\n name: web\n " +
+			"annotations:\n  a: " +
 			strings.ReplaceAll(value, "\n", "\n  ") + "\n"
 		var stdout bytes.Buffer
 		root := newRoot(&stdout, io.Discard)

@@ -40,13 +40,19 @@ var incidentOutputs = []string{"text", "json", "markdown", "html", "timeline", "
 
 func newIncident() *cobra.Command {
 	var o incidentOptions
-	cmd := newCommand("incident FILE...", "Say why a pod was restarted or is not ready", incidentHelp, incidentExamples, someFiles("incident requires a file with events, pods or a log, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.show(cmd, args) })
+	cmd := newCommand("incident FILE...", "Say why a pod was restarted or is not ready", incidentHelp, incidentExamples,
+		someFiles("incident requires a file with events, pods or a log, or - for stdin"),
+		func(cmd *cobra.Command, args []string) error {
+			return o.show(cmd, args)
+		})
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", incidentOutputs)
 	flags.StringVar(&o.pod, "pod", "", "Write only about the pod with this `name`, NAMESPACE/NAME or UID.")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Write all verdicts, the lines that were not read, and how times and pods were found.")
-	flags.BoolVar(&o.redact, "redact", false, "Replace names, images, addresses and messages before anything is written.")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false,
+		"Write all verdicts, the lines that were not read, and how times and pods were found.")
+	flags.BoolVar(&o.redact, "redact", false,
+		"Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
 	addTime(cmd, &o.time)
 	flags.StringVar(&o.container, "container", "", "Write the scenario of the container with this `name`.")

@@ -29,7 +29,8 @@ type clusterOptions struct {
 }
 
 func (o *clusterOptions) addTo(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.on, "from-cluster", false, "Take the arguments as names of pods, and run kubectl to get them and their events.")
+	flags.BoolVar(&o.on, "from-cluster", false,
+		"Take the arguments as names of pods, and run kubectl to get them and their events.")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "The `namespace` of the pods, with --from-cluster.")
 	flags.StringVar(&o.context, "context", "", "The `context` of kubectl, with --from-cluster.")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "The configuration `file` of kubectl, with --from-cluster.")
@@ -46,8 +47,9 @@ const clusterTimeout = 30 * time.Second
 // podName is the form of the name of a pod. No such name can be a flag of kubectl.
 var podName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
-// get gets a pod and its events. The files have names that tell nothing about the pod, because reports have them. One of both is enough: a
-// pod that is gone may still have events, and not everybody may read events.
+// get gets a pod and its events. The files have names that tell nothing about the pod, because
+// reports have them. One of both is enough: a pod that is gone may still have events, and not
+// everybody may read events.
 func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list []incident.File, _ error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(pod, "pods/"), "pod/")
 	if !podName.MatchString(name) {
@@ -61,7 +63,8 @@ func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list [
 		suffix = fmt.Sprintf("-%d", number+1)
 	}
 	var failed error
-	for _, args := range [][]string{{"get", "pod", name}, {"get", "events", "--field-selector", "involvedObject.name=" + name}} {
+	for _, args := range [][]string{{"get", "pod", name},
+		{"get", "events", "--field-selector", "involvedObject.name=" + name}} {
 		data, err := o.kubectl(cmd, append(args, "-o", "json")...)
 		if errors.Is(err, context.Canceled) || errors.Is(err, errNoKubectl) {
 			return nil, err
@@ -80,11 +83,13 @@ func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list [
 	return list, nil
 }
 
-var errNoKubectl = errors.New("kubectl is not on the PATH: install it, or get the pod elsewhere and pass the file: kubectl get pod,events -o json")
+var errNoKubectl = errors.New("kubectl is not on the PATH: install it, or get the pod elsewhere and pass the file: " +
+	"kubectl get pod,events -o json")
 
 // kubectl prints a command and returns its output. The error has what the command prints on stderr.
 func (o *clusterOptions) kubectl(cmd *cobra.Command, args ...string) ([]byte, error) {
-	for _, f := range [][2]string{{"--namespace", o.namespace}, {"--context", o.context}, {"--kubeconfig", o.kubeconfig}} {
+	for _, f := range [][2]string{{"--namespace", o.namespace}, {"--context", o.context},
+		{"--kubeconfig", o.kubeconfig}} {
 		if f[1] != "" {
 			args = append(args, f[0]+"="+f[1])
 		}

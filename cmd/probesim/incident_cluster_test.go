@@ -11,7 +11,8 @@ func TestWithoutKubectl(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out, errs bytes.Buffer
 	code := execute(t.Context(), []string{"incident", "--from-cluster", "web-1"}, &out, &errs)
-	if code != exitUsage || out.Len() > 0 || !strings.Contains(errs.String(), "kubectl is not on the PATH") || strings.Contains(errs.String(), "running") {
+	if code != exitUsage || out.Len() > 0 || !strings.Contains(errs.String(), "kubectl is not on the PATH") ||
+		strings.Contains(errs.String(), "running") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out.String(), errs.String())
 	}
 }

@@ -21,10 +21,12 @@ func incidentOf(t *testing.T, recording string) string {
 	return written(t, out.String())
 }
 
-// TestIncidentPage checks the page of an incident: the verdict, and below it the recording with what is not recorded.
+// TestIncidentPage checks the page of an incident: the verdict, and below it the recording with
+// what is not recorded.
 func TestIncidentPage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
-	b.open(incidentOf(t, restarted+"---\nkind: Event\nmetadata: {name: web.2}\nreason: Started\ninvolvedObject: {kind: Pod}\n"))
+	b.open(incidentOf(t, restarted+"---\nkind: Event\nmetadata: {name: web.2}\nreason: Started\ninvolvedObject: "+
+		"{kind: Pod}\n"))
 	b.want("main > :first-child", "killed by its liveness probe")
 	b.want(".verdict .evidence", "pod.yaml:")
 	if n := b.count(".verdict h2"); n != 1 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// marked is a recording in all formats, in which each text that comes from a user, an image or a node has a mark: zq and a number.
+// marked is a recording in all formats, in which each text that comes from a user, an image or a
+// node has a mark: zq and a number.
 var marked = map[string]string{
 	"cluster.json": `{"kind":"List","apiVersion":"v1","items":[
 {"kind":"Pod","apiVersion":"v1","metadata":{"name":"zq01-pod","namespace":"zq02-ns","uid":"zq03-uid","creationTimestamp":"2024-05-18T21:00:00Z",
@@ -104,16 +105,20 @@ E0518 21:00:23.123456    1234 pod_workers.go:1300] "Error syncing pod, skipping"
 // markedEvents are events about the marked pod: the reason, the container, and the message.
 var markedEvents = [][3]string{
 	{"Scheduled", "", "Successfully assigned zq02-ns/zq01-pod to zq11-node"},
-	{"Pulled", "zq31-app", `Successfully pulled image \"zq32.example.com/zq33-image:zq34\" in 1.2s (1.2s including waiting). Image size: 12 bytes.`},
-	{"Unhealthy", "zq31-app", `Liveness probe failed: Get \"http://zq47.example.com:8080/zq45/health?token=zq46\": dial tcp 10.9.8.5:8080: connect: connection refused`},
-	{"Unhealthy", "zq31-app", `Liveness probe failed: Get \"http://10.9.8.5:8080/zq45\": dial tcp: lookup zq47.example.com on 10.9.8.4:53: no such host`},
+	{"Pulled", "zq31-app", `Successfully pulled image \"zq32.example.com/zq33-image:zq34\" in 1.2s (1.2s including ` +
+		`waiting). Image size: 12 bytes.`},
+	{"Unhealthy", "zq31-app", `Liveness probe failed: Get \"http://zq47.example.com:8080/zq45/health?token=zq46\": ` +
+		`dial tcp 10.9.8.5:8080: connect: connection refused`},
+	{"Unhealthy", "zq31-app", `Liveness probe failed: Get \"http://10.9.8.5:8080/zq45\": dial tcp: lookup ` +
+		`zq47.example.com on 10.9.8.4:53: no such host`},
 	{"Unhealthy", "zq31-app", "Liveness probe failed: HTTP probe failed with statuscode: 500"},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: command \"sh -c curl zq50\" timed out`},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: timeout: zq100 was slow`},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: command timed out: zq101`},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: dial tcp 10.9.8.5:8080: zq102`},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: zq103 context deadline exceeded`},
-	{"Unhealthy", "zq31-app", `Readiness probe errored: rpc error: code = Unknown desc = failed to exec in container: zq104`},
+	{"Unhealthy", "zq31-app", `Readiness probe errored: rpc error: code = Unknown desc = failed to exec in ` +
+		`container: zq104`},
 	{"Unhealthy", "zq31-app", `Startup probe failed: service unhealthy (responded with \"zq105\")`},
 	{"Unhealthy", "zq31-app", `Readiness probe failed: Get \"http://10.9.8.5:8080/zq45\": redirected to zq106`},
 	{"Unhealthy", "zq31-app", "Readiness probe failed: zq107 first line\\nzq108 second line"},
@@ -126,7 +131,8 @@ var markedEvents = [][3]string{
 	{"Killing", "zq31-app", "Stopping container zq31-app"},
 }
 
-// TestIncidentRedacted writes a recording with marks in every text in all formats. None of them has a mark.
+// TestIncidentRedacted writes a recording with marks in every text in all formats. None of them has
+// a mark.
 func TestIncidentRedacted(t *testing.T) {
 	dir := t.TempDir()
 	var events []string
@@ -135,8 +141,10 @@ func TestIncidentRedacted(t *testing.T) {
 		if e[1] != "" {
 			path = `,"fieldPath":"spec.containers{` + e[1] + `}"`
 		}
-		events = append(events, `{"kind":"Event","apiVersion":"v1","metadata":{"name":"zq01-pod.x`+string(rune('a'+i))+`"},"involvedObject":{"kind":"Pod","namespace":"zq02-ns","name":"zq01-pod","uid":"zq03-uid"`+path+
-			`},"type":"Warning","reason":"`+e[0]+`","message":"`+e[2]+`","firstTimestamp":"2024-05-18T21:00:20Z","lastTimestamp":"2024-05-18T21:00:40Z","count":3},`)
+		events = append(events, `{"kind":"Event","apiVersion":"v1","metadata":{"name":"zq01-pod.x`+string(rune('a'+i))+
+			`"},"involvedObject":{"kind":"Pod","namespace":"zq02-ns","name":"zq01-pod","uid":"zq03-uid"`+path+
+			`},"type":"Warning","reason":"`+e[0]+`","message":"`+
+			e[2]+`","firstTimestamp":"2024-05-18T21:00:20Z","lastTimestamp":"2024-05-18T21:00:40Z","count":3},`)
 	}
 	var all []string
 	for _, name := range []string{"cluster.json", "describe.txt", "watch.txt", "kubelet.log", "cut.yaml"} {
@@ -155,11 +163,14 @@ func TestIncidentRedacted(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		append([]string{"-o", "timeline"}, all...), append([]string{"-o", "jsonl"}, all...),
-		append([]string{"-o", "json"}, all...), append([]string{"-o", "text", "-v"}, all...), append([]string{"-o", "markdown", "-v"}, all...),
-		append([]string{"-o", "html", "-v"}, all...), {"-o", "text", "--pod", "pod-2", "cluster.json"}, {"-o", "text", "kubelet.log"}, {"-o", "json", "watch.txt"},
+		append([]string{"-o", "json"}, all...), append([]string{"-o", "text", "-v"}, all...),
+		append([]string{"-o", "markdown", "-v"}, all...),
+		append([]string{"-o", "html", "-v"}, all...), {"-o", "text", "--pod", "pod-2", "cluster.json"},
+		{"-o", "text", "kubelet.log"}, {"-o", "json", "watch.txt"},
 	} {
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), append([]string{"incident", "--redact"}, args...), &out, &errs); code != exitOK {
+		if code := execute(t.Context(), append([]string{"incident", "--redact"}, args...), &out, &errs); code !=
+			exitOK {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs.String())
 		}
 		check(args, "output", out.String())

@@ -19,7 +19,8 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// writeScenario writes the scenarios of the verdicts that the answer shows, and says which facts they meet.
+// writeScenario writes the scenarios of the verdicts that the answer shows, and says which facts
+// they meet.
 func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *render.Answer) error {
 	var text bytes.Buffer
 	var why []string
@@ -44,7 +45,8 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 		}
 		what := cmp.Or(strings.Trim(a.Name(g.Pod)+", "+g.Container, ", "), "the pod")
 		if g.Pod != nil && written[g.Pod.Name] {
-			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name; choose with --container", printable.Text(what)))
+			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name; choose with "+
+				"--container", printable.Text(what)))
 			continue
 		}
 		result, err := scenario.Of(search, a.Recording, g.Verdict)
@@ -88,7 +90,8 @@ func (o *incidentOptions) saveScenario(cmd *cobra.Command, text []byte, why []st
 	if err := writeFile(cmd.Context(), o.scenario, text, o.force); err != nil {
 		return err
 	}
-	fmt.Fprintf(terminal.Safe(stderr), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario), simulate.Quote(o.scenario))
+	fmt.Fprintf(terminal.Safe(stderr), "Wrote %s. Next: probesim run %s\n", printable.Text(o.scenario),
+		simulate.Quote(o.scenario))
 	return nil
 }
 
@@ -96,7 +99,8 @@ func (o *incidentOptions) saveScenario(cmd *cobra.Command, text []byte, why []st
 func say(cmd *cobra.Command, what string, r *scenario.Result) {
 	w := cmd.ErrOrStderr()
 	o := terminal.Options(w)
-	report.WriteLine(w, 0, fmt.Sprintf("%s meets %d of %d facts", what, r.Meets, r.Meets+len(r.Misses)), report.Plain, o)
+	report.WriteLine(w, 0, fmt.Sprintf("%s meets %d of %d facts", what, r.Meets, r.Meets+len(r.Misses)), report.Plain,
+		o)
 	for _, text := range r.Misses {
 		report.WriteLine(w, 2, text, report.Warn, o)
 	}

@@ -76,13 +76,15 @@ const initExamples = `  # Write a scenario for a manifest, then run it
 func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0 && len(o.manifests) == 0:
-		return fmt.Errorf("init requires -f before the manifest\nDid you mean 'probesim init -f %s'?", simulate.Quote(args[0]))
+		return fmt.Errorf("init requires -f before the manifest\nDid you mean 'probesim init -f %s'?",
+			simulate.Quote(args[0]))
 	case len(args) > 0:
 		return fmt.Errorf("init takes no arguments: unexpected %s", strict.Quote(args[0]))
 	case len(o.manifests) == 0 || o.manifests[0] == "":
 		return errors.New("init requires a manifest: -f pod.yaml, or -f - for stdin")
 	case len(o.manifests) > 1:
-		return errors.New("init takes only one manifest, which may have several documents: cat a.yaml b.yaml | probesim init -f -")
+		return errors.New("init takes only one manifest, which may have several documents: cat a.yaml b.yaml | " +
+			"probesim init -f -")
 	}
 	return nil
 }
@@ -124,7 +126,8 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if err := writeFile(cmd.Context(), o.output, text, o.force); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n", printable.Text(o.output), simulate.Quote(o.output))
+	_, err = fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "Wrote %s. Next: probesim run %s\n",
+		printable.Text(o.output), simulate.Quote(o.output))
 	return err
 }
 
@@ -157,8 +160,10 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	return d, err
 }
 
-// starts returns how long the slowest measured start of each container took, of the file of --measured or of the pods in the manifest.
-func (o *initOptions) starts(cmd *cobra.Command, d *draft.Options) (func(*manifests.Workload, string) time.Duration, error) {
+// starts returns how long the slowest measured start of each container took, of the file of
+// --measured or of the pods in the manifest.
+func (o *initOptions) starts(cmd *cobra.Command, d *draft.Options) (func(*manifests.Workload, string) time.Duration,
+	error) {
 	r, err := readMeasured(cmd, o.measured, []check.File{{Name: d.Manifest, Data: d.Data}}, measure.Options{})
 	if r == nil || err != nil {
 		return nil, err

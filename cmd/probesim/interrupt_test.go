@@ -20,14 +20,15 @@ import (
 
 const library = "../../scenarios/library/quickstart"
 
-// TestInterrupted checks that the report of an interrupted command lists the missing runs as errors. Without them,
-// the report would read as a success.
+// TestInterrupted checks that the report of an interrupted command lists the missing runs as
+// errors. Without them, the report would read as a success.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for format, want := range map[string]string{"json": `{` + "\n" + `  "outcome": "error"`, "junit": `errors="4"`} {
 		var stdout, stderr bytes.Buffer
-		if code := execute(ctx, []string{"run", library, "-o", format, "--seed", "1..50"}, &stdout, &stderr); code != exitInterrupted {
+		if code := execute(ctx, []string{"run", library, "-o", format, "--seed", "1..50"}, &stdout, &stderr); code !=
+			exitInterrupted {
 			t.Errorf("%s: exit code %d, want %d", format, code, exitInterrupted)
 		}
 		if !strings.Contains(stdout.String(), want) || !strings.Contains(stdout.String(), "interrupted") {
@@ -39,8 +40,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSecondSignalAndPatience checks that a command that does not end by itself is ended after the patience or at the second signal,
-// and that it leaves no temporary files.
+// TestSecondSignalAndPatience checks that a command that does not end by itself is ended after the
+// patience or at the second signal, and that it leaves no temporary files.
 func TestSecondSignalAndPatience(t *testing.T) {
 	for name, test := range map[string]struct {
 		second bool
@@ -91,7 +92,8 @@ func TestSignals(t *testing.T) {
 	}
 	small, long := filepath.Join(dir, "small.yaml"), filepath.Join(dir, "long.yaml")
 	for name, duration := range map[string]string{small: "1s", long: "10h"} {
-		text := strings.NewReplacer("duration: 24h", "duration: "+duration, "replicas: 500", "replicas: 1").Replace(busyNode)
+		text := strings.NewReplacer("duration: 24h", "duration: "+duration, "replicas: 500", "replicas: 1").
+			Replace(busyNode)
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +108,18 @@ func TestSignals(t *testing.T) {
 		stderr string
 		ready  func(stdin io.Writer, stdout *bufio.Reader) error // returns when the command is at work
 	}{
-		"simulation":        {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted at .* of 24h\n$", readAll},
-		"terminated":        {[]string{"run", file, "-o", "jsonl"}, syscall.SIGTERM, "^probesim: interrupted at .* of 24h\n$", readAll},
-		"stuck output":      {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted.*\n$", readLine},
-		"many runs":         {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000", "--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readAll},
-		"diff":              {[]string{"diff", file, "-o", "lines", "--seed", "1..1000", "--until", "100ms"}, syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readAll},
-		"explore":           {[]string{"explore", small, long, "--policy", "canonical,restarts", "--witness", "none"}, syscall.SIGINT, "^probesim: interrupted: [12] of 2 scenarios explored, the last one in part\n$", readAll},
+		"simulation": {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT,
+			"^probesim: interrupted at .* of 24h\n$", readAll},
+		"terminated": {[]string{"run", file, "-o", "jsonl"}, syscall.SIGTERM,
+			"^probesim: interrupted at .* of 24h\n$", readAll},
+		"stuck output": {[]string{"run", file, "-o", "jsonl"}, syscall.SIGINT, "^probesim: interrupted.*\n$",
+			readLine},
+		"many runs": {[]string{"run", file, "-o", "lines", "--seed", "1..1000", "--parallel", "1000000",
+			"--until", "100ms"}, syscall.SIGTERM, "^probesim: interrupted: .* of 1000 runs completed\n$", readAll},
+		"diff": {[]string{"diff", file, "-o", "lines", "--seed", "1..1000", "--until", "100ms"},
+			syscall.SIGINT, "^probesim: interrupted: .* of 1000 comparisons completed\n$", readAll},
+		"explore": {[]string{"explore", small, long, "--policy", "canonical,restarts", "--witness", "none"},
+			syscall.SIGINT, "^probesim: interrupted: [12] of 2 scenarios explored, the last one in part\n$", readAll},
 		"manifest of stdin": {[]string{"init", "-f", "-"}, syscall.SIGTERM, "^probesim: interrupted\n$", writePipe},
 	} {
 		t.Run(name, func(t *testing.T) {

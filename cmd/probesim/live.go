@@ -40,23 +40,29 @@ type liveOptions struct {
 var liveOutputs = []string{"text", "json"}
 
 // signals are those that live can send.
-var signals = map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGQUIT": syscall.SIGQUIT, "SIGHUP": syscall.SIGHUP}
+var signals = map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT,
+	"SIGQUIT": syscall.SIGQUIT, "SIGHUP": syscall.SIGHUP}
 
 func newLive() *cobra.Command {
 	var o liveOptions
-	cmd := newCommand("live MANIFEST -- COMMAND...", "Measure the start and the stop of a program on this machine", liveHelp, liveExamples, func(cmd *cobra.Command, args []string) error {
-		if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-			return errors.New("live requires a manifest, and the command of the program after --")
-		}
-		return nil
-	}, func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args[0], args[1:]) })
+	cmd := newCommand("live MANIFEST -- COMMAND...", "Measure the start and the stop of a program on this machine",
+		liveHelp, liveExamples, func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+				return errors.New("live requires a manifest, and the command of the program after --")
+			}
+			return nil
+		}, func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args[0], args[1:]) })
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", liveOutputs)
-	flags.StringVar(&o.container, "container", "", "The `name` of the container whose program it is. A manifest with one container needs none.")
-	flags.StringArrayVar(&o.ports, "port", nil, "The port of the program on this machine, as `CONTAINER=HERE`, for example 80=8080. You can repeat this flag.")
+	flags.StringVar(&o.container, "container", "",
+		"The `name` of the container whose program it is. A manifest with one container needs none.")
+	flags.StringArrayVar(&o.ports, "port", nil,
+		"The port of the program on this machine, as `CONTAINER=HERE`, for example 80=8080. You can repeat this flag.")
 	flags.IntVar(&o.runs, "runs", 10, "How often to start and stop the program, a `number` from 1 to 1000.")
-	flags.StringVar(&o.signal, "signal", "SIGTERM", "The `signal` that stops the program: SIGTERM, SIGINT, SIGQUIT or SIGHUP.")
-	flags.Float64Var(&o.slower, "slower", 1, "How many `times` slower a node is: widens the printed times, not those that are measured.")
+	flags.StringVar(&o.signal, "signal", "SIGTERM",
+		"The `signal` that stops the program: SIGTERM, SIGINT, SIGQUIT or SIGHUP.")
+	flags.Float64Var(&o.slower, "slower", 1, "How many `times` slower a node is: widens the printed times, not those "+
+		"that are measured.")
 	flags.DurationVar(&o.within, "within", time.Minute, "The longest `time` to wait for a start.")
 	flags.BoolVar(&o.logs, "logs", false, "Write what the program prints to stderr.")
 	return cmd
@@ -103,7 +109,8 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 	counter.Stop()
 	switch {
 	case cmd.Context().Err() != nil:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d runs; all processes have ended", len(runs), o.runs)}
+		return &exitError{exitInterrupted,
+			fmt.Errorf("interrupted after %d of %d runs; all processes have ended", len(runs), o.runs)}
 	case err != nil:
 		return &exitError{exitFailed, errors.New(printable.Text(err.Error()))}
 	}
@@ -150,24 +157,28 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, fo
 		return nil, nil, &exitError{exitUsage, err}
 	}
 	var names []string
-	err = check.EachWorkload([]check.File{{Name: manifest, Data: data}}, func(_ check.File, w *manifests.Workload) scenarios.Errors {
-		for c := range podutil.Containers(&w.Pod.Spec) {
-			if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {
-				pod, found = w.Pod, c
-				names = append(names, c.Name)
+	err = check.EachWorkload([]check.File{{Name: manifest, Data: data}},
+		func(_ check.File, w *manifests.Workload) scenarios.Errors {
+			for c := range podutil.Containers(&w.Pod.Spec) {
+				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {
+					pod, found = w.Pod, c
+					names = append(names, c.Name)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	switch {
 	case err != nil:
 		return nil, nil, &exitError{exitUsage, err}
 	case len(names) == 0 && o.container != "":
-		return nil, nil, &exitError{exitUsage, fmt.Errorf("%s has no container %q", printable.Text(manifest), o.container)}
+		return nil, nil, &exitError{exitUsage,
+			fmt.Errorf("%s has no container %q", printable.Text(manifest), o.container)}
 	case len(names) == 0:
 		return nil, nil, &exitError{exitUsage, fmt.Errorf("%s has no container with a probe", printable.Text(manifest))}
 	case len(names) > 1:
-		return nil, nil, &exitError{exitUsage, fmt.Errorf("%s has %d containers with probes: choose one with --container: %s", printable.Text(manifest), len(names), strings.Join(names, ", "))}
+		return nil, nil, &exitError{exitUsage,
+			fmt.Errorf("%s has %d containers with probes: choose one with --container: %s", printable.Text(manifest),
+				len(names), strings.Join(names, ", "))}
 	}
 	return pod, found, nil
 }
@@ -230,7 +241,8 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	n := len(m.Runs)
 	ends := fmt.Sprintf("exits %s after %s", fromTo(m.Stop, m.LongStop), strings.ToUpper(o.signal))
 	if killed > 0 {
-		ends = fmt.Sprintf("does not exit within the grace period after %s (%d of %d runs)", strings.ToUpper(o.signal), killed, n)
+		ends = fmt.Sprintf("does not exit within the grace period after %s (%d of %d runs)", strings.ToUpper(o.signal),
+			killed, n)
 	}
 	t.Lead(fmt.Sprintf("%s starts in %s, and %s.", m.Container, fromTo(m.Start, m.LongStart), ends),
 		fmt.Sprintf("Measured in %d %s on this machine: a node is slower.", n, printable.Plural(n, "run")))
@@ -238,16 +250,21 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	switch {
 	case ended == n:
 		refusing = 0
-		t.Line(2, strings.ToUpper(o.signal)+" ends it at once, since it has no handler: requests that it is answering break off. As the first process of a container, it can ignore the signal instead, until the grace period ends.", report.Warn)
+		t.Line(2, strings.ToUpper(o.signal)+" ends it at once, since it has no handler: requests that it is "+
+			"answering break off. As the first process of a container, it can ignore the signal instead, until the "+
+			"grace period ends.", report.Warn)
 	case asked == 0:
 		t.Line(2, "No request came between the signal and the exit.", report.Plain)
 	case refusing > 0:
-		t.Line(2, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after the signal): clients lose those that they still send. Let a preStop hook sleep until no more come.", refusing, n, check.FormatTime(first)), report.Warn)
+		t.Line(2, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after the "+
+			"signal): clients lose those that they still send. Let a preStop hook sleep until no more come.", refusing,
+			n, check.FormatTime(first)), report.Warn)
 	default:
 		t.Line(2, "It answers requests until it exits.", report.Plain)
 	}
 	if broken > 0 {
-		t.Line(2, fmt.Sprintf("%d %s broke off without an answer.", broken, printable.Plural(broken, "request")), report.Warn)
+		t.Line(2, fmt.Sprintf("%d %s broke off without an answer.", broken, printable.Plural(broken, "request")),
+			report.Warn)
 	}
 	t.Gap()
 	t.Line(0, "For probesim check:", report.Bold)
@@ -258,11 +275,14 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	t.Line(2, flags, report.Plain)
 	t.Line(0, "For a scenario:", report.Bold)
 	t.Line(2, "behavior:", report.Plain)
-	t.Line(2, fmt.Sprintf("- {for: %s, probes: down}", value.Format(time.Duration(m.LongStart).Round(time.Millisecond))), report.Plain)
+	t.Line(2, fmt.Sprintf("- {for: %s, probes: down}",
+		value.Format(time.Duration(m.LongStart).Round(time.Millisecond))), report.Plain)
 	if refusing > 0 {
-		t.Line(2, fmt.Sprintf("- {afterSigterm: %s, probes: down}", value.Format(time.Duration(first).Round(time.Millisecond))), report.Plain)
+		t.Line(2, fmt.Sprintf("- {afterSigterm: %s, probes: down}",
+			value.Format(time.Duration(first).Round(time.Millisecond))), report.Plain)
 	}
-	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}", value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), codes[0])
+	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}",
+		value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), codes[0])
 	if killed > 0 {
 		exit = "- {afterSigterm: 0s, exit: never}"
 	}

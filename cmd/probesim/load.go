@@ -19,9 +19,10 @@ import (
 	"probesim.dev/scenarios/whatif"
 )
 
-// loadAny loads the scenarios of files, or the scenario of a manifest and the events of --app. It returns false if it has printed
-// the scenario instead.
-func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors, run bool, err error) {
+// loadAny loads the scenarios of files, or the scenario of a manifest and the events of --app. It
+// returns false if it has printed the scenario instead.
+func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors,
+	run bool, err error) {
 	m, err := o.manifest(cmd, paths)
 	if err != nil {
 		return nil, nil, false, err
@@ -48,8 +49,8 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 	return []*scenarios.Scenario{s}, nil, true, nil
 }
 
-// manifest returns the manifest to run, or nil if the paths are scenarios: without --app and --print-scenario, a manifest is a
-// single file with workloads and no Scenario.
+// manifest returns the manifest to run, or nil if the paths are scenarios: without --app and
+// --print-scenario, a manifest is a single file with workloads and no Scenario.
 func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
 	asked := len(o.app) > 0 || o.printScenario
 	if len(paths) != 1 {
@@ -78,7 +79,8 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 	}
 	if bytes.Contains(m.Data, []byte(format.APIVersion)) {
 		if asked {
-			return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its behavior", printable.Text(m.Manifest))
+			return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into "+
+				"its behavior", printable.Text(m.Manifest))
 		}
 		return nil, nil
 	}
@@ -94,8 +96,8 @@ func hasWorkloads(name string, data []byte) bool {
 	return err == nil && len(m.Workloads) > 0
 }
 
-// onlyOneManifest returns an error if one of several files is a manifest without a Scenario. With --keep-going, such a file is invalid,
-// and the others run.
+// onlyOneManifest returns an error if one of several files is a manifest without a Scenario. With
+// --keep-going, such a file is invalid, and the others run.
 func (o *runOptions) onlyOneManifest(cmd *cobra.Command, paths []string) error {
 	if o.keepGoing {
 		return nil
@@ -125,9 +127,11 @@ or write a scenario for each:
   probesim init -f %[3]s`, printable.Few(names), cmd.Name(), simulate.Quote(plain[0]))
 }
 
-// load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the scenarios of valid files, and the
-// errors of the others in invalid. It returns err if there is nothing to run.
-func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors, err error) {
+// load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the
+// scenarios of valid files, and the errors of the others in invalid. It returns err if there is
+// nothing to run.
+func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors,
+	err error) {
 	options := loadOptions(cmd)
 	options.KeepGoing = o.keepGoing
 	if slices.Contains(paths, "-") {

@@ -1,4 +1,5 @@
-// Command probesim simulates how the kubelet reacts to the liveness, readiness and startup probes of Pods, on a virtual clock.
+// Command probesim simulates how the kubelet reacts to the liveness, readiness and startup probes
+// of Pods, on a virtual clock.
 package main
 
 import (
@@ -28,12 +29,13 @@ func main() {
 	}))
 }
 
-// patience is how long an interrupted command may take to end by itself and to print what it has. Then the process ends.
+// patience is how long an interrupted command may take to end by itself and to print what it has.
+// Then the process ends.
 var patience = 700 * time.Millisecond
 
-// untilInterrupted executes a command. After the first signal, the context of the command is done. If the command has not ended
-// after the patience, or at the second signal, untilInterrupted ends it: it cleans up and returns exitInterrupted, and the caller must
-// exit the process.
+// untilInterrupted executes a command. After the first signal, the context of the command is done.
+// If the command has not ended after the patience, or at the second signal, untilInterrupted ends
+// it: it cleans up and returns exitInterrupted, and the caller must exit the process.
 func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(context.Context) int) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -110,13 +112,17 @@ const rootExamples = `  # Write a first scenario for a manifest
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	out := &terminal.Output{Writer: stdout}
-	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp, Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newCheck(), newCompare(), newTune(), newRollout(), newIncident(), newMeasure(), newLive(), newRun(), newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(), newSchema(), newVersion())
+	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp,
+		Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(newCheck(), newCompare(), newTune(), newRollout(), newIncident(), newMeasure(), newLive(), newRun(),
+		newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(),
+		newSchema(), newVersion())
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
 	root.PersistentFlags().Var(&out.Color, "color", "Color the output: always, never or auto (default auto)")
-	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(terminal.Colors, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("color",
+		cobra.FixedCompletions(terminal.Colors, cobra.ShellCompDirectiveNoFileComp))
 	root.SetOut(out)
 	root.SetErr(stderr)
 	improveUsage(root)

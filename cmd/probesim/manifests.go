@@ -38,8 +38,9 @@ func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
 	return manifestReader{cmd: cmd, stderr: cmd.ErrOrStderr(), onStdin: onStdin[cmd.Name()], allowEmpty: allowEmpty}
 }
 
-// read reads files, the manifests in directories, and stdin. It names the files that it passes over. With allowEmpty, it passes over the same
-// named files as in a directory: a tool that names the changed files of a directory gets the result of the directory.
+// read reads files, the manifests in directories, and stdin. It names the files that it passes
+// over. With allowEmpty, it passes over the same named files as in a directory: a tool that names
+// the changed files of a directory gets the result of the directory.
 func (r manifestReader) read(paths []string) ([]check.File, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -49,7 +50,8 @@ func (r manifestReader) read(paths []string) ([]check.File, error) {
 			r.add("stdin", data, notTooLong("stdin", data, err))
 		case err == nil && info.IsDir():
 			r.readDirectory(path)
-		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty: // for example what a template renders
+		// for example what a template renders
+		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty:
 		case err == nil && r.allowEmpty && isKustomization(path):
 		default:
 			r.readFile(path, r.allowEmpty, true)
@@ -69,7 +71,8 @@ func (r *manifestReader) add(name string, data []byte, err error) {
 	r.files = append(r.files, check.File{Name: filepath.ToSlash(name), Data: data})
 }
 
-// readFile reads a file. It may pass over one without an object of Kubernetes, such as the values of a chart.
+// readFile reads a file. It may pass over one without an object of Kubernetes, such as the values
+// of a chart.
 func (r *manifestReader) readFile(path string, mayPass, named bool) {
 	if mayPass && isLargeOther(path) {
 		r.others = append(r.others, printable.Text(path))
@@ -84,7 +87,8 @@ func (r *manifestReader) readFile(path string, mayPass, named bool) {
 	r.add(path, data, err)
 }
 
-// notTooLong returns the error of reading a file. Only the JSON of kubectl get may be longer than other files, since no more than a part of it is parsed.
+// notTooLong returns the error of reading a file. Only the JSON of kubectl get may be longer than
+// other files, since no more than a part of it is parsed.
 func notTooLong(path string, data []byte, err error) error {
 	if err == nil && len(data) > strict.MaxFileSize && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		err = input.TooLarge(strict.MaxFileSize)
@@ -107,16 +111,19 @@ func (r *manifestReader) readDirectory(dir string) {
 		r.readFile(name, true, false)
 	}
 	if len(r.files)+len(r.errs) == before && !r.allowEmpty {
-		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes", printable.Text(dir)))
+		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes",
+			printable.Text(dir)))
 	}
 }
 
-// hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do not have to be valid YAML.
+// hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do
+// not have to be valid YAML.
 func hasObject(data []byte) bool {
 	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
 }
 
-// isLargeOther reports whether a file is too large for a manifest, and its beginning has nothing of an object of Kubernetes.
+// isLargeOther reports whether a file is too large for a manifest, and its beginning has nothing of
+// an object of Kubernetes.
 func isLargeOther(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || info.Size() <= strict.MaxFileSize {
@@ -132,8 +139,9 @@ func isLargeOther(name string) bool {
 	return err == nil && !bytes.Contains(beginning[:n], []byte("apiVersion"))
 }
 
-// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over hidden directories, and over the files that say how
-// kustomize combines the others. A Helm chart is an error: its templates are no manifests.
+// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over
+// hidden directories, and over the files that say how kustomize combines the others. A Helm chart
+// is an error: its templates are no manifests.
 func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 	var names []string
 	var charts []error
@@ -144,7 +152,8 @@ func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.IsDir() && isChart(name):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s", printable.Text(name), simulate.Quote(name), r.onStdin))
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
+				printable.Text(name), simulate.Quote(name), r.onStdin))
 			return filepath.SkipDir
 		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
@@ -166,7 +175,8 @@ func isChart(dir string) bool {
 	return err == nil
 }
 
-// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a ConfigMap.
+// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a
+// ConfigMap.
 func isFile(name string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()

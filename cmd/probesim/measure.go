@@ -27,14 +27,19 @@ var measureOutputs = []string{"table", "json", "annotations", "config"}
 
 func newMeasure() *cobra.Command {
 	var o measureOptions
-	cmd := newCommand("measure FILE...", "Measure how long programs of a cluster take to start and stop", measureHelp, measureExamples,
-		someFiles("measure requires a file with pods, or - for stdin"), func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
+	cmd := newCommand("measure FILE...", "Measure how long programs of a cluster take to start and stop", measureHelp,
+		measureExamples,
+		someFiles("measure requires a file with pods, or - for stdin"),
+		func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", measureOutputs)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default those of the nodes in the files, or all)")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
+		"Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default those of the nodes in the "+
+			"files, or all)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`, as for check.")
-	flags.StringArrayVar(&o.prometheus, "prometheus", nil, "A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
+	flags.StringArrayVar(&o.prometheus, "prometheus", nil,
+		"A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd
 }
 
@@ -99,7 +104,8 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		if len(r.Unused) > 0 {
 			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
 		}
-		return &exitError{exitUsage, errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE -o json")}
+		return &exitError{exitUsage, errors.New(because + "\nGive measure what this command prints:\n  kubectl get " +
+			"pods,events -n NAMESPACE -o json")}
 	}
 	if err := o.write(cmd.OutOrStdout(), r); err != nil {
 		return writeError(err)
@@ -132,7 +138,8 @@ func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
 		return fmt.Errorf("--prometheus: %s:%w", printable.Text(name), err)
 	}
 	if m.Empty() {
-		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries", printable.Text(name))
+		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries",
+			printable.Text(name))
 	}
 	return nil
 }

@@ -18,15 +18,18 @@ import (
 
 // addMeasured adds the flag --measured.
 func addMeasured(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "measured", "", "Take how long programs take to start and stop from this `file`: the JSON of 'probesim measure', or pods of a cluster.")
+	cmd.Flags().StringVar(name, "measured", "", "Take how long programs take to start and stop from this `file`: the "+
+		"JSON of 'probesim measure', or pods of a cluster.")
 	cmd.RegisterFlagCompletionFunc("measured", completeFiles)
 }
 
-// readMeasured returns what a file says about starts and stops: a saved measurement, or pods. Without a file, the pods among the manifests say it. The result is
-// nil if there are none. The options are those of the nodes.
+// readMeasured returns what a file says about starts and stops: a saved measurement, or pods.
+// Without a file, the pods among the manifests say it. The result is nil if there are none. The
+// options are those of the nodes.
 func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o measure.Options) (*measure.Report, error) {
 	if name == "" {
-		pods := slices.DeleteFunc(recorded(manifests), func(f incident.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
+		pods := slices.DeleteFunc(recorded(manifests),
+			func(f incident.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
 		if len(pods) == 0 {
 			return nil, nil
 		}
@@ -50,10 +53,13 @@ func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o mea
 	}
 	r := measureFiles(cmd, []incident.File{{Name: name, Data: data}}, o)
 	if len(r.Workloads) == 0 {
-		return nil, fmt.Errorf("--measured: %s has no pods, and is not the JSON of probesim measure\nSave one of these:\n  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json", printable.Text(name))
+		return nil, fmt.Errorf("--measured: %s has no pods, and is not the JSON of probesim measure\nSave one of "+
+			"these:\n  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json",
+			printable.Text(name))
 	}
 	if !r.Measured() {
-		return nil, errors.New("--measured: nothing is measured: 'probesim measure " + printable.Text(name) + "' says why for each container")
+		return nil, errors.New("--measured: nothing is measured: 'probesim measure " + printable.Text(name) +
+			"' says why for each container")
 	}
 	return r, nil
 }
@@ -68,10 +74,12 @@ func recorded(files []check.File) (list []incident.File) {
 
 // isMeasurement reports whether a file is JSON of measure, and no object of Kubernetes.
 func isMeasurement(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"workloads"`)) && !bytes.Contains(data, []byte(`"apiVersion"`))
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"workloads"`)) &&
+		!bytes.Contains(data, []byte(`"apiVersion"`))
 }
 
-// measureFiles measures the pods in files, and warns of parts that cannot be read. Without versions in the options, those in the files count.
+// measureFiles measures the pods in files, and warns of parts that cannot be read. Without versions
+// in the options, those in the files count.
 func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) *measure.Report {
 	rec := incident.Read(files)
 	hasVersions := func(name string) bool { // a file with nothing else is no problem
@@ -95,7 +103,8 @@ func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) 
 	return measure.Of(rec, o)
 }
 
-// measure adds what is measured to the options of a check. Without --kubernetes, the versions in the files count.
+// measure adds what is measured to the options of a check. Without --kubernetes, the versions in
+// the files count.
 func (o *checkOptions) measure(cmd *cobra.Command, files []check.File, options *check.Options) error {
 	nodes := measure.Options{Delays: options.Nodes}
 	if len(o.kubernetes) > 0 {

@@ -19,7 +19,11 @@ var mergeOutputs = []string{"text", "json"}
 
 func newMerge() *cobra.Command {
 	var o exploreOptions
-	cmd := newCommand("merge RESULT...", "Join the results of the parts of an exploration", mergeHelp, mergeExamples, someFiles("merge requires the JSON outputs of 'probesim explore --shard'"), func(cmd *cobra.Command, args []string) error { return mergeFiles(cmd, args, o) })
+	cmd := newCommand("merge RESULT...", "Join the results of the parts of an exploration", mergeHelp, mergeExamples,
+		someFiles("merge requires the JSON outputs of 'probesim explore --shard'"),
+		func(cmd *cobra.Command, args []string) error {
+			return mergeFiles(cmd, args, o)
+		})
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", mergeOutputs)
@@ -76,7 +80,8 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		return err
 	}
 	if engine != version() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: the parts are of probesim %s, and this is %s\n", printable.Text(engine), version())
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: the parts are of probesim %s, and this is %s\n",
+			printable.Text(engine), version())
 	}
 	if bad {
 		return &exitError{code: exitFailed}
@@ -102,7 +107,8 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 		}
 		if data == nil {
 			w := cmd.OutOrStdout()
-			if err := outcomes.Text(terminal.Safe(w), r, outcomes.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
+			if err := outcomes.Text(terminal.Safe(w), r,
+				outcomes.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
 				return err
 			}
 			continue
@@ -119,7 +125,8 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 	return nil
 }
 
-// readExplorations reads JSON outputs of explore. It groups the results by scenario and version, in the order of the first file.
+// readExplorations reads JSON outputs of explore. It groups the results by scenario and version, in
+// the order of the first file.
 func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
@@ -128,7 +135,8 @@ func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.R
 			errs = append(errs, err)
 			continue
 		}
-		file := strict.JSONFile{Name: path, Data: data, What: "the JSON output of 'probesim explore'", APIVersion: format.APIVersion, Kind: explorationsKind}
+		file := strict.JSONFile{Name: path, Data: data, What: "the JSON output of 'probesim explore'",
+			APIVersion: format.APIVersion, Kind: explorationsKind}
 		var f explorationsFile
 		err = file.Decode(&f)
 		for i, r := range f.Explorations {
@@ -144,14 +152,17 @@ func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.R
 			engine = f.Engine
 		}
 		if f.Engine != engine {
-			errs = append(errs, file.Errorf("engine", "is of probesim %s, and %s is of %s: use the same version for all parts", f.Engine, paths[0], engine))
+			errs = append(errs, file.Errorf("engine",
+				"is of probesim %s, and %s is of %s: use the same version for all parts", f.Engine, paths[0], engine))
 			continue
 		}
 		if len(f.Explorations) == 0 {
 			return nil, "", fmt.Errorf("%s: has no exploration", printable.Text(path))
 		}
 		for _, r := range f.Explorations {
-			i := slices.IndexFunc(parts, func(p []*outcomes.Result) bool { return p[0].Scenario == r.Scenario && p[0].Kubernetes == r.Kubernetes })
+			i := slices.IndexFunc(parts, func(p []*outcomes.Result) bool {
+				return p[0].Scenario == r.Scenario && p[0].Kubernetes == r.Kubernetes
+			})
 			if i < 0 {
 				i = len(parts)
 				parts = append(parts, nil)

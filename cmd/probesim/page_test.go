@@ -77,7 +77,8 @@ func (b *browser) want(selector, text string) {
 func (b *browser) ticks() string {
 	b.t.Helper()
 	var labels string
-	b.eval(`[...document.querySelectorAll('section:not([hidden]) svg.axis .tick')].map((e) => e.textContent).join(' ')`, &labels)
+	b.eval(`[...document.querySelectorAll('section:not([hidden]) svg.axis .tick')].map((e) => e.textContent).join(' ')`,
+		&labels)
 	return labels
 }
 
@@ -96,7 +97,8 @@ func markAt(glyph, at string) string { return ".m-" + glyph + "[aria-label^='" +
 func TestPageShowsTheRun(t *testing.T) {
 	b := run(t)
 	b.wantTicks(whole)
-	for selector, n := range map[string]int{".m-failure": 6, ".m-success": 13, ".m-exit": 2, ".m-stop": 2, ".b-running": 3, ".b-stopping": 2, "svg .podname": 1} {
+	for selector, n := range map[string]int{".m-failure": 6, ".m-success": 13, ".m-exit": 2, ".m-stop": 2,
+		".b-running": 3, ".b-stopping": 2, "svg .podname": 1} {
 		if got := b.count(".plot " + selector); got != n {
 			t.Errorf("%d of %s, want %d", got, selector, n)
 		}
@@ -222,8 +224,8 @@ func TestPageKeys(t *testing.T) {
 	b.clean()
 }
 
-// TestPageOfLibrary checks that the page of the library has no errors, loads nothing and shows the timelines. Outside
-// CI, it checks only a part of the library, because the whole page has 7 MB.
+// TestPageOfLibrary checks that the page of the library has no errors, loads nothing and shows the
+// timelines. Outside CI, it checks only a part of the library, because the whole page has 7 MB.
 func TestPageOfLibrary(t *testing.T) {
 	onlyLong(t)
 	part, least := ofLibrary+"lifecycle", 20
@@ -263,7 +265,8 @@ metadata: {name: evil}
 spec:
   duration: 40s
   description: "` + evil + `"
-  pods: [{name: web, containers: [{name: app, answers: [{name: evil, code: 1, body: "` + evil + `"}], behavior: [{liveness: evil}]}]}]
+  pods: [{name: web, containers: [{name: app, answers: [{name: evil, code: 1, body: "` + evil +
+		`"}], behavior: [{liveness: evil}]}]}]
   expect:
   - {name: "` + evil + `", never: .., record: {kind: ContainerStopping}}
 `
@@ -342,7 +345,8 @@ func manyRuns(t *testing.T) string {
 	return file
 }
 
-// TestPageOfManyRuns checks the summary of many runs, and the list of runs, which starts with the worst and can be sorted.
+// TestPageOfManyRuns checks the summary of many runs, and the list of runs, which starts with the
+// worst and can be sorted.
 func TestPageOfManyRuns(t *testing.T) {
 	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
@@ -354,16 +358,20 @@ func TestPageOfManyRuns(t *testing.T) {
 	}
 	column := func(n int) []string {
 		var list []string
-		b.eval(fmt.Sprintf(`[...document.querySelectorAll('.list tbody tr')].map((r) => r.cells[%d].textContent)`, n), &list)
+		b.eval(fmt.Sprintf(`[...document.querySelectorAll('.list tbody tr')].map((r) => r.cells[%d].textContent)`, n),
+			&list)
 		return list
 	}
-	if outcomes := column(0); len(outcomes) != 40 || !slices.IsSortedFunc(outcomes, func(a, b string) int { return cmp.Compare(a, b) }) || outcomes[0] != "failed" {
+	if outcomes := column(0); len(outcomes) != 40 || !slices.IsSortedFunc(outcomes, func(a, b string) int {
+		return cmp.Compare(a, b)
+	}) || outcomes[0] != "failed" {
 		t.Errorf("the list does not start with the failed runs: %q", outcomes)
 	}
 	b.shot("many", "")
 	b.click(".list th:nth-child(6) button")
 	ready := column(5)
-	least := slices.Index(ready, slices.MinFunc(ready, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }))
+	least := slices.Index(ready, slices.MinFunc(ready,
+		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }))
 	if first := ready[0]; least != len(ready)-1 && ready[least] != ready[len(ready)-1] || first < ready[len(ready)-1] {
 		t.Errorf("sorted by the time to Ready: %q", ready)
 	}

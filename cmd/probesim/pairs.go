@@ -39,7 +39,9 @@ func (o *compareOptions) pairs(cmd *cobra.Command, before, after []check.File) (
 			return pairs, nothing("compared", err)
 		}
 		if !usesWorkload(all, options.Instead) {
-			return pairs, &exitError{exitUsage, fmt.Errorf("nothing was compared: no scenario in %s uses a workload in %s", printable.Text(o.scenario), listed(files))}
+			return pairs, &exitError{exitUsage,
+				fmt.Errorf("nothing was compared: no scenario in %s uses a workload in %s", printable.Text(o.scenario),
+					listed(files))}
 		}
 	}
 	return pairs, nil
@@ -64,6 +66,7 @@ func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([
 	if len(pairs[0]) > 0 {
 		defer o.memory.Apply()()
 	}
-	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel, Memory: o.memory}, cmd.ErrOrStderr())
+	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel, Memory: o.memory},
+		cmd.ErrOrStderr())
 	return list, broken(err)
 }

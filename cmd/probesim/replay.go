@@ -24,20 +24,22 @@ var replayOutputs = []string{"timeline", "jsonl", "json", "html", "perfetto"}
 
 func newReplay() *cobra.Command {
 	var o runOptions
-	cmd := newCommand("replay WITNESS [WITNESS]", "Repeat the run of a witness of explore", replayHelp, replayExamples, paths(1, 2, "replay requires a witness, or two to compare: files that 'probesim explore' wrote"), func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 {
-			if err := ignored(cmd, "with two witnesses", "output", "verbose"); err != nil {
-				return err
+	cmd := newCommand("replay WITNESS [WITNESS]", "Repeat the run of a witness of explore", replayHelp, replayExamples,
+		paths(1, 2, "replay requires a witness, or two to compare: files that 'probesim explore' wrote"),
+		func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				if err := ignored(cmd, "with two witnesses", "output", "verbose"); err != nil {
+					return err
+				}
+				return compareWitnesses(cmd, args, o)
 			}
-			return compareWitnesses(cmd, args, o)
-		}
-		if o.output != "jsonl" {
-			if err := ignored(cmd, "without -o jsonl", "verbose"); err != nil {
-				return err
+			if o.output != "jsonl" {
+				if err := ignored(cmd, "without -o jsonl", "verbose"); err != nil {
+					return err
+				}
 			}
-		}
-		return replayWitness(cmd, args[0], o)
-	})
+			return replayWitness(cmd, args[0], o)
+		})
 	cmd.ValidArgsFunction = completeJSON
 	addOutput(cmd, &o.output, "timeline", replayOutputs)
 	cmd.Flags().StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
@@ -92,7 +94,8 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	for _, f := range w.Findings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", f)
 	}
-	j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Runs: 1, Replay: "probesim replay " + simulate.Quote(filepath.ToSlash(path)), Chooser: chooser}
+	j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Runs: 1, Replay: "probesim replay " +
+		simulate.Quote(filepath.ToSlash(path)), Chooser: chooser}
 	outcome, err := runner.Write(cmd.Context(), []*runner.Job{j}, o.options(cmd))
 	if outcome == report.Failed {
 		outcome = report.OK // the witness may show that an expectation fails
@@ -111,7 +114,8 @@ func repeated(w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcom
 		return failed("change", "the run ends with an error: %v", run.Err)
 	}
 	if hash != w.TraceHash {
-		return failed("traceHash", "the trace has the hash %s, and that of the witness is %s", short(hash), short(w.TraceHash))
+		return failed("traceHash", "the trace has the hash %s, and that of the witness is %s", short(hash),
+			short(w.TraceHash))
 	}
 	if id := run.History.ID(); id != w.Outcome {
 		return failed("outcome", "the trace has the outcome %s, and the witness says %s", id, printable.Text(w.Outcome))
@@ -139,12 +143,16 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 			d.Scenario, d.File, d.Line = w.Scenario, s.Plan.Scenario.File, s.Plan.Scenario.Line
 		}
 		if w.Scenario != d.Scenario {
-			return &exitError{exitUsage, fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be about the same one", printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path), printable.Text(w.Scenario))}
+			return &exitError{exitUsage, fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be "+
+				"about the same one", printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path),
+				printable.Text(w.Scenario))}
 		}
-		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}), append(d.Names, w.Outcome)
+		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}),
+			append(d.Names, w.Outcome)
 	}
 	d.Pairs, d.Changed = []*diff.Difference{diff.Compare(runs[0], runs[1])}, diff.Changed(runs...)
-	d.Replay = "probesim replay " + simulate.Quote(filepath.ToSlash(paths[0])) + " " + simulate.Quote(filepath.ToSlash(paths[1]))
+	d.Replay = "probesim replay " + simulate.Quote(filepath.ToSlash(paths[0])) + " " +
+		simulate.Quote(filepath.ToSlash(paths[1]))
 	w := cmd.OutOrStdout()
 	return report.DiffText(terminal.Safe(w), d, terminal.Options(w))
 }
@@ -152,8 +160,10 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 // short returns the first digits of a hash.
 func short(hash string) string { return printable.Text(hash[:min(len(hash), 12)]) }
 
-// loadWitness loads a witness and the scenario that it is about. changed says what may be the reason if the trace is another one.
-func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject, changed string, err error) {
+// loadWitness loads a witness and the scenario that it is about. changed says what may be the
+// reason if the trace is another one.
+func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject,
+	changed string, err error) {
 	data, err := readManifest(cmd, path)
 	if err != nil {
 		return nil, nil, "", err

@@ -45,8 +45,10 @@ var rolloutOutputs = []string{"table", "json", "markdown", "html", "github"}
 
 func newRollout() *cobra.Command {
 	var o rolloutFlags
-	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp, rolloutExamples,
-		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp,
+		rolloutExamples,
+		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"),
+		func(cmd *cobra.Command, args []string) error {
 			if err := o.checkFlags(cmd); err != nil {
 				return err
 			}
@@ -59,20 +61,29 @@ func newRollout() *cobra.Command {
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", rolloutOutputs)
 	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
-	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
+	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+
+		strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	o.addTraffic(cmd)
-	flags.StringArrayVar(&o.start, "start", nil, "How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
-	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a range, as --start (default 100ms).")
-	flags.StringArrayVar(&o.require, "require", nil, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
-	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer for more than 3 replicas)")
-	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of making many runs.")
-	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of the greatest.")
+	flags.StringArrayVar(&o.start, "start", nil,
+		"How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
+	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a "+
+		"range, as --start (default 100ms).")
+	flags.StringArrayVar(&o.require, "require", nil,
+		"What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
+	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
+		"for more than 3 replicas)")
+	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of "+
+		"making many runs.")
+	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
+		"the greatest.")
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
-	flags.StringVar(&o.config, "config", configFile, "The `file` with defaults for some of these flags; none for no file.")
+	flags.StringVar(&o.config, "config", configFile,
+		"The `file` with defaults for some of these flags; none for no file.")
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
-	for name, values := range map[string][]string{"kubernetes": profile.NamesWithPreviews(), "delays": append(fakeruntime.DelaySets(), "default")} {
+	for name, values := range map[string][]string{"kubernetes": profile.NamesWithPreviews(),
+		"delays": append(fakeruntime.DelaySets(), "default")} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
@@ -84,15 +95,19 @@ var trafficFlags = []string{"from", "workload", "service", "router", "change", "
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
+	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
+		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
 	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
 	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
 	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
 	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
-	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start never is a version that never comes up.")
+	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how "+
+		"long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start "+
+		"never is a version that never comes up.")
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
 	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
-	flags.StringVar(&o.service, "service", "", "Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
+	flags.StringVar(&o.service, "service", "",
+		"Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
 	for name, values := range map[string][]string{"router": router.Names(), "change": {"restart", "undo", "scale="}} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -182,7 +197,8 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	for _, path := range paths {
 		words = append(words, simulate.Quote(path))
 	}
-	without := []string{"output", "config", "also", "force", "require", "allow-annotations", "runs", "parallel", "color"}
+	without := []string{"output", "config", "also", "force", "require", "allow-annotations", "runs", "parallel",
+		"color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -200,7 +216,8 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 
 // options returns the options of the flags. The runs end with a context.
 func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload, Service: o.service, AllowAnnotations: o.allow}
+	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload,
+		Service: o.service, AllowAnnotations: o.allow}
 	r.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(ctx, cmd, n, name, o.parallel, do)
 	}
@@ -274,7 +291,8 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 		return err
 	}
 	options.Command = o.command(cmd, paths)
-	options.Keep = o.output == "html" || slices.ContainsFunc(o.also, func(also string) bool { return strings.HasPrefix(also, "html=") })
+	options.Keep = o.output == "html" || slices.ContainsFunc(o.also,
+		func(also string) bool { return strings.HasPrefix(also, "html=") })
 	r, err := rollout.Run(files, from, options)
 	if err != nil {
 		if r != nil && o.output == "table" {
@@ -285,7 +303,9 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
 	}
-	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error { return writeRollout(w, r, format) }); err != nil {
+	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
+		return writeRollout(w, r, format)
+	}); err != nil {
 		return err
 	}
 	if r.Bad() {

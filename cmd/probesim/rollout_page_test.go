@@ -26,15 +26,17 @@ metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
 `
 
-// TestRolloutPage checks the page of a rollout on wide and narrow screens, in light and dark: the verdict, the picture of the worst run with
-// its legend, and the race, whose steps are in the picture.
+// TestRolloutPage checks the page of a rollout on wide and narrow screens, in light and dark: the
+// verdict, the picture of the worst run with its legend, and the race, whose steps are in the
+// picture.
 func TestRolloutPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(file, []byte(rolledOut), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"rollout", file, "--runs", "4", "--start", "8s", "-o", "html"}, &out, &errs); code != 1 {
+	if code := execute(t.Context(), []string{"rollout", file, "--runs", "4", "--start", "8s", "-o", "html"}, &out,
+		&errs); code != 1 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	b := openBrowser(t, 1280, 900)
@@ -42,10 +44,12 @@ func TestRolloutPage(t *testing.T) {
 	b.want("h2", "a rollout loses up to")
 	b.want(".caption", "The worst of 4 runs: the rollout loses")
 	b.want(".fixes .good", "preStop: {sleep: {seconds: 2}}")
-	for _, text := range []string{"Ready pods of the first ReplicaSet", "of the second", "number of pods", "requests lost"} {
+	for _, text := range []string{"Ready pods of the first ReplicaSet", "of the second", "number of pods",
+		"requests lost"} {
 		b.want(".legend", text)
 	}
-	for selector, least := range map[string]int{".b-lost": 3, ".b-set0": 3, ".b-set1": 3, ".arms li": 4, ".figures tbody tr": 4} {
+	for selector, least := range map[string]int{".b-lost": 3, ".b-set0": 3, ".b-set1": 3, ".arms li": 4,
+		".figures tbody tr": 4} {
 		if n := b.count(selector); n < least {
 			t.Errorf("%d of %s, want %d", n, selector, least)
 		}
@@ -77,7 +81,8 @@ func TestTunedPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"tune", file, "--require", "lost<=0", "--start", "8s", "-o", "html"}, &out, &errs); code != 0 {
+	if code := execute(t.Context(), []string{"tune", file, "--require", "lost<=0", "--start", "8s", "-o", "html"}, &out,
+		&errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	b := openBrowser(t, 1280, 900)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestHostileRollout checks the answers about a manifest whose texts are hostile. The last probe that fails is a part of them.
+// TestHostileRollout checks the answers about a manifest whose texts are hostile. The last probe
+// that fails is a part of them.
 func TestHostileRollout(t *testing.T) {
 	s := &session{t, t.TempDir()}
 	path := strconv.Quote("/" + strings.ToValidUTF8(strings.Join(payloads, " "), ""))
@@ -32,6 +33,7 @@ spec:
 		}
 	}
 	for _, name := range fileNames() {
-		s.run("rollout", s.write(name+".yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}}\n"))
+		s.run("rollout", s.write(name+".yaml",
+			"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}}\n"))
 	}
 }

@@ -26,9 +26,11 @@ import (
 const (
 	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
 	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
-	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2."
-	delaysUsage    = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default fixed delays, the same with each seed)."
-	untilUsage     = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
+	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at " +
+		"least 2."
+	delaysUsage = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default " +
+		"fixed delays, the same with each seed)."
+	untilUsage = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
 )
 
 // runOptions are the flags of run.
@@ -56,7 +58,10 @@ type runOptions struct {
 
 func newRun() *cobra.Command {
 	var o runOptions
-	cmd := newCommand("run PATH...", "Run scenarios and check their expectations", runHelp, runExamples, someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error { return runFiles(cmd, args, o) })
+	cmd := newCommand("run PATH...", "Run scenarios and check their expectations", runHelp, runExamples,
+		someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error {
+			return runFiles(cmd, args, o)
+		})
 	o.addFlags(cmd)
 	return cmd
 }
@@ -65,20 +70,26 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "", runner.Formats)
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
-	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. --until is the end of both.")
+	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example "+
+		"60s. --until is the end of both.")
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil, "Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37 or v1.34..")
+	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
+		"Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37 or v1.34..")
 	flags.StringVar(&o.delays, "delays", "", delaysUsage)
 	o.addLimits(cmd, "runs")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
-	flags.BoolVar(&o.allRuns, "all-runs", false, fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the failed and the worst ones.", runner.MaxShown))
+	flags.BoolVar(&o.allRuns, "all-runs", false,
+		fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the "+
+			"failed and the worst ones.", runner.MaxShown))
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
-	flags.BoolVar(&o.update, "update", false, "Write observed values into expectations marked observed, show the diff, then run the scenarios.")
+	flags.BoolVar(&o.update, "update", false,
+		"Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
 	o.addApp(cmd)
-	flags.BoolVar(&o.printScenario, "print-scenario", false, "Print the scenario of a manifest and its --app instead of running it.")
+	flags.BoolVar(&o.printScenario, "print-scenario", false,
+		"Print the scenario of a manifest and its --app instead of running it.")
 }
 
 const runHelp = `Run scenarios and check their expectations. PATH is a scenario file, a directory
@@ -175,7 +186,8 @@ func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 
 // addApp adds the flag for what happens to the programs of a manifest.
 func (o *runOptions) addApp(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.app, "app", nil, "What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
+	cmd.Flags().StringArrayVar(&o.app, "app", nil,
+		"What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
 }
 
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
@@ -184,7 +196,8 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		err = o.checkIgnored(cmd)
 	}
 	if err == nil {
-		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats), func(f string) bool { return f == "github" }))
+		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats),
+			func(f string) bool { return f == "github" }))
 	}
 	if err != nil {
 		return err
@@ -233,7 +246,8 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 }
 
 // writeAlso writes the files of --also. The runs are the same each time.
-func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*scenarios.Scenario, options runner.Options) error {
+func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*scenarios.Scenario,
+	options runner.Options) error {
 	return o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
 		options.Format, options.Stdout = format, w
 		jobs, err := s.Jobs(all)
@@ -251,7 +265,8 @@ func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*sc
 // checkIgnored rejects flags that have no effect beside others.
 func (o *runOptions) checkIgnored(cmd *cobra.Command) error {
 	if o.printScenario {
-		if err := ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes", "delays", "verbose", "update", "keep-going", "all-runs", "also"); err != nil {
+		if err := ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes",
+			"delays", "verbose", "update", "keep-going", "all-runs", "also"); err != nil {
 			return err
 		}
 	}
@@ -267,7 +282,8 @@ func (o *runOptions) checkIgnored(cmd *cobra.Command) error {
 }
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
-	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
+	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(),
+		Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
 }
 
 func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel, Memory: o.memory} }
@@ -320,7 +336,8 @@ func (o *runOptions) checkFormat() error {
 	return o.checkUpdate()
 }
 
-// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the default format.
+// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the
+// default format.
 func (o *runOptions) parseFrom() (time.Duration, error) {
 	switch o.output {
 	case "":
@@ -380,7 +397,8 @@ func parseVersions(texts []string) ([]string, error) {
 		}
 	}
 	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s", printable.Text(strings.Join(texts, ", ")), strings.Join(profile.NamesWithPreviews(), ", "))
+		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s",
+			printable.Text(strings.Join(texts, ", ")), strings.Join(profile.NamesWithPreviews(), ", "))
 	}
 	return found, nil
 }

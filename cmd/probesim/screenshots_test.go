@@ -26,7 +26,9 @@ func TestPageScreenshots(t *testing.T) {
 	b := openBrowser(t, 1120, 800)
 
 	b.open(page(t, 1, fromDocs(t), "--seed", "2"))
-	b.eval(`document.querySelector('.replay').remove(); document.querySelectorAll('.facts span:last-child, h3 .where').forEach((e) => e.remove())`, nil) // paths
+	// paths
+	b.eval(`document.querySelector('.replay').remove(); document.querySelectorAll('.facts span:last-child, h3 `+
+		`.where').forEach((e) => e.remove())`, nil)
 	b.eval(`document.querySelector('.failure details').open = false`, nil)
 	b.click(".plot .m-exit")
 	b.mouse("mouseMoved", 1, 1, nil)
@@ -51,7 +53,8 @@ func fromDocs(t *testing.T) string {
 		t.Fatal("docs/authoring.md has no web.yaml")
 	}
 	file := filepath.Join(t.TempDir(), "any.yaml")
-	if err := os.WriteFile(file, []byte(strings.Replace(block, "after: 40s", "after: 40s..45s", 1)), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(block, "after: 40s", "after: 40s..45s", 1)), 0o666); err !=
+		nil {
 		t.Fatal(err)
 	}
 	return file

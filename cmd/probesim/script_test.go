@@ -21,11 +21,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"probesim": command, "kubectl-probesim": command})
 }
 
-// patienceVariable is the variable of the environment with the patience of the command, for tests that expect it to end by itself
-// on a busy machine.
+// patienceVariable is the variable of the environment with the patience of the command, for tests
+// that expect it to end by itself on a busy machine.
 const patienceVariable = "PROBESIM_TEST_PATIENCE"
 
-// tests runs the tests without the variables of GitHub Actions, so that they do not write to the job summary of a workflow.
+// tests runs the tests without the variables of GitHub Actions, so that they do not write to the
+// job summary of a workflow.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {

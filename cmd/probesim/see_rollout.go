@@ -38,7 +38,8 @@ func eachDeployment(files []check.File, visit func(*manifests.Workload, []manife
 	}
 }
 
-// seeRollout names the command that rolls the Deployments behind a Service out, if there are any, or that judges requirements of annotations.
+// seeRollout names the command that rolls the Deployments behind a Service out, if there are any,
+// or that judges requirements of annotations.
 func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check.Report) {
 	var required []string
 	for i := range r.Workloads {
@@ -68,7 +69,8 @@ func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check
 	report.WriteLine(w, 0, text, report.Dim, terminal.Options(w))
 }
 
-// nameRollout names the command that shows how a Deployment comes from one manifest to the other, if a template changes.
+// nameRollout names the command that shows how a Deployment comes from one manifest to the other,
+// if a template changes.
 func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before, after []check.File) {
 	if slices.Contains(paths, "-") {
 		return
@@ -83,16 +85,21 @@ func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before,
 	}
 	w := cmd.OutOrStdout()
 	fmt.Fprintln(w)
-	report.WriteLine(w, 0, "The template of "+printable.Few(changed)+" changes. Does the rollout lose requests?", report.Plain, terminal.Options(w))
+	report.WriteLine(w, 0, "The template of "+printable.Few(changed)+" changes. Does the rollout lose requests?",
+		report.Plain, terminal.Options(w))
 	fmt.Fprintf(w, "  probesim rollout %s --from %s\n", simulate.Quote(last), from)
 }
 
-// changedTemplates returns the names of the Deployments that are in both manifests with different pods.
+// changedTemplates returns the names of the Deployments that are in both manifests with different
+// pods.
 func changedTemplates(before, after []check.File) (names []string) {
 	pods := map[string]*v1.Pod{}
-	eachDeployment(before, func(w *manifests.Workload, _ []manifests.Service) { pods[w.Pod.Namespace+"/"+w.Name] = w.Pod })
+	eachDeployment(before,
+		func(w *manifests.Workload, _ []manifests.Service) { pods[w.Pod.Namespace+"/"+w.Name] = w.Pod })
 	eachDeployment(after, func(w *manifests.Workload, _ []manifests.Service) {
-		if was := pods[w.Pod.Namespace+"/"+w.Name]; was != nil && !(equality.Semantic.DeepEqual(was.Spec, w.Pod.Spec) && maps.Equal(was.Labels, w.Pod.Labels) && maps.Equal(was.Annotations, w.Pod.Annotations)) {
+		if was := pods[w.Pod.Namespace+"/"+w.Name]; was != nil &&
+			!(equality.Semantic.DeepEqual(was.Spec, w.Pod.Spec) && maps.Equal(was.Labels, w.Pod.Labels) &&
+				maps.Equal(was.Annotations, w.Pod.Annotations)) {
 			names = append(names, w.Name)
 		}
 	})

@@ -30,7 +30,11 @@ type shrinkOptions struct {
 
 func newShrink() *cobra.Command {
 	var o shrinkOptions
-	cmd := newCommand("shrink WITNESS", "Find the smallest scenario that fails as a witness does", shrinkHelp, shrinkExamples, paths(1, 1, "shrink requires one witness, a file that 'probesim explore' wrote"), func(cmd *cobra.Command, args []string) error { return shrinkWitness(cmd, args[0], o) })
+	cmd := newCommand("shrink WITNESS", "Find the smallest scenario that fails as a witness does", shrinkHelp,
+		shrinkExamples, paths(1, 1, "shrink requires one witness, a file that 'probesim explore' wrote"),
+		func(cmd *cobra.Command, args []string) error {
+			return shrinkWitness(cmd, args[0], o)
+		})
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
@@ -94,12 +98,16 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	}
 	var lines atomic.Int64
 	lines.Store(int64(strings.Count(string(data), "\n")))
-	progress := terminal.NewLine(cmd.ErrOrStderr(), false, func() string { return fmt.Sprintf("%d lines", lines.Load()) })
+	progress := terminal.NewLine(cmd.ErrOrStderr(), false,
+		func() string { return fmt.Sprintf("%d lines", lines.Load()) })
 	defer progress.Stop()
 	search, stop := context.WithTimeout(cmd.Context(), limit)
 	defer stop()
-	small, err := s.Shrink(cmd.Context(), w.Change, data, outcomes.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool { return search.Err() != nil },
-		Progress: func(n int) { lines.Store(int64(n)) }})
+	small, err := s.Shrink(cmd.Context(), w.Change, data,
+		outcomes.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool {
+			return search.Err() != nil
+		},
+			Progress: func(n int) { lines.Store(int64(n)) }})
 	progress.Stop()
 	if err == nil && !small.Minimal {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: --time %s is over: a smaller file may exist\n", o.time)
@@ -110,7 +118,8 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	case err != nil:
 		return &exitError{exitUsage, w.Errorf("change", "%v", err)}
 	case len(small.Change.Choices) > 0 && o.out == "":
-		return &exitError{exitUsage, fmt.Errorf("the scenario needs %d choices that no seed makes: name the file with --out, and the witness will be beside it", len(small.Change.Choices))}
+		return &exitError{exitUsage, fmt.Errorf("the scenario needs %d choices that no seed makes: name the file "+
+			"with --out, and the witness will be beside it", len(small.Change.Choices))}
 	case o.out == "":
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err
@@ -132,7 +141,8 @@ func (o *shrinkOptions) write(cmd *cobra.Command, small *outcomes.Shrunk, w *out
 		}
 		next = "probesim replay " + simulate.Quote(filepath.ToSlash(beside))
 	}
-	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "probesim: wrote %d lines. Next: %s\n", strings.Count(string(small.File), "\n"), next)
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "probesim: wrote %d lines. Next: %s\n",
+		strings.Count(string(small.File), "\n"), next)
 	return err
 }
 
@@ -140,7 +150,8 @@ func (o *shrinkOptions) write(cmd *cobra.Command, small *outcomes.Shrunk, w *out
 const maxTrials = 100_000
 
 // writeShrunkWitness writes a witness with the choices that a scenario file needs.
-func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *outcomes.Shrunk, from *outcomes.Witness) error {
+func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *outcomes.Shrunk,
+	from *outcomes.Witness) error {
 	all, err := scenarios.Load(filepath.ToSlash(o.out))
 	if err != nil {
 		return err

@@ -24,7 +24,8 @@ var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
 
 func newTune() *cobra.Command {
 	var o tuneOptions
-	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find settings that meet requirements", tuneHelp, tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
+	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find settings that meet requirements", tuneHelp,
+		tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error {
 			if _, err := o.configure(cmd); err != nil {
 				return err
@@ -32,8 +33,11 @@ func newTune() *cobra.Command {
 			return tuneManifests(cmd, args, o)
 		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
-	cmd.Flags().BoolVar(&o.details, "details", false, "Also show all margins, other settings, and the check before and after the changes.")
-	cmd.Flags().StringVar(&o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as runs allow.")
+	cmd.Flags().BoolVar(&o.details, "details", false,
+		"Also show all margins, other settings, and the check before and after the changes.")
+	cmd.Flags().StringVar(&o.margin, "margin", "20%",
+		"By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as "+
+			"runs allow.")
 	o.rollout.addTraffic(cmd)
 	addMeasured(cmd, &o.measured)
 	addTime(cmd, &o.time)
@@ -110,7 +114,8 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	about, others := ofRollouts(o.require)
 	switch {
 	case len(about) > 0 && len(others) > 0:
-		return fmt.Errorf("--require: requirements on rollouts (%s) and on probes (%s) cannot be met together: run tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
+		return fmt.Errorf("--require: requirements on rollouts (%s) and on probes (%s) cannot be met together: run "+
+			"tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
 	case len(about) > 0:
 		return tuneRollouts(cmd, paths, o)
 	}
@@ -175,7 +180,8 @@ func parseShare(text string) (float64, error) {
 }
 
 // runTune finds settings and shows progress.
-func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int, limit time.Duration) (*tune.Report, error) {
+func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int,
+	limit time.Duration) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
 		return nil, invalidManifests("tune", files, err)
@@ -184,7 +190,9 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin flo
 		return nil, noWorkload("tune", listed(files))
 	}
 	if t.Workloads() == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the annotation %s", listed(files), check.RequireAnnotation)}
+		return nil, &exitError{exitUsage,
+			fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
+				"annotation %s", listed(files), check.RequireAnnotation)}
 	}
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()
@@ -213,7 +221,8 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 		}
 		return html.Write(w, r, comparison.String())
 	}
-	if err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details}); err != nil || !r.Changed() || !o.details {
+	if err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details}); err != nil ||
+		!r.Changed() || !o.details {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -221,7 +230,8 @@ func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options 
 }
 
 // compareTuned writes the check before and after the changes, if there are any.
-func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.Report, options check.Options, o checkOptions) error {
+func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.Report, options check.Options,
+	o checkOptions) error {
 	if !r.Changed() {
 		return nil
 	}
@@ -265,15 +275,18 @@ func tell(stderr io.Writer, format string, args ...any) {
 	report.WriteLine(stderr, 0, "probesim: "+fmt.Sprintf(format, args...), report.Plain, terminal.Options(stderr))
 }
 
-// editManifests writes the manifests with their changes, as one stream. It says which comments stand beside a changed number.
-func editManifests(w, stderr io.Writer, files []check.File, edit func(check.File) ([]byte, []inplace.Comment, error)) error {
+// editManifests writes the manifests with their changes, as one stream. It says which comments
+// stand beside a changed number.
+func editManifests(w, stderr io.Writer, files []check.File,
+	edit func(check.File) ([]byte, []inplace.Comment, error)) error {
 	for i, f := range files {
 		text, comments, err := edit(f)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
 		for _, c := range comments {
-			tell(stderr, "%s: the comment in line %d of the result may be about the old value: %s", printable.Text(f.Name), c.Line, printable.Text(c.Text))
+			tell(stderr, "%s: the comment in line %d of the result may be about the old value: %s",
+				printable.Text(f.Name), c.Line, printable.Text(c.Text))
 		}
 		if i > 0 {
 			if _, err := io.WriteString(w, "---\n"); err != nil {

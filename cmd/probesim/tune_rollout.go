@@ -45,7 +45,8 @@ func tuneRollouts(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	f := o.rollout
-	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require, o.parallel
+	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require,
+		o.parallel
 	f.kubernetes = strings.Join(o.kubernetes, ",")
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()

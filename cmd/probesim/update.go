@@ -14,13 +14,15 @@ import (
 	"probesim.dev/scenarios/refresh"
 )
 
-// checkUpdate rejects flags that change the runs of the files, whose results an update writes, or that hide the changes.
+// checkUpdate rejects flags that change the runs of the files, whose results an update writes, or
+// that hide the changes.
 func (o *runOptions) checkUpdate() error {
 	switch {
 	case !o.update:
 		return nil
 	case o.seed != "" || o.until != "" || len(o.kubernetes) > 0:
-		return errors.New("--update cannot be combined with --seed, --until or --kubernetes: files record the results of their own runs")
+		return errors.New("--update cannot be combined with --seed, --until or --kubernetes: files record the " +
+			"results of their own runs")
 	case o.keepGoing:
 		return errors.New("--update cannot be combined with --keep-going: it updates all files or none")
 	case o.output == "":
@@ -31,15 +33,16 @@ func (o *runOptions) checkUpdate() error {
 	return nil
 }
 
-// updateFiles runs the jobs and writes the observations into their files: into all files, or into none if there is an
-// error.
+// updateFiles runs the jobs and writes the observations into their files: into all files, or into
+// none if there is an error.
 func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
 	seen, err := runner.Observe(cmd.Context(), jobs, o.pool(), cmd.ErrOrStderr())
 	switch {
 	case err != nil:
 		return broken(err)
 	case len(seen.Order) == 0:
-		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark expectations to update with observed: true\n" +
+		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark " +
+			"expectations to update with observed: true\n" +
 			"See 'probesim explain spec.expect.observed'")}
 	}
 	return writeObserved(cmd, seen)
@@ -82,6 +85,7 @@ func writeObserved(cmd *cobra.Command, all *runner.Observations) error {
 	case err != nil:
 		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
 	}
-	_, err := fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "%sUpdated %d of %d observed expectations.\n\n", diffs, changed, len(all.Order))
+	_, err := fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "%sUpdated %d of %d observed expectations.\n\n", diffs,
+		changed, len(all.Order))
 	return err
 }

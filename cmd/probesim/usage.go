@@ -13,8 +13,8 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion arguments into errors: cobra
-// answers them with help and exit code 0.
+// improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion
+// arguments into errors: cobra answers them with help and exit code 0.
 func improveUsage(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.SetFlagErrorFunc(flagError)

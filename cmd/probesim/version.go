@@ -23,7 +23,8 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// versions returns the output of the command version and of the flag --version. It has the patch releases of Kubernetes.
+// versions returns the output of the command version and of the flag --version. It has the patch
+// releases of Kubernetes.
 func versions() string {
 	var patches []string
 	for _, name := range profile.NamesWithPreviews() {
@@ -39,7 +40,8 @@ func version() string {
 	return info.Main.Version + " " + info.GoVersion
 }
 
-// buildInfo returns what the Go command recorded when it built this program. The version of the module is never empty.
+// buildInfo returns what the Go command recorded when it built this program. The version of the
+// module is never empty.
 func buildInfo() *debug.BuildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -49,7 +51,8 @@ func buildInfo() *debug.BuildInfo {
 	return info
 }
 
-// buildText describes a build: the version, and the commit with its date if the program was built in a checkout.
+// buildText describes a build: the version, and the commit with its date if the program was built
+// in a checkout.
 func buildText(info *debug.BuildInfo) string {
 	text := strings.TrimSpace("probesim "+info.Main.Version+" "+info.GoVersion) + "\n"
 	vcs := map[string]string{}

@@ -16,9 +16,11 @@ func TestBuildText(t *testing.T) {
 		want string
 	}{
 		{debug.BuildInfo{GoVersion: "go1.26.8", Main: released}, "probesim v1.2.3 go1.26.8\n"},
-		{debug.BuildInfo{GoVersion: "go1.26.8", Main: released, Settings: []debug.BuildSetting{commit, date, {Key: "vcs.modified", Value: "false"}}},
+		{debug.BuildInfo{GoVersion: "go1.26.8", Main: released,
+			Settings: []debug.BuildSetting{commit, date, {Key: "vcs.modified", Value: "false"}}},
 			"probesim v1.2.3 go1.26.8\ncommit 0123456789abcdef\ndate 2026-11-22T10:00:00Z\n"},
-		{debug.BuildInfo{GoVersion: "go1.26.8", Main: released, Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "true"}}},
+		{debug.BuildInfo{GoVersion: "go1.26.8", Main: released,
+			Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "true"}}},
 			"probesim v1.2.3 go1.26.8\ncommit 0123456789abcdef with local changes\n"},
 	} {
 		if got := buildText(&test.info); got != test.want {
@@ -27,7 +29,8 @@ func TestBuildText(t *testing.T) {
 	}
 }
 
-// TestVersion checks that the command and the flag print the same, which names the versions of Kubernetes.
+// TestVersion checks that the command and the flag print the same, which names the versions of
+// Kubernetes.
 func TestVersion(t *testing.T) {
 	var outputs []string
 	for _, arg := range []string{"version", "--version"} {
@@ -37,7 +40,8 @@ func TestVersion(t *testing.T) {
 		}
 		outputs = append(outputs, out.String())
 	}
-	if outputs[0] != outputs[1] || !strings.HasPrefix(outputs[0], "probesim ") || !strings.HasSuffix(outputs[0], "\nKubernetes v1.33.13, v1.34.4, v1.35.4, v1.36.3, v1.37.2, v1.38-preview\n") {
+	if outputs[0] != outputs[1] || !strings.HasPrefix(outputs[0], "probesim ") ||
+		!strings.HasSuffix(outputs[0], "\nKubernetes v1.33.13, v1.34.4, v1.35.4, v1.36.3, v1.37.2, v1.38-preview\n") {
 		t.Errorf("version prints %q, --version prints %q", outputs[0], outputs[1])
 	}
 }

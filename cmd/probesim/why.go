@@ -37,21 +37,29 @@ type whyOptions struct {
 
 func newWhy() *cobra.Command {
 	var o whyOptions
-	cmd := newCommand("why FILE", "Explain a restart, a pod that is not Ready, or a loss of requests", whyHelp, whyExamples, paths(1, 1, "why requires exactly one scenario file"), func(cmd *cobra.Command, args []string) error { return o.why(cmd, args[0]) })
+	cmd := newCommand("why FILE", "Explain a restart, a pod that is not Ready, or a loss of requests", whyHelp,
+		whyExamples, paths(1, 1, "why requires exactly one scenario file"),
+		func(cmd *cobra.Command, args []string) error {
+			return o.why(cmd, args[0])
+		})
 	o.addFlags(cmd)
 	return cmd
 }
 
 func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the run).")
-	flags.StringVar(&o.restart, "restart", "", "Explain the restart with this `number`: 1 is the first restart, 0 the first start. With any, explain a first restart in the first of the seeds that has one.")
+	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of "+
+		"the run).")
+	flags.StringVar(&o.restart, "restart", "",
+		"Explain the restart with this `number`: 1 is the first restart, 0 the first start. With any, explain a "+
+			"first restart in the first of the seeds that has one.")
 	flags.BoolVar(&o.ready, "ready", false, "Explain each change of Ready, up to the time of --at.")
 	flags.IntVar(&o.lost, "lost", 0, "Explain the loss of requests with this `number`: 1 is the first of the run.")
 	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
 	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
 	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
-	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil, "Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.")
+	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil,
+		"Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
 	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
 	o.run.addApp(cmd)
@@ -161,10 +169,12 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		}
 		progress.Stop()
 		if question.Any && len(jobs) > 1 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s, the first of %d with a restart\n", j.Name(), len(jobs))
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s, the first of %d with a restart\n", j.Name(),
+				len(jobs))
 		}
 		if chose != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose another with --pod and --container\n", printable.Text(chose))
+			fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose another with --pod and --container\n",
+				printable.Text(chose))
 		}
 		all, err := question.Answer(run.Why())
 		if err != nil {
@@ -172,7 +182,8 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		}
 		return run, all, nil
 	}
-	return nil, nil, &exitError{exitUsage, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))}
+	return nil, nil, &exitError{exitUsage,
+		fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))}
 }
 
 // simulate makes a run with internal records.
@@ -197,7 +208,8 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 		if j.Plan.Scenario.Command != nil {
 			hint = "write --app 'rollout at 2m' for a Deployment with a Service"
 		}
-		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: " + hint)}
+		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: " +
+			hint)}
 	}
 	progress := runner.NewProgress(cmd.ErrOrStderr(), []*runner.Job{j})
 	defer progress.Stop()
@@ -208,7 +220,8 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 	explained := run.Why()
 	race, found := explained.Lost(o.lost)
 	if !found {
-		return &exitError{exitUsage, fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost, losses(explained.Losses()))}
+		return &exitError{exitUsage, fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost,
+			losses(explained.Losses()))}
 	}
 	if o.run.output == "json" {
 		return report.RaceJSON(cmd.OutOrStdout(), run.Report(), &race)
@@ -233,7 +246,8 @@ func runs(n int) string {
 	return fmt.Sprintf("any of %d runs", n)
 }
 
-// jobs returns the runs to explain: of one scenario with the newest version, the first seed; to find any restart, all seeds.
+// jobs returns the runs to explain: of one scenario with the newest version, the first seed; to
+// find any restart, all seeds.
 func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error) {
 	run := o.run
 	run.parallel, run.output = 1, ""
@@ -257,9 +271,11 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	}
 	switch {
 	case len(chosen) > 1:
-		return nil, &exitError{exitUsage, fmt.Errorf("there are several scenarios; choose one with --run: %s", printable.Few(runner.Names(chosen)))}
+		return nil, &exitError{exitUsage,
+			fmt.Errorf("there are several scenarios; choose one with --run: %s", printable.Few(runner.Names(chosen)))}
 	case len(s.Versions) > 1:
-		return nil, &exitError{exitUsage, fmt.Errorf("--kubernetes must match exactly one version, not %s", printable.Few(s.Versions))}
+		return nil, &exitError{exitUsage,
+			fmt.Errorf("--kubernetes must match exactly one version, not %s", printable.Few(s.Versions))}
 	case s.Seeds != nil && s.Seeds.Min != s.Seeds.Max && o.restart != "any":
 		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed, except with --restart any")}
 	}
@@ -274,7 +290,8 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	}
 	j := jobs[slices.IndexFunc(jobs, func(j *runner.Job) bool { return j.Plan.Version == last })]
 	if len(jobs) > 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose one of %d other runs with --kubernetes and --seed\n", j.Name(), len(jobs)-1)
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: explaining %s; choose one of %d other runs with --kubernetes and "+
+			"--seed\n", j.Name(), len(jobs)-1)
 	}
 	return []*runner.Job{j}, nil
 }
@@ -293,7 +310,8 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 			return nil, fmt.Errorf("--at: %w", err)
 		}
 		if q.At = virtual.At(after); q.At > j.Until {
-			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(after))
+			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()),
+				value.Format(after))
 		}
 	}
 	if j.Plan.Scenario.IsControlled(o.pod) {

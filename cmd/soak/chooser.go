@@ -6,8 +6,8 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// chooser passes the questions of the kernel on and checks them: a choice has alternatives, and its identity is unique in the
-// run, because a replay finds it again by its identity.
+// chooser passes the questions of the kernel on and checks them: a choice has alternatives, and its
+// identity is unique in the run, because a replay finds it again by its identity.
 type chooser struct {
 	of    choose.Chooser
 	asked map[choose.Choice]bool // all choices but Next, which asks about the same turn again until the turn comes

@@ -1,5 +1,5 @@
-// Command soak simulates millions of random scenarios and looks for panics, for records that break the rules of package
-// invariant, and for runs of one seed that differ.
+// Command soak simulates millions of random scenarios and looks for panics, for records that break
+// the rules of package invariant, and for runs of one seed that differ.
 //
 //	go run ./cmd/soak --runs 1000000
 package main
@@ -73,7 +73,8 @@ type options struct {
 // seedsOfScenario is the number of seeds of each scenario file.
 const seedsOfScenario = 20
 
-// maxFindings is the number of scenarios with findings after which the command stops: a defect often shows in many of them.
+// maxFindings is the number of scenarios with findings after which the command stops: a defect
+// often shows in many of them.
 const maxFindings = 50
 
 func newCommand() *cobra.Command {
@@ -111,9 +112,11 @@ Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 int
 	c.Flags().Uint64Var(&o.first, "first", 1, "seed of the first scenario")
 	c.Flags().Int64Var(&o.runs, "runs", 10_000, "number of runs; rounded up to whole scenarios")
 	c.Flags().BoolVar(&o.long, "long", false, "simulate scenarios of up to 20 minutes instead of short ones")
-	c.Flags().BoolVar(&o.changes, "change-probes", false, "change the probes of running pods, with the gate MutableContainerProbes of v1.38-preview")
+	c.Flags().BoolVar(&o.changes, "change-probes", false,
+		"change the probes of running pods, with the gate MutableContainerProbes of v1.38-preview")
 	c.Flags().IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "number of scenarios at the same time")
-	c.Flags().StringSliceVar(&o.versions, "kubernetes", profile.Names(), "versions to run in turn; name a preview to include it")
+	c.Flags().StringSliceVar(&o.versions, "kubernetes", profile.Names(),
+		"versions to run in turn; name a preview to include it")
 	return c
 }
 
@@ -124,7 +127,8 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 	}
 	for _, v := range o.versions {
 		if _, known := profile.Named(v); !known {
-			return fmt.Errorf("--kubernetes: there is no version %q; the versions are %s", v, strings.Join(profile.NamesWithPreviews(), ", "))
+			return fmt.Errorf("--kubernetes: there is no version %q; the versions are %s", v,
+				strings.Join(profile.NamesWithPreviews(), ", "))
 		}
 	}
 	if o.changes {

@@ -36,7 +36,8 @@ func TestSoakStopsOnRequest(t *testing.T) {
 }
 
 func TestSoakRejectsFlags(t *testing.T) {
-	for _, args := range [][]string{{"--runs", "0"}, {"--parallel", "0"}, {"--first", "-1"}, {"scenario.yaml"}, {"--kubernetes", "v1.0.0"}} {
+	for _, args := range [][]string{{"--runs", "0"}, {"--parallel", "0"}, {"--first", "-1"}, {"scenario.yaml"},
+		{"--kubernetes", "v1.0.0"}} {
 		if code := execute(t.Context(), args, &bytes.Buffer{}); code != exitUsage {
 			t.Errorf("soak %v exits with %d", args, code)
 		}

@@ -44,8 +44,8 @@ func (f finding) String() string {
 	return fmt.Sprintf("scenario %d, %s: %v", f.scenario, f.run, f.err)
 }
 
-// checkScenario makes the runs of the random scenario of a seed, each twice, until one of them breaks a rule: further runs
-// would usually break it too.
+// checkScenario makes the runs of the random scenario of a seed, each twice, until one of them
+// breaks a rule: further runs would usually break it too.
 func checkScenario(ctx context.Context, o random.Options, seed uint64, versions []string) (t tally, found *finding) {
 	loaded, err := scenarios.LoadBytes("random.yaml", o.Scenario(seed), nil)
 	if err != nil {
@@ -69,8 +69,8 @@ func checkScenario(ctx context.Context, o random.Options, seed uint64, versions 
 	return t, nil
 }
 
-// checkPlan makes a run twice: once as probesim run does, and once with the internal records and a chooser that checks the
-// questions of the kernel. Both runs must have the same hash.
+// checkPlan makes a run twice: once as probesim run does, and once with the internal records and a
+// chooser that checks the questions of the kernel. Both runs must have the same hash.
 func checkPlan(ctx context.Context, plan *scenarios.Plan, t *tally) error {
 	usual := simulate.Run(ctx, plan, simulate.Options{})
 	if usual.Err != nil {
@@ -95,7 +95,8 @@ type watchedRun struct {
 	records int64
 }
 
-// watch makes a run with the internal records, and checks the rules of package invariant and of chooser.
+// watch makes a run with the internal records, and checks the rules of package invariant and of
+// chooser.
 func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -110,7 +111,8 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 	var hash trace.Hasher
 	c := &chooser{of: choose.Seeded(*plan.Seed)}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Chooser: c,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		ControlPlane: plan.ControlPlane(), Chooser: c,
 		Trace: &trace.Recorder{Internal: true, Sink: func(r *trace.Record) {
 			rules.Check(r)
 			hash.Add(r)

@@ -74,13 +74,15 @@ func execute(t *testing.T, args []string) int {
 
 func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "kubelet",
-		Short:         "Run scenario files on the real kubelet of Kubernetes " + release.Version + " under virtual time",
+		Use: "kubelet",
+		Short: "Run scenario files on the real kubelet of Kubernetes " + release.Version +
+			" under virtual time",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	f := &flags{}
-	root.PersistentFlags().IntVar(&f.procs, "procs", 1, "number of goroutines that run in parallel; with more than 1, runs are not repeatable")
+	root.PersistentFlags().IntVar(&f.procs, "procs", 1,
+		"number of goroutines that run in parallel; with more than 1, runs are not repeatable")
 	sub := func(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
 		c := &cobra.Command{
 			Use: use, Short: short, Args: cobra.MinimumNArgs(1),
@@ -93,8 +95,10 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		return c
 	}
 	write := func(use, short string, write func(io.Writer, *report.Run, trace.Header, bool) error) *cobra.Command {
-		c := sub(use, short, func(c *cobra.Command, paths []string) error { return runFiles(t, c, out, f, paths, write) })
-		c.Flags().BoolVar(&f.verbose, "verbose", false, "also record every call to the container runtime and the API server")
+		c := sub(use, short,
+			func(c *cobra.Command, paths []string) error { return runFiles(t, c, out, f, paths, write) })
+		c.Flags().BoolVar(&f.verbose, "verbose", false,
+			"also record every call to the container runtime and the API server")
 		return c
 	}
 	root.AddCommand(
@@ -108,9 +112,10 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 	return root
 }
 
-// runFiles runs all scenarios in files and directories that include this version, and writes each run as soon as it
-// ends.
-func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths []string, write func(io.Writer, *report.Run, trace.Header, bool) error) error {
+// runFiles runs all scenarios in files and directories that include this version, and writes each
+// run as soon as it ends.
+func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths []string,
+	write func(io.Writer, *report.Run, trace.Header, bool) error) error {
 	all, err := scenarios.Load(paths...)
 	if err != nil {
 		return err
@@ -124,7 +129,8 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 		if err != nil {
 			return faultError{fmt.Errorf("%s: %w", plan.Scenario.Metadata.Name, err)}
 		}
-		h := trace.Header{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, File: plan.Scenario.File, Line: plan.Scenario.Line}
+		h := trace.Header{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, File: plan.Scenario.File,
+			Line: plan.Scenario.Line}
 		if err := errors.Join(write(out, run, h, len(plans) > 1), out.Flush()); err != nil {
 			return err
 		}
@@ -132,8 +138,8 @@ func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths
 	return nil
 }
 
-// plansFor returns the runs of the scenarios for the Kubernetes version of this program. It writes a warning
-// for each scenario that it skips.
+// plansFor returns the runs of the scenarios for the Kubernetes version of this program. It writes
+// a warning for each scenario that it skips.
 func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenarios.Plan {
 	var plans []*scenarios.Plan
 	for _, s := range all {
@@ -152,7 +158,8 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 			}
 		}
 		if len(plans) == n {
-			fmt.Fprintf(warnings, "%s:%d: skipped %s: it is not for Kubernetes %s\n", s.File, s.Line, s.Metadata.Name, release.Version)
+			fmt.Fprintf(warnings, "%s:%d: skipped %s: it is not for Kubernetes %s\n", s.File, s.Line, s.Metadata.Name,
+				release.Version)
 		}
 	}
 	return plans
@@ -160,7 +167,8 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 
 // runPlan executes one run of a scenario.
 func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) {
-	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan, realkubelet.Options{Procs: f.procs, Internal: f.verbose, Details: f.verbose}),
+	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan,
+		realkubelet.Options{Procs: f.procs, Internal: f.verbose, Details: f.verbose}),
 		func(w drive.World) { drive.Start(plan, w) })
 	if err != nil {
 		return nil, err
@@ -168,7 +176,8 @@ func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) 
 	return &report.Run{
 		Scenario: plan.Scenario.Metadata.Name, Description: plan.Scenario.Spec.Description,
 		Kubernetes: plan.Version, Seed: plan.Seed, Until: virtual.At(plan.Duration),
-		Records: r.Records, Steps: len(r.Records), Restarts: report.CountRestarts(r.Records), Hash: trace.Hash(r.Records),
+		Records: r.Records, Steps: len(r.Records), Restarts: report.CountRestarts(r.Records),
+		Hash: trace.Hash(r.Records),
 	}, nil
 }
 
@@ -188,5 +197,6 @@ func writeTrace(w io.Writer, run *report.Run, h trace.Header, several bool) erro
 func writeTimeline(w io.Writer, run *report.Run, _ trace.Header, _ bool) error {
 	o := report.Options{}
 	_, newline := io.WriteString(w, "\n")
-	return errors.Join(report.Heading(w, run, o), report.Timeline(w, run, o), newline, report.Events(w, run, o), newline)
+	return errors.Join(report.Heading(w, run, o), report.Timeline(w, run, o), newline, report.Events(w, run, o),
+		newline)
 }

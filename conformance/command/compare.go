@@ -24,12 +24,15 @@ type compareFlags struct {
 
 const budgetUsage = "number of simulated runs to spend on following one run of the real kubelet"
 
-const repeatUsage = "compare this many runs of each scenario, because runs of the real kubelet vary; all must be explained. With 1, a run that differs is repeated once"
+const repeatUsage = "compare this many runs of each scenario, because runs of the real kubelet vary; all must be " +
+	"explained. With 1, a run that differs is repeated once"
 
 // newCompare returns the command compare. sub creates a command that takes paths.
-func newCompare(t *testing.T, out *bufio.Writer, common *flags, sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
+func newCompare(t *testing.T, out *bufio.Writer, common *flags,
+	sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
 	f := &compareFlags{flags: common}
-	c := sub("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of each run", func(c *cobra.Command, paths []string) error {
+	c := sub("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of "+
+		"each run", func(c *cobra.Command, paths []string) error {
 		f.jittered = c.Flags().Changed("jitter-seed")
 		if f.repeat < 1 || f.budget < 1 {
 			return errors.New("--repeat and --budget must be at least 1")
@@ -43,10 +46,12 @@ a record, compare shows the first such record with both sides around it.
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a run failed, 130 interrupted.`
 	c.Example = `  kubelet compare ../../scenarios/library/quickstart
   kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
-	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0, "draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
+	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0,
+		"draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
 	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
-	c.Flags().BoolVar(&f.verbose, "verbose", false, "also show the calls to the container runtime and the API server around a difference")
+	c.Flags().BoolVar(&f.verbose, "verbose", false,
+		"also show the calls to the container runtime and the API server around a difference")
 	return c
 }
 
@@ -88,8 +93,8 @@ func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareF
 	return errors.Join(sum.write(out, false), sum.err())
 }
 
-// writeAgain compares a second run after one that differs, and writes the result. It returns 1 if the second
-// run is explained, otherwise 0.
+// writeAgain compares a second run after one that differs, and writes the result. It returns 1 if
+// the second run is explained, otherwise 0.
 func writeAgain(out *bufio.Writer, first *compare.Outcome, run func() (*compare.Outcome, error)) int {
 	again := compareSecondRun(first, run)
 	fmt.Fprintf(out, "    %s\n\n", again)

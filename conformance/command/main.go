@@ -1,5 +1,5 @@
-// Package command is the command line of each release's directory. It runs scenario files on the real kubelet of
-// that release under virtual time.
+// Package command is the command line of each release's directory. It runs scenario files on the
+// real kubelet of that release under virtual time.
 package command
 
 import (
@@ -13,7 +13,8 @@ func Main() {
 	os.Args = os.Args[:1] // hide the command's flags from package testing
 	everything := func(_, _ string) (bool, error) { return true, nil }
 	testing.Main(everything, []testing.InternalTest{{Name: "conformance", F: func(t *testing.T) {
-		// Exit here, so that the command determines the exit code and package testing prints nothing.
+		// Exit here, so that the command determines the exit code and package testing prints
+		// nothing.
 		os.Exit(execute(t, args))
 	}}}, nil, nil)
 }

@@ -48,8 +48,10 @@ All runs must be explained, including the times at which pods are synced, which 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
 		Example: `  kubelet nodes --pods 20,50,110,250 --repeat 5`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.repeat < 1 || f.budget < 1 || slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods || f.duration < time.Second {
-				return fmt.Errorf("--pods must be from 1 to %d, --repeat and --budget at least 1, --duration at least 1s", maxNodePods)
+			if f.repeat < 1 || f.budget < 1 || slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods ||
+				f.duration < time.Second {
+				return fmt.Errorf("--pods must be from 1 to %d, --repeat and --budget at least 1, --duration at "+
+					"least 1s", maxNodePods)
 			}
 			for _, kind := range f.kinds {
 				if !slices.Contains(nodeKinds, kind) {
@@ -73,7 +75,8 @@ func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFla
 	for _, pods := range f.pods {
 		for _, kind := range f.kinds {
 			for range f.repeat {
-				o, err := compareNode(t, kind, pods, f.duration, compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
+				o, err := compareNode(t, kind, pods, f.duration,
+					compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
 				if c.Context().Err() != nil {
 					return errors.Join(sum.write(out, true), c.Context().Err())
 				}
@@ -104,7 +107,8 @@ func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFla
 }
 
 // compareNode compares one run of a node.
-func compareNode(t *testing.T, kind string, pods int, duration time.Duration, o compare.Options) (*compare.Outcome, error) {
+func compareNode(t *testing.T, kind string, pods int, duration time.Duration, o compare.Options) (*compare.Outcome,
+	error) {
 	all, err := scenarios.LoadBytes(nodeName(kind, pods)+".yaml", nodeScenario(kind, pods, duration), nil)
 	if err != nil {
 		return nil, err
@@ -124,7 +128,8 @@ func nodeScenario(kind string, pods int, duration time.Duration) []byte {
 	volumes, mounts, behavior := "", "", ""
 	switch kind {
 	case "volumes", "deletions":
-		volumes, mounts = "volumes: [{name: cache, emptyDir: {}}], ", "volumeMounts: [{name: cache, mountPath: /cache}], "
+		volumes, mounts = "volumes: [{name: cache, emptyDir: {}}], ",
+			"volumeMounts: [{name: cache, mountPath: /cache}], "
 	case "exits":
 		behavior = "{after: 20s, exit: 1}"
 	case "failing":
@@ -134,10 +139,12 @@ func nodeScenario(kind string, pods int, duration time.Duration) []byte {
 	startup := strings.Replace(probe, "3}", "6}", 1)
 	var b, steps strings.Builder
 	for i := range pods {
-		fmt.Fprintf(&b, "{apiVersion: v1, kind: Pod, metadata: {name: w%d}, spec: {%scontainers: [{name: app, image: 'web:1', %sstartupProbe: %s, livenessProbe: %s, readinessProbe: %s}]}}\n---\n",
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: Pod, metadata: {name: w%d}, spec: {%scontainers: [{name: app, image: "+
+			"'web:1', %sstartupProbe: %s, livenessProbe: %s, readinessProbe: %s}]}}\n---\n",
 			i, volumes, mounts, startup, probe, probe)
 	}
-	fmt.Fprintf(&b, "apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec:\n  duration: %s\n  pods:\n", nodeName(kind, pods), duration)
+	fmt.Fprintf(&b, "apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec:\n  duration: "+
+		"%s\n  pods:\n", nodeName(kind, pods), duration)
 	for i := range pods {
 		fmt.Fprintf(&b, "  - {name: w%d, containers: [{name: app, behavior: [%s]}]}\n", i, behavior)
 		fmt.Fprintf(&steps, "  - {at: 60s, delete: {pod: w%d}}\n", i)

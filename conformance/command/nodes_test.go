@@ -10,8 +10,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestNodes checks that the log of a run of the real kubelet shows its order well enough to follow many pods in a few runs,
-// including the times at which they are synced.
+// TestNodes checks that the log of a run of the real kubelet shows its order well enough to follow
+// many pods in a few runs, including the times at which they are synced.
 func TestNodes(t *testing.T) {
 	switch {
 	case !realkubelet.Overlay:
@@ -32,7 +32,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNodeScenarios checks that the scenario of each kind of node is valid, with pods that all come at once.
+// TestNodeScenarios checks that the scenario of each kind of node is valid, with pods that all come
+// at once.
 func TestNodeScenarios(t *testing.T) {
 	for _, kind := range nodeKinds {
 		all, err := scenarios.LoadBytes("node.yaml", nodeScenario(kind, 3, time.Minute), nil)

@@ -65,13 +65,17 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 			return runRandom(c, out, f)
 		},
 	}
-	c.Flags().StringVar(&f.seeds, "seeds", "1..100", "one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
+	c.Flags().StringVar(&f.seeds, "seeds", "1..100",
+		"one seed, or the first and the last seed; each seed also draws the kubelet's jitter")
 	c.Flags().Uint64Var(&f.print, "print", 0, "print the scenario file of this seed and exit")
-	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false, "add steps of the wall clock to each scenario; requires a program built with the overlay")
+	c.Flags().BoolVar(&f.scenario.StepClock, "step-clock", false,
+		"add steps of the wall clock to each scenario; requires a program built with the overlay")
 	c.Flags().IntVar(&f.scenario.Pods, "pods", 0, podsUsage)
-	c.Flags().BoolVar(&f.scenario.Rollouts, "rollouts", false, "compare rollouts of Deployments beside the real controllers, instead of pods")
+	c.Flags().BoolVar(&f.scenario.Rollouts, "rollouts", false,
+		"compare rollouts of Deployments beside the real controllers, instead of pods")
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
-	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second, "time limit for shrinking each file; 0 disables shrinking")
+	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second,
+		"time limit for shrinking each file; 0 disables shrinking")
 	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
 	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
@@ -85,12 +89,14 @@ func (f *randomFlags) seedRange() (first, last int, err error) {
 		return 0, 0, fmt.Errorf("--seeds: %w", err)
 	}
 	if r.Min < 0 || r.Max-r.Min < 0 || r.Max-r.Min >= maxSeeds {
-		return 0, 0, fmt.Errorf("--seeds must be a number or a range such as 1..100, with at most %d seeds; got %q", maxSeeds, f.seeds)
+		return 0, 0, fmt.Errorf("--seeds must be a number or a range such as 1..100, with at most %d seeds; got %q",
+			maxSeeds, f.seeds)
 	}
 	return r.Min, r.Max, nil
 }
 
-// runRandom compares the seeds in worker processes, and writes the results in the order of the seeds.
+// runRandom compares the seeds in worker processes, and writes the results in the order of the
+// seeds.
 func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	first, last, err := f.seedRange()
 	if err != nil {
@@ -110,7 +116,8 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	results, failed := w.run(ctx, first, last)
-	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, next: first, waiting: map[int]seedResult{}, progress: newProgress(os.Stderr, last-first+1)}
+	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, next: first, waiting: map[int]seedResult{},
+		progress: newProgress(os.Stderr, last-first+1)}
 	for result := range results {
 		if err := r.add(result); err != nil {
 			cancel()
@@ -211,7 +218,8 @@ func (r *randomReport) save(result seedResult) error {
 		if err != nil {
 			return err
 		}
-		file = commented(scenario, fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun, result.difference().Text))
+		file = commented(scenario, fmt.Sprintf("Seed %d; %s\n\n%s", result.Seed, result.SecondRun,
+			result.difference().Text))
 	}
 	path := filepath.Join(r.dir, fmt.Sprintf("random-%d.yaml", result.Seed))
 	fmt.Fprintf(r.out, "    written to %s (%d bytes)\n\n", path, len(file))

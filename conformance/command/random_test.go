@@ -38,7 +38,8 @@ func TestRandomSeeds(t *testing.T) {
 	}
 }
 
-// TestDifferentRollout checks that rollouts differ if the simulator has the kube-proxy of another release.
+// TestDifferentRollout checks that rollouts differ if the simulator has the kube-proxy of another
+// release.
 func TestDifferentRollout(t *testing.T) {
 	wrong, _ := profile.Named(release.Version)
 	wrong.ProxyWithoutBurst = !wrong.ProxyWithoutBurst
@@ -51,8 +52,8 @@ func TestDifferentRollout(t *testing.T) {
 	t.Error("no rollout differs")
 }
 
-// TestDifferentSeed checks that a seed that differs is shrunk to a smaller file that still differs and
-// describes the difference.
+// TestDifferentSeed checks that a seed that differs is shrunk to a smaller file that still differs
+// and describes the difference.
 func TestDifferentSeed(t *testing.T) {
 	wrong, _ := profile.Named(release.Version)
 	wrong.ManualTriggerResetsTicker = false
@@ -65,10 +66,12 @@ func TestDifferentSeed(t *testing.T) {
 		if bytes.Contains(r.Shrunk, []byte("could not be shrunk")) {
 			continue // the kubelet used another order of simultaneous events each time
 		}
-		if !strings.Contains(r.SecondRun, "second real run") || !strings.Contains(r.difference().Text, "first record that no choice explains") {
+		if !strings.Contains(r.SecondRun, "second real run") ||
+			!strings.Contains(r.difference().Text, "first record that no choice explains") {
 			t.Errorf("seed %d differs, but is reported as %q and\n%s", seed, r.SecondRun, r.difference().Text)
 		}
-		for _, part := range []string{fmt.Sprintf("--jitter-seed %d", seed), "\n# first record that no choice explains"} {
+		for _, part := range []string{fmt.Sprintf("--jitter-seed %d", seed),
+			"\n# first record that no choice explains"} {
 			if !bytes.Contains(r.Shrunk, []byte(part)) {
 				t.Errorf("%q is not in\n%s", part, r.Shrunk)
 			}
@@ -94,7 +97,8 @@ func runSeeds(t *testing.T, w *workers, first, last int) (string, *randomReport)
 		t.Fatal(err)
 	}
 	defer null.Close()
-	r := &randomReport{out: bufio.NewWriter(&b), next: first, waiting: map[int]seedResult{}, progress: newProgress(null, last-first+1)}
+	r := &randomReport{out: bufio.NewWriter(&b), next: first, waiting: map[int]seedResult{},
+		progress: newProgress(null, last-first+1)}
 	results, failed := w.run(t.Context(), first, last)
 	for result := range results {
 		if err := r.add(result); err != nil {
@@ -114,22 +118,24 @@ func TestWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2, silenceLimit: time.Minute}
+	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2,
+		silenceLimit: time.Minute}
 	text, r := runSeeds(t, w, 1, 6)
 	if text != "" || r.sum.equal != 6 || r.next != 7 {
 		t.Errorf("%d are equal and %d differ; %s", r.sum.equal, r.sum.differ, text)
 	}
 }
 
-// TestRepeatedRuns checks that each of several runs counts, and that one that differs fails the command although others of
-// the same seed are equal.
+// TestRepeatedRuns checks that each of several runs counts, and that one that differs fails the
+// command although others of the same seed are equal.
 func TestRepeatedRuns(t *testing.T) {
 	if r := compareSeed(t, 1, seedOptions{repeat: 3}); r.Fault != "" || len(r.Runs) != 3 || r.difference() != nil {
 		t.Errorf("three runs of seed 1: %+v", r)
 	}
 	var b bytes.Buffer
 	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(os.Stderr, 1)}
-	result := seedResult{Seed: 7, Runs: []runResult{{counts: counts{Equal: true}}, {Text: "what differs"}, {counts: counts{Equal: true}}}}
+	result := seedResult{Seed: 7, Runs: []runResult{{counts: counts{Equal: true}}, {Text: "what differs"},
+		{counts: counts{Equal: true}}}}
 	if err := errors.Join(r.write(result), r.sum.write(r.out, false), r.out.Flush()); err != nil {
 		t.Fatal(err)
 	}
@@ -143,31 +149,38 @@ func TestRepeatedRuns(t *testing.T) {
 	}
 }
 
-// fakeWorker returns workers that run a shell script. The script finds its range of seeds in $first and $last.
+// fakeWorker returns workers that run a shell script. The script finds its range of seeds in $first
+// and $last.
 func fakeWorker(script string) *workers {
-	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2, silenceLimit: 500 * time.Millisecond}
+	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2,
+		silenceLimit: 500 * time.Millisecond}
 }
 
 const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Runs\":[{\"Equal\":true}]}}"; `
 
-// TestBrokenWorkers checks that a process that hangs or crashes costs one seed, and that the other seeds are
-// compared.
+// TestBrokenWorkers checks that a process that hangs or crashes costs one seed, and that the other
+// seeds are compared.
 func TestBrokenWorkers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
 	}
 	for name, test := range map[string]struct{ script, want string }{
-		"hangs":       {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`, "FAULT    seed 5  no output for 500ms; its goroutines are in "},
-		"crashes":     {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`, "FAULT    seed 5  exit status 7; its goroutines are in "},
-		"exits early": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`, "FAULT    seed 5  the process exited early; its goroutines are in "},
+		"hangs": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`,
+			"FAULT    seed 5  no output for 500ms; its goroutines are in "},
+		"crashes": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`,
+			"FAULT    seed 5  exit status 7; its goroutines are in "},
+		"exits early": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`,
+			"FAULT    seed 5  the process exited early; its goroutines are in "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := fakeWorker(`for s in $(seq $first $last); do [ $s = 5 ] && { ` + test.script + `; }; ` + equal + `done`)
+			w := fakeWorker(`for s in $(seq $first $last); do [ $s = 5 ] && { ` + test.script + `; }; ` + equal +
+				`done`)
 			text, r := runSeeds(t, w, 1, 60)
 			if !strings.HasPrefix(text, test.want) || r.sum.equal != 59 || r.sum.faults != 1 {
 				t.Errorf("%d are equal, %d at fault: %s", r.sum.equal, r.sum.faults, text)
 			}
-			if dump, err := os.ReadFile(filepath.Join(w.dumps, "random-5-goroutines.txt")); string(dump) != "goroutines\n" {
+			if dump, err := os.ReadFile(filepath.Join(w.dumps, "random-5-goroutines.txt")); string(dump) !=
+				"goroutines\n" {
 				t.Errorf("its standard error was not saved: %s, %v", dump, err)
 			}
 		})
@@ -177,7 +190,8 @@ func TestBrokenWorkers(t *testing.T) {
 // TestNoWorkers checks that the command fails if no process works.
 func TestNoWorkers(t *testing.T) {
 	for name, w := range map[string]*workers{
-		"cannot start":     {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2, silenceLimit: time.Second},
+		"cannot start": {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2,
+			silenceLimit: time.Second},
 		"ends immediately": fakeWorker(`exit 2`),
 	} {
 		if text, r := runSeeds(t, w, 1, 60); text == "" || r.sum.faults > 0 || strings.Contains(text, "FAULT") {

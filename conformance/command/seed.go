@@ -50,7 +50,8 @@ func (r *seedResult) difference() *runResult {
 	return nil
 }
 
-// compareSeed compares runs of the random scenario of a seed. The seed also draws the kubelet's jitter.
+// compareSeed compares runs of the random scenario of a seed. The seed also draws the kubelet's
+// jitter.
 func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	r := seedResult{Seed: seed}
 	file, err := scenarioOf(seed, o.scenario)
@@ -79,10 +80,12 @@ func compareSeed(t *testing.T, seed int, o seedOptions) seedResult {
 	return r
 }
 
-// scenarioOf returns the random scenario of a seed, without the restart rules that the API server of the release rejects.
+// scenarioOf returns the random scenario of a seed, without the restart rules that the API server
+// of the release rejects.
 func scenarioOf(seed int, o random.Options) ([]byte, error) {
 	known, _ := profile.Named(release.Version)
-	o.Late, o.WithoutResizes, o.WithInitResizes = true, !known.ResizesAreQueued, known.InPlacePodVerticalScalingInitContainers
+	o.Late, o.WithoutResizes, o.WithInitResizes = true, !known.ResizesAreQueued,
+		known.InPlacePodVerticalScalingInitContainers
 	file := o.Scenario(uint64(seed))
 	all, err := scenarios.LoadBytes("random.yaml", file, nil)
 	if err != nil || all[0].Plan(release.Version, nil).Admitted() {
@@ -111,23 +114,25 @@ func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
 			return "", false
 		}
 		signature := signatureOf(t, file, seed, o)
-		// Require the difference twice in a row: a difference that appears once by chance is not the one to
-		// keep.
+		// Require the difference twice in a row: a difference that appears once by chance is not
+		// the one to keep.
 		return signature, signature != "" && signature == signatureOf(t, file, seed, o)
 	}, shrink.Options{})
 	if err != nil { // the difference did not appear again
-		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be shrunk: %v", seed, err))
+		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be shrunk: %v", seed,
+			err))
 	}
 	text := "The last run of this file was explained."
 	if last, err := compareFile(t, r.File, seed, o); err == nil && !last.Equal() {
 		text = last.Text()
 	}
-	return commented(r.File, fmt.Sprintf("Shrunk from the random scenario of seed %d. Reproduce the difference with\n  go run . compare --jitter-seed %d FILE\n\n%s",
+	return commented(r.File, fmt.Sprintf("Shrunk from the random scenario of seed %d. Reproduce the difference "+
+		"with\n  go run . compare --jitter-seed %d FILE\n\n%s",
 		seed, seed, text))
 }
 
-// signatureOf returns the signature of the difference in a run of a file. It returns an empty string if nothing
-// differs, or if the file cannot be run.
+// signatureOf returns the signature of the difference in a run of a file. It returns an empty
+// string if nothing differs, or if the file cannot be run.
 func signatureOf(t *testing.T, file []byte, seed int, o seedOptions) string {
 	c, err := compareFile(t, file, seed, o)
 	if err != nil {

@@ -31,7 +31,8 @@ func (c counts) line(name string) string {
 	if !c.Equal {
 		verdict = "DIFFERS"
 	}
-	return fmt.Sprintf("%-8s %s  %5d records  %3d choices  %4d simulated runs", verdict, name, c.Records, c.Choices, c.Runs)
+	return fmt.Sprintf("%-8s %s  %5d records  %3d choices  %4d simulated runs", verdict, name, c.Records, c.Choices,
+		c.Runs)
 }
 
 // faultLine returns the output line of a run that failed.
@@ -72,10 +73,13 @@ func (s *summary) write(w io.Writer, interrupted bool) error {
 	if s.second > 0 {
 		second = fmt.Sprintf(" (%d of them in only one of two runs)", s.second)
 	}
-	_, err := fmt.Fprintf(w, "%s%d equal, %d differ%s%s; %d records compared\n", head, s.equal, s.differ, second, faults, s.records)
+	_, err := fmt.Fprintf(w, "%s%d equal, %d differ%s%s; %d records compared\n", head, s.equal, s.differ, second,
+		faults, s.records)
 	if s.equal+s.differ > 0 && err == nil {
-		_, err = fmt.Fprintf(w, "wall time: real kubelet %s, simulator %s for the same runs (%.0f times as fast), %s to follow (%d simulated runs)\n",
-			s.realTime.Round(time.Millisecond), s.simTime.Round(100*time.Microsecond), float64(s.realTime)/float64(max(s.simTime, 1)),
+		_, err = fmt.Fprintf(w, "wall time: real kubelet %s, simulator %s for the same runs (%.0f times as fast), %s "+
+			"to follow (%d simulated runs)\n",
+			s.realTime.Round(time.Millisecond), s.simTime.Round(100*time.Microsecond),
+			float64(s.realTime)/float64(max(s.simTime, 1)),
 			s.followTime.Round(time.Millisecond), s.runs)
 	}
 	return err

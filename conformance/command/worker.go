@@ -20,14 +20,15 @@ type message struct {
 // workerCommand is the name of the hidden command that a worker runs.
 const workerCommand = "random-worker"
 
-// newRandomWorker returns the command that compares some seeds for the command random. The process ends when
-// its standard input is closed.
+// newRandomWorker returns the command that compares some seeds for the command random. The process
+// ends when its standard input is closed.
 func newRandomWorker(t *testing.T, common *flags) *cobra.Command {
 	f := &randomFlags{flags: common}
 	c := &cobra.Command{
 		Use: workerCommand, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			signal.Ignore(os.Interrupt) // the terminal interrupts all its processes; the parent decides when this one ends
+			// the terminal interrupts all its processes; the parent decides when this one ends
+			signal.Ignore(os.Interrupt)
 			go func() {
 				_, _ = io.Copy(io.Discard, os.Stdin)
 				os.Exit(exitInterrupted)
@@ -57,13 +58,14 @@ func runWorker(t *testing.T, w io.Writer, f *randomFlags, first, last int) error
 	encoder := json.NewEncoder(w)
 	for seed := first; seed <= last; seed++ {
 		var lastHeartbeat time.Time
-		o := seedOptions{procs: f.procs, budget: f.budget, repeat: f.repeat, shrink: f.shrink, scenario: f.scenario, step: func() error {
-			if time.Since(lastHeartbeat) < heartbeatInterval {
-				return nil
-			}
-			lastHeartbeat = time.Now()
-			return encoder.Encode(message{Seed: seed})
-		}}
+		o := seedOptions{procs: f.procs, budget: f.budget, repeat: f.repeat, shrink: f.shrink, scenario: f.scenario,
+			step: func() error {
+				if time.Since(lastHeartbeat) < heartbeatInterval {
+					return nil
+				}
+				lastHeartbeat = time.Now()
+				return encoder.Encode(message{Seed: seed})
+			}}
 		result := compareSeed(t, seed, o)
 		if err := encoder.Encode(message{Seed: seed, Result: &result}); err != nil {
 			return err

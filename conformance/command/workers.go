@@ -41,8 +41,10 @@ func newWorkers(f *randomFlags) (*workers, error) {
 			return nil, err
 		}
 	}
-	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs), "--repeat", strconv.Itoa(f.repeat),
-		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" + strconv.FormatBool(f.scenario.StepClock),
+	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs),
+		"--repeat", strconv.Itoa(f.repeat),
+		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" +
+			strconv.FormatBool(f.scenario.StepClock),
 		"--rollouts=" + strconv.FormatBool(f.scenario.Rollouts), "--seeds"}
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
@@ -50,8 +52,8 @@ func newWorkers(f *randomFlags) (*workers, error) {
 
 func (w *workers) close() { os.RemoveAll(w.temp) }
 
-// run compares all seeds until ctx is done. The results arrive in any order. After the last result the second
-// channel delivers the error that stopped the comparison, or nil.
+// run compares all seeds until ctx is done. The results arrive in any order. After the last result
+// the second channel delivers the error that stopped the comparison, or nil.
 func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, <-chan error) {
 	results, failed := make(chan seedResult), make(chan error, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -90,8 +92,8 @@ func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, 
 	return results, failed
 }
 
-// compareChunk compares some seeds. After a process hangs or crashes, it reports the seed as a fault and starts a new
-// process for the remaining seeds.
+// compareChunk compares some seeds. After a process hangs or crashes, it reports the seed as a
+// fault and starts a new process for the remaining seeds.
 func (w *workers) compareChunk(ctx context.Context, first, last int, results chan<- seedResult) error {
 	for first <= last && ctx.Err() == nil {
 		p, err := w.start(first, last)
@@ -151,7 +153,8 @@ func (w *workers) start(first, last int) (*process, error) {
 	if p.stderr, err = os.Create(filepath.Join(dir, "stderr")); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.Command(w.command[0], append(w.command[1:len(w.command):len(w.command)], fmt.Sprintf("%d..%d", first, last))...)
+	p.cmd = exec.Command(w.command[0],
+		append(w.command[1:len(w.command):len(w.command)], fmt.Sprintf("%d..%d", first, last))...)
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GOTRACEBACK=all")
 	p.cmd.Stderr = p.stderr
 	stdin, err := p.cmd.StdinPipe()
@@ -181,9 +184,10 @@ func (p *process) cleanUp() {
 	os.RemoveAll(p.dir)
 }
 
-// watch forwards results until the process ends, hangs or is canceled. It returns the next seed to compare, and
-// the reason why the process stopped before the last seed.
-func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results chan<- seedResult) (int, error) {
+// watch forwards results until the process ends, hangs or is canceled. It returns the next seed to
+// compare, and the reason why the process stopped before the last seed.
+func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results chan<- seedResult) (int,
+	error) {
 	timer := time.NewTimer(silenceLimit)
 	defer timer.Stop()
 	for {

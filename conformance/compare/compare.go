@@ -1,5 +1,5 @@
-// Package compare runs a scenario on the real kubelet, and searches for choices with which the simulator
-// produces the same trace.
+// Package compare runs a scenario on the real kubelet, and searches for choices with which the
+// simulator produces the same trace.
 package compare
 
 import (
@@ -21,20 +21,23 @@ import (
 
 // Options configure a comparison. The zero value works.
 type Options struct {
-	// JitterSeed seeds the jitter of the real kubelet. If nil, the seed of the run does; without a seed, each
-	// jitter has its middle value.
+	// JitterSeed seeds the jitter of the real kubelet. If nil, the seed of the run does; without a
+	// seed, each jitter has its middle value.
 	JitterSeed *int64
-	// Jitter returns the jitter that the real kubelet draws at a time, from 0 to below 1, if JitterSeed is nil. It may be nil.
+	// Jitter returns the jitter that the real kubelet draws at a time, from 0 to below 1, if
+	// JitterSeed is nil. It may be nil.
 	Jitter func(virtual.Time) float64
-	// Procs is the number of the real kubelet's goroutines that run in parallel; see realkubelet.Options.
+	// Procs is the number of the real kubelet's goroutines that run in parallel; see
+	// realkubelet.Options.
 	Procs  int
 	Budget int // maximum number of simulated runs; 0 means the default of package explore
-	// Profile is the behavior of the simulator. If nil, it is the profile of the run's Kubernetes version.
+	// Profile is the behavior of the simulator. If nil, it is the profile of the run's Kubernetes
+	// version.
 	Profile *profile.Profile
 	// Internal keeps the calls to the container runtime and the API server; see Outcome.Calls.
 	Internal bool
-	// Step is called before the real run and before each simulated run. If it returns an error, the comparison
-	// ends.
+	// Step is called before the real run and before each simulated run. If it returns an error, the
+	// comparison ends.
 	Step func() error
 }
 
@@ -44,14 +47,16 @@ type Outcome struct {
 	Plan *scenarios.Plan
 	Real []trace.Record // the trace of the real kubelet
 	want []trace.Record // the records of Real that are compared
-	// Wall time of the real run, of the shortest of several simulated runs of the same plan, and of the whole search.
+	// Wall time of the real run, of the shortest of several simulated runs of the same plan, and of
+	// the whole search.
 	RealTime, SimTime, FollowTime time.Duration
 }
 
 // Equal reports whether the simulator explains every record of the real kubelet.
 func (o *Outcome) Equal() bool { return o.Divergence == nil }
 
-// Plan compares one run of a scenario. It returns an error if the real run fails or Step returns an error.
+// Plan compares one run of a scenario. It returns an error if the real run fails or Step returns an
+// error.
 func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	version, ok := p.Profile()
 	switch {
@@ -108,9 +113,10 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 	return result, time.Since(start), err
 }
 
-// compared returns the records that the comparison covers: all but the events of controllers, and losses that end when they begin. client-go
-// combines similar events of an object, and sends only some of many, which the simulator does not. If two containers of a pod change at one
-// instant, their order decides whether the pod refuses requests in between.
+// compared returns the records that the comparison covers: all but the events of controllers, and
+// losses that end when they begin. client-go combines similar events of an object, and sends only
+// some of many, which the simulator does not. If two containers of a pod change at one instant,
+// their order decides whether the pod refuses requests in between.
 func compared(records []trace.Record) []trace.Record {
 	momentary := map[loss]int{}
 	for i := range records {
@@ -125,7 +131,8 @@ func compared(records []trace.Record) []trace.Record {
 		case r.Kind == trace.LossStarted && momentary[lossOf(&r)] > 0:
 			momentary[lossOf(&r)]--
 			continue
-		case r.Kind == trace.LossEnded && r.Took == 0 && r.Reason != traffic.InFlight, r.Kind == trace.Event && r.Object != nil:
+		case r.Kind == trace.LossEnded && r.Took == 0 && r.Reason != traffic.InFlight, r.Kind == trace.Event &&
+			r.Object != nil:
 			continue
 		case r.Kind == trace.SyncFailed:
 			key := r.Reason + " " + r.Object.Name
@@ -182,7 +189,8 @@ func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) explo
 }
 
 // simulate implements explore.Run.
-func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record, error) {
+func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time), until virtual.Time,
+	internal bool) ([]trace.Record, error) {
 	if err := c.step(); err != nil {
 		return nil, err
 	}
@@ -194,8 +202,9 @@ func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time)
 	return compared(n.Trace().Records()), err
 }
 
-// simTime returns the wall time of one simulated run: the shortest of three. The first run takes about twice as long, because the real
-// kubelet has just used the caches of the processor. The real kubelet runs for so long that this does not matter to it.
+// simTime returns the wall time of one simulated run: the shortest of three. The first run takes
+// about twice as long, because the real kubelet has just used the caches of the processor. The real
+// kubelet runs for so long that this does not matter to it.
 func (c *comparison) simTime() time.Duration {
 	return min(c.timeOneRun(), c.timeOneRun(), c.timeOneRun())
 }
@@ -212,8 +221,10 @@ func (c *comparison) timeOneRun() time.Duration {
 
 func (c *comparison) node(ch choose.Chooser, internal bool) *node.Node {
 	return node.New(node.Options{
-		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config, Chooser: ch,
+		Profile: c.profile, Uptime: &c.plan.Uptime, Seed: c.plan.Seed, Delays: c.plan.Delays, Config: c.plan.Config,
+		Chooser:      ch,
 		ControlPlane: c.plan.ControlPlane(),
-		Trace:        &trace.Recorder{Internal: internal, Details: true, Also: []trace.Kind{trace.TriggerTaken, trace.SyncFailed}},
+		Trace: &trace.Recorder{Internal: internal, Details: true,
+			Also: []trace.Kind{trace.TriggerTaken, trace.SyncFailed}},
 	})
 }

@@ -18,9 +18,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestLibrary checks that the simulator explains each record of the real kubelet for every scenario of the
-// library, both with the middle value of each jitter and with random jitter, and that the scenario's
-// expectations hold. The real kubelet has races, so a failed run must succeed when repeated.
+// TestLibrary checks that the simulator explains each record of the real kubelet for every scenario
+// of the library, both with the middle value of each jitter and with random jitter, and that the
+// scenario's expectations hold. The real kubelet has races, so a failed run must succeed when
+// repeated.
 func TestLibrary(t *testing.T) {
 	all, err := library.Scenarios()
 	if err != nil {
@@ -48,7 +49,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// runAndCheck runs a scenario on both sides, and returns an error if the comparison or an expectation fails.
+// runAndCheck runs a scenario on both sides, and returns an error if the comparison or an
+// expectation fails.
 func runAndCheck(t *testing.T, s *scenarios.Scenario, jitter *int64) error {
 	p := s.Plan(release.Version, nil)
 	o, err := Plan(t, p, Options{JitterSeed: jitter})
@@ -85,8 +87,8 @@ func plan(t *testing.T, file string) *scenarios.Plan {
 	return all[0].Plan(release.Version, nil)
 }
 
-// TestWrongRule checks that the comparison detects a simulator with one wrong rule, at the first record where
-// the rule matters, and that no choice explains the difference away.
+// TestWrongRule checks that the comparison detects a simulator with one wrong rule, at the first
+// record where the rule matters, and that no choice explains the difference away.
 func TestWrongRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		file      string
@@ -117,10 +119,13 @@ func TestWrongRule(t *testing.T) {
 			if o.Equal() {
 				t.Fatal("the comparison found no difference")
 			}
-			if got := o.Divergence.At.Offset().Truncate(time.Second); got != test.at || o.Signature() != test.signature {
-				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature, o.Text())
+			if got := o.Divergence.At.Offset().Truncate(time.Second); got != test.at ||
+				o.Signature() != test.signature {
+				t.Errorf("at %v: %s; want at %v: %s\n%s", o.Divergence.At, o.Signature(), test.at, test.signature,
+					o.Text())
 			}
-			if c := o.Calls(); !strings.Contains(c, "ExecSync") && !strings.Contains(c, "CreateContainer") && !strings.Contains(c, "APIPatch") {
+			if c := o.Calls(); !strings.Contains(c, "ExecSync") && !strings.Contains(c, "CreateContainer") &&
+				!strings.Contains(c, "APIPatch") {
 				t.Errorf("no calls are shown around the difference:\n%s", c)
 			}
 		})
@@ -132,7 +137,8 @@ func TestStepEndsTheComparison(t *testing.T) {
 	for last := range 3 {
 		steps := 0
 		_, err := Plan(t, plan(t, "one-pod.yaml"), Options{
-			Profile: &profile.Profile{Version: "v1.37"}, // without gates: it differs, and the search takes many runs to give up
+			// without gates: it differs, and the search takes many runs to give up
+			Profile: &profile.Profile{Version: "v1.37"},
 			Step: func() error {
 				if steps++; steps > last {
 					return enough

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestHandlers checks that the simulator explains each record of the real kubelet for every answer that a
-// program can give to HTTP, TCP and gRPC probes.
+// TestHandlers checks that the simulator explains each record of the real kubelet for every answer
+// that a program can give to HTTP, TCP and gRPC probes.
 func TestHandlers(t *testing.T) {
 	all, err := scenarios.Load("testdata/http.yaml", "testdata/tcp.yaml", "testdata/grpc.yaml")
 	if err != nil {

@@ -26,13 +26,14 @@ func (o *Outcome) Records() int {
 func (o *Outcome) Text() string {
 	text := o.Divergence.Text(o.want)
 	if !realkubelet.Overlay {
-		text += "built without the overlay: on a busy machine Go interrupts the kubelet, and the search may not find the order; see conformance/README.md\n"
+		text += "built without the overlay: on a busy machine Go interrupts the kubelet, and the search may not find " +
+			"the order; see conformance/README.md\n"
 	}
 	return text
 }
 
-// Signature summarizes the divergence without times and names: the first record that only one side has, for
-// example "-ProbeExecuted readiness success". It is empty if nothing differs.
+// Signature summarizes the divergence without times and names: the first record that only one side
+// has, for example "-ProbeExecuted readiness success". It is empty if nothing differs.
 func (o *Outcome) Signature() string {
 	switch d := o.Divergence; {
 	case d == nil:
@@ -60,11 +61,12 @@ const (
 	callsAfter  = 15
 )
 
-// Calls shows the calls to the container runtime and the API server around the divergence, in the format of
-// Text. There must be a divergence, and Options.Internal must have been set.
+// Calls shows the calls to the container runtime and the API server around the divergence, in the
+// format of Text. There must be a divergence, and Options.Internal must have been set.
 func (o *Outcome) Calls() string {
 	lines := mergeCalls(calls(o.Real), calls(o.Divergence.Simulated))
-	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At, func(l callLine, t virtual.Time) int { return cmp.Compare(l.t, t) })
+	at, _ := slices.BinarySearchFunc(lines, o.Divergence.At,
+		func(l callLine, t virtual.Time) int { return cmp.Compare(l.t, t) })
 	var b strings.Builder
 	b.WriteString("calls around the difference (- real kubelet, + simulator)\n")
 	for _, l := range lines[max(0, at-callsBefore):min(len(lines), at+callsAfter)] {
@@ -79,13 +81,14 @@ type callLine struct {
 	text, mark string
 }
 
-// calls returns the calls of a trace, ordered by time and then by text, because the order at one instant has no
-// meaning.
+// calls returns the calls of a trace, ordered by time and then by text, because the order at one
+// instant has no meaning.
 func calls(records []trace.Record) []callLine {
 	var lines []callLine
 	for i := range records {
 		if r := &records[i]; r.Kind == trace.CRICall {
-			lines = append(lines, callLine{t: r.T, text: r.Subject() + "  " + strings.TrimPrefix(r.Summary(), string(trace.CRICall)+" ")})
+			lines = append(lines, callLine{t: r.T, text: r.Subject() + "  " +
+				strings.TrimPrefix(r.Summary(), string(trace.CRICall)+" ")})
 		}
 	}
 	slices.SortStableFunc(lines, byTimeAndText)

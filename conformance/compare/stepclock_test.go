@@ -9,9 +9,9 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// TestStepClock checks, in a program built with the overlay, that the simulator explains each record of
-// the real kubelet when the wall clock jumps, in the first run or in the second. Other programs must refuse
-// these scenarios.
+// TestStepClock checks, in a program built with the overlay, that the simulator explains each
+// record of the real kubelet when the wall clock jumps, in the first run or in the second. Other
+// programs must refuse these scenarios.
 func TestStepClock(t *testing.T) {
 	all, err := scenarios.Load("testdata/stepclock.yaml")
 	if err != nil {

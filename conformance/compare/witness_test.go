@@ -27,16 +27,19 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// rowsWithWitness are the rows of which the tests find runs. The cases of a row are those on a kubelet that is older than the periods of the probes:
-// a young kubelet draws the delays before the first runs of its probe workers, which no test can choose.
+// rowsWithWitness are the rows of which the tests find runs. The cases of a row are those on a
+// kubelet that is older than the periods of the probes: a young kubelet draws the delays before the
+// first runs of its probe workers, which no test can choose.
 var rowsWithWitness = []struct{ row, of string }{
-	{"start", string(bounds.FirstInstance)}, {"restart", ""}, {"retry", ""}, {"stall", ""}, {"silence", ""}, {"serving", ""},
+	{"start", string(bounds.FirstInstance)}, {"restart", ""}, {"retry", ""}, {"stall", ""}, {"silence", ""},
+	{"serving", ""},
 	{"ready", check.UpAtOnce}, {"ready", "up later"}, {"unready", ""}, {"detect", ""},
 }
 
-// TestWitnesses checks that the runs which come close to the rows of a check are those of the real kubelet. A misfortune that ends 0.1 ms before a limit
-// has no effect in the trace of the real kubelet, and one that ends 0.1 ms after it has. Of a run that needs an unusual order of events at one instant,
-// it only checks that the simulator explains what the real kubelet does.
+// TestWitnesses checks that the runs which come close to the rows of a check are those of the real
+// kubelet. A misfortune that ends 0.1 ms before a limit has no effect in the trace of the real
+// kubelet, and one that ends 0.1 ms after it has. Of a run that needs an unusual order of events at
+// one instant, it only checks that the simulator explains what the real kubelet does.
 func TestWitnesses(t *testing.T) {
 	ran, others, unusual := 0, 0, 0
 	for i := range 12 {
@@ -63,11 +66,13 @@ func TestWitnesses(t *testing.T) {
 	}
 	t.Logf("%d witnesses, of which %d need an unusual order, and %d had another one each time", ran, unusual, others)
 	if ran-unusual < 100 || others > mostOtherOrders {
-		t.Errorf("want at least 100 without an unusual order, and at most %d with another one each time", mostOtherOrders)
+		t.Errorf("want at least 100 without an unusual order, and at most %d with another one each time",
+			mostOtherOrders)
 	}
 }
 
-// witnessOf finds the run that comes close to a case of a row of the container of a pod on typical nodes.
+// witnessOf finds the run that comes close to a case of a row of the container of a pod on typical
+// nodes.
 func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of string) (*witness.Witness, error) {
 	t.Helper()
 	p, _ := profile.Named(release.Version)
@@ -81,29 +86,34 @@ func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of strin
 		t.Fatal(err)
 	}
 	return witness.Find(t.Context(), &check.Target{
-		Name: name + "/" + string(row), File: name + "-" + string(row), Row: row, Of: of, Container: "app", Admitted: admitted, Delays: typical, Bounds: b,
+		Name: name + "/" + string(row), File: name + "-" + string(row), Row: row, Of: of, Container: "app",
+		Admitted: admitted, Delays: typical, Bounds: b,
 	})
 }
 
-// mostOtherOrders is the number of witnesses for which the real kubelet may always take another order of two results at one tick. The kubelet then
-// draws another number of jitters before the sync without an event that the witness needs.
+// mostOtherOrders is the number of witnesses for which the real kubelet may always take another
+// order of two results at one tick. The kubelet then draws another number of jitters before the
+// sync without an event that the witness needs.
 const mostOtherOrders = 2
 
-// errOtherOrder says that the simulator makes the trace of the real kubelet, in another order of events at one instant, with another outcome.
+// errOtherOrder says that the simulator makes the trace of the real kubelet, in another order of
+// events at one instant, with another outcome.
 var errOtherOrder = errors.New("the real kubelet takes another order of events")
 
-// errUnusualOrder says the same of a witness that needs an order which the real kubelet rarely takes: with the canonical order, the simulator has
-// another outcome too.
+// errUnusualOrder says the same of a witness that needs an order which the real kubelet rarely
+// takes: with the canonical order, the simulator has another outcome too.
 var errUnusualOrder = errors.New("the run needs an unusual order of events")
 
-// TestWitnessesOfGRPC checks on the real kubelet that a program is in time if it comes up before the last connection of a gRPC probe, which connects
-// again until its timeout. The real client waits for the middle time between two connections, so the limit is the one with this jitter.
+// TestWitnessesOfGRPC checks on the real kubelet that a program is in time if it comes up before
+// the last connection of a gRPC probe, which connects again until its timeout. The real client
+// waits for the middle time between two connections, so the limit is the one with this jitter.
 func TestWitnessesOfGRPC(t *testing.T) {
 	for _, timeout := range []int32{1, 2, 4, 8} {
 		w, err := witnessOf(t, changed(podOf(1), func(c *v1.Container) {
 			c.StartupProbe = nil
 			c.LivenessProbe.ProbeHandler = v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}
-			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold, c.LivenessProbe.TimeoutSeconds = 10, 3, timeout
+			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold, c.LivenessProbe.TimeoutSeconds = 10, 3,
+				timeout
 		}), fmt.Sprintf("grpc-%d", timeout), check.Start, string(bounds.FirstInstance))
 		if err != nil || len(w.Files) != 2 {
 			t.Fatalf("timeout %d s: %+v, error %v", timeout, w, err)
@@ -123,7 +133,8 @@ func TestWitnessesOfGRPC(t *testing.T) {
 				inTime = middle
 			}
 		}
-		for _, f := range []witness.File{lasts(below, inTime-100*time.Microsecond), lasts(above, late+100*time.Microsecond)} {
+		for _, f := range []witness.File{lasts(below, inTime-100*time.Microsecond),
+			lasts(above, late+100*time.Microsecond)} {
 			if err := runWitness(t, f); err != nil {
 				t.Errorf("%s: %s: %v", f.Name, f.Outcome, err)
 			}
@@ -149,8 +160,9 @@ func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
 	return pod
 }
 
-// witnessTries is the number of runs in which a witness must succeed once. The real kubelet has races with two common outcomes, of which a witness
-// shows one: two results of probes at one instant lead to one sync or to two.
+// witnessTries is the number of runs in which a witness must succeed once. The real kubelet has
+// races with two common outcomes, of which a witness shows one: two results of probes at one
+// instant lead to one sync or to two.
 const witnessTries = 12
 
 // runWitness runs a witness on the real kubelet, and checks its expectation in this trace.
@@ -185,13 +197,15 @@ func runWitness(t *testing.T, w witness.File) (err error) {
 	return err
 }
 
-// inUsualOrder simulates a plan with the jitter of its seed and the canonical order of the events at one instant. It returns the jitter that the pod
-// workers draw, by time, and whether the expectation of the plan holds. The seed of a real run could only draw the jitter from its time.
+// inUsualOrder simulates a plan with the jitter of its seed and the canonical order of the events
+// at one instant. It returns the jitter that the pod workers draw, by time, and whether the
+// expectation of the plan holds. The seed of a real run could only draw the jitter from its time.
 func inUsualOrder(t *testing.T, p *scenarios.Plan) (jitter func(virtual.Time) float64, holds bool) {
 	t.Helper()
 	known, _ := p.Profile()
 	drawn := &usualOrder{Replay: choose.NewReplay(nil), seed: choose.Seeded(*p.Seed), at: map[virtual.Time]float64{}}
-	n := node.New(node.Options{Profile: known, Uptime: &p.Uptime, Seed: p.Seed, Delays: p.Delays, Config: p.Config, Chooser: drawn})
+	n := node.New(node.Options{Profile: known, Uptime: &p.Uptime, Seed: p.Seed, Delays: p.Delays, Config: p.Config,
+		Chooser: drawn})
 	defer n.Close()
 	drawn.now = n.Now
 	drive.Start(p, n)
@@ -202,7 +216,8 @@ func inUsualOrder(t *testing.T, p *scenarios.Plan) (jitter func(virtual.Time) fl
 	return jitter, checkExpectations(p, &Outcome{Real: n.Trace().Records()}) == nil
 }
 
-// usualOrder makes canonical choices, and draws and notes the jitter of requeues from a seed. It draws no other jitter.
+// usualOrder makes canonical choices, and draws and notes the jitter of requeues from a seed. It
+// draws no other jitter.
 type usualOrder struct {
 	*choose.Replay
 	seed choose.Seeded

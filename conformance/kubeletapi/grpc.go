@@ -9,8 +9,10 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// GRPCInterceptor runs instead of a gRPC prober. It can call run, which runs the real prober for a service.
-type GRPCInterceptor func(service string, timeout time.Duration, run func(service string) (probe.Result, string, error)) (probe.Result, string, error)
+// GRPCInterceptor runs instead of a gRPC prober. It can call run, which runs the real prober for a
+// service.
+type GRPCInterceptor func(service string, timeout time.Duration,
+	run func(service string) (probe.Result, string, error)) (probe.Result, string, error)
 
 // InterceptGRPC returns a prober that passes each probe to intercept.
 func InterceptGRPC(real grpcprobe.Prober, intercept GRPCInterceptor) grpcprobe.Prober {
@@ -34,10 +36,12 @@ func (p proberUntil136) Probe(host, service string, port int, timeout time.Durat
 	})
 }
 
-func (p proberSince137) Probe(host, service string, port int, timeout time.Duration, o release.ProbeOptions) (probe.Result, string, error) {
+func (p proberSince137) Probe(host, service string, port int, timeout time.Duration,
+	o release.ProbeOptions) (probe.Result, string, error) {
 	return p.intercept(service, timeout, func(service string) (probe.Result, string, error) {
 		return p.real.(interface {
-			Probe(host, service string, port int, timeout time.Duration, o release.ProbeOptions) (probe.Result, string, error)
+			Probe(host, service string, port int, timeout time.Duration, o release.ProbeOptions) (probe.Result, string,
+				error)
 		}).Probe(host, service, port, timeout, o)
 	})
 }

@@ -1,6 +1,7 @@
-// Package kubeletapi hides the differences between the Go APIs of the kubelets of all releases, and compiles with each of them. If the
-// parameters of a function differ, the package calls it by reflection. If the methods of an interface differ, the package has a type for
-// each form. What only some releases can name is in package kubelet/release of each release.
+// Package kubeletapi hides the differences between the Go APIs of the kubelets of all releases, and
+// compiles with each of them. If the parameters of a function differ, the package calls it by
+// reflection. If the methods of an interface differ, the package has a type for each form. What
+// only some releases can name is in package kubelet/release of each release.
 package kubeletapi
 
 import (
@@ -28,7 +29,8 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// call calls a function of the kubelet. It leaves off the last arguments if the function takes fewer. Nil is the zero value of any type.
+// call calls a function of the kubelet. It leaves off the last arguments if the function takes
+// fewer. Nil is the zero value of any type.
 func call(function any, args ...any) []reflect.Value {
 	f := reflect.ValueOf(function)
 	in := make([]reflect.Value, f.Type().NumIn())
@@ -51,13 +53,17 @@ func oneOf[T any](forms ...any) T {
 	panic(fmt.Sprintf("no form of %v for %s", reflect.TypeFor[T](), release.Version))
 }
 
-// NewKubelet creates a kubelet for a node, with the garbage collection defaults of cmd/kubelet/app/options/options.go.
-func NewKubelet(ctx context.Context, c *kubeletconfig.KubeletConfiguration, deps *kubelet.Dependencies, node string, ip net.IP, root string) (*kubelet.Kubelet, error) {
+// NewKubelet creates a kubelet for a node, with the garbage collection defaults of
+// cmd/kubelet/app/options/options.go.
+func NewKubelet(ctx context.Context, c *kubeletconfig.KubeletConfiguration, deps *kubelet.Dependencies, node string,
+	ip net.IP, root string) (*kubelet.Kubelet, error) {
 	ips, logs := []net.IP{ip}, filepath.Join(root, "logs")
-	args := []any{ctx, c, deps, nil, node, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "", false, false,
+	args := []any{ctx, c, deps, nil, node, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "",
+		false, false,
 		metav1.Duration{}, 1, -1, nil, 50, false}
 	if release.Version < "v1.34" {
-		args = []any{c, deps, nil, node, false, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "", false, false,
+		args = []any{c, deps, nil, node, false, node, ips, "", "external", "", root, logs, "", "", false, nil, nil, "",
+			false, false,
 			metav1.Duration{}, 1, -1, true, nil, 50, false}
 	}
 	results := call(kubelet.NewMainKubelet, args...)
@@ -65,8 +71,8 @@ func NewKubelet(ctx context.Context, c *kubeletconfig.KubeletConfiguration, deps
 	return results[0].Interface().(*kubelet.Kubelet), err
 }
 
-// WithLogger returns a context whose logger a kubelet uses. Up to v1.35 it also sets the logger of the process, which the probe workers
-// of these releases use instead.
+// WithLogger returns a context whose logger a kubelet uses. Up to v1.35 it also sets the logger of
+// the process, which the probe workers of these releases use instead.
 func WithLogger(ctx context.Context, logger logr.Logger) context.Context {
 	if release.Version < "v1.36" {
 		klog.SetLogger(logger)
@@ -106,8 +112,8 @@ func NewPodConfig(recorder record.EventRecorderLogger, latency util.PodStartupLa
 	return call(config.NewPodConfig, args...)[0].Interface().(*config.PodConfig)
 }
 
-// PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source. elem is the
-// element type of the channel, which is not exported. Up to v1.35 it is any.
+// PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source.
+// elem is the element type of the channel, which is not exported. Up to v1.35 it is any.
 func PodUpdate(elem reflect.Type, pods []*v1.Pod) reflect.Value {
 	if elem.Kind() == reflect.Interface {
 		return reflect.ValueOf(kubetypes.PodUpdate{Pods: pods, Source: kubetypes.ApiserverSource}) // the zero Op is SET
@@ -117,18 +123,20 @@ func PodUpdate(elem reflect.Type, pods []*v1.Pod) reflect.Value {
 	return update
 }
 
-// Collectors returns the collectors that a kubelet registers in the metrics registries of the process.
+// Collectors returns the collectors that a kubelet registers in the metrics registries of the
+// process.
 func Collectors() []metrics.StableCollector {
 	return append(release.Collectors(), collectors.NewVolumeStatsCollector(nil), collectors.NewLogMetricsCollector(nil))
 }
 
-// PodCgroup returns the cgroup configuration that a kubelet with default settings writes for a pod. Since v1.36 the settings include the
-// policy for memory reservations.
+// PodCgroup returns the cgroup configuration that a kubelet with default settings writes for a pod.
+// Since v1.36 the settings include the policy for memory reservations.
 func PodCgroup(pod *v1.Pod) *cm.ResourceConfig {
 	return call(cm.ResourceConfigForPod, pod, true, cm.QuotaPeriod, false, "None")[0].Interface().(*cm.ResourceConfig)
 }
 
-// NewNodeStartupLatencyTracker returns a tracker for the kubelet's metrics. Since v1.37 it has a logger.
+// NewNodeStartupLatencyTracker returns a tracker for the kubelet's metrics. Since v1.37 it has a
+// logger.
 func NewNodeStartupLatencyTracker(ctx context.Context) util.NodeStartupLatencyTracker {
 	return call(util.NewNodeStartupLatencyTracker, klog.FromContext(ctx))[0].Interface().(util.NodeStartupLatencyTracker)
 }

@@ -6,7 +6,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/status"
 )
 
-// WatchStatus returns a status manager that calls stored before each status that a pod worker stores in m.
+// WatchStatus returns a status manager that calls stored before each status that a pod worker
+// stores in m.
 func WatchStatus(m status.Manager, stored func(*v1.Pod)) status.Manager {
 	w := watchedStatus{m, stored}
 	return oneOf[status.Manager](statusUntil133{w}, statusUntil135{w}, statusSince136{w})
@@ -17,7 +18,8 @@ type watchedStatus struct {
 	stored func(*v1.Pod)
 }
 
-// Status managers of the releases, which differ in SetPodStatus. It calls stored, and stores the status.
+// Status managers of the releases, which differ in SetPodStatus. It calls stored, and stores the
+// status.
 type (
 	statusUntil133 struct{ watchedStatus }
 	statusUntil135 struct{ watchedStatus }

@@ -10,7 +10,8 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 )
 
-// SetSystemBus sets the channel from which kubelets that are created later receive shutdowns of their node.
+// SetSystemBus sets the channel from which kubelets that are created later receive shutdowns of
+// their node.
 func SetSystemBus(shutdowns <-chan bool) {
 	switch b := (bus{shutdowns}); {
 	case release.Version < "v1.34":
@@ -25,8 +26,9 @@ func SetSystemBus(shutdowns <-chan bool) {
 //go:linkname newSystemBus k8s.io/kubernetes/pkg/kubelet/nodeshutdown.systemDbus
 var newSystemBus func()
 
-// setSystemBus sets the function from which the node shutdown manager gets its interface to systemd. B has the same methods as
-// dbusInhibiter in pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, so both types have the same layout.
+// setSystemBus sets the function from which the node shutdown manager gets its interface to
+// systemd. B has the same methods as dbusInhibiter in
+// pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go, so both types have the same layout.
 func setSystemBus[B any](b B) {
 	*(*func() (B, error))(unsafe.Pointer(&newSystemBus)) = func() (B, error) { return b, nil }
 }

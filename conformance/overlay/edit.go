@@ -19,9 +19,11 @@ type file struct {
 var files = []file{
 	{"time/time.go", []edit{
 		{"import (\n\t\"errors\"\n\t\"math/bits\"\n", "import (\n\t\"errors\"\n\t\"math/bits\"\n\t\"sync/atomic\"\n"},
-		// Since, Until and Sub need no edits: they subtract monotonic readings if both times have one.
+		// Since, Until and Sub need no edits: they subtract monotonic readings if both times have
+		// one.
 		{
-			"\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec + unixToInternal, Local}\n\t}\n",
+			"\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec + " +
+				"unixToInternal, Local}\n\t}\n",
 			"\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {\n\t\tsec, nsec, mono = bubbleNow()\n\t}\n",
 		},
 	}, bubbleClock},
@@ -31,8 +33,9 @@ var files = []file{
 	}, ""},
 }
 
-// bubbleClock gives times in a bubble a monotonic reading. In a bubble without clock steps, the difference between the monotonic reading
-// and the wall time is the same as outside. All differences between times are therefore the same as without these edits.
+// bubbleClock gives times in a bubble a monotonic reading. In a bubble without clock steps, the
+// difference between the monotonic reading and the wall time is the same as outside. All
+// differences between times are therefore the same as without these edits.
 const bubbleClock = `
 // SetBubbleOffset sets how far the wall clock of bubbles is ahead of their virtual time.
 func SetBubbleOffset(d Duration) { bubbleOffset.Store(int64(d)) }
@@ -57,12 +60,13 @@ func bubbleNow() (sec int64, nsec int32, mono int64) {
 }
 `
 
-// apply returns the edited source of a file. It returns an error unless each text to replace occurs exactly once, because the source is
-// then from an unknown version of Go.
+// apply returns the edited source of a file. It returns an error unless each text to replace occurs
+// exactly once, because the source is then from an unknown version of Go.
 func (f file) apply(source string) (string, error) {
 	for _, e := range f.edits {
 		if n := strings.Count(source, e.old); n != 1 {
-			return "", fmt.Errorf("the overlay does not fit this version of Go: the following text occurs %d times, not once:\n%s", n, e.old)
+			return "", fmt.Errorf("the overlay does not fit this version of Go: the following text occurs %d times, "+
+				"not once:\n%s", n, e.old)
 		}
 		source = strings.Replace(source, e.old, e.new, 1)
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestFiles checks that the files of this Go installation can be edited once, and that the results are valid Go.
+// TestFiles checks that the files of this Go installation can be edited once, and that the results
+// are valid Go.
 func TestFiles(t *testing.T) {
 	root, err := goEnv("GOROOT")
 	if err != nil {
@@ -28,7 +29,8 @@ func TestFiles(t *testing.T) {
 			t.Error(err)
 		}
 		for name, other := range map[string]string{"edited": edited, "empty": ""} {
-			if _, err := f.apply(other); err == nil || !strings.Contains(err.Error(), "does not fit this version of Go") {
+			if _, err := f.apply(other); err == nil ||
+				!strings.Contains(err.Error(), "does not fit this version of Go") {
 				t.Errorf("%s, %s: %v", f.path, name, err)
 			}
 		}

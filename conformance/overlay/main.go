@@ -1,12 +1,14 @@
-// Command overlay edits copies of two files of the Go installation, and prints the GOFLAGS with which go builds a conformance program with
-// them:
+// Command overlay edits copies of two files of the Go installation, and prints the GOFLAGS with
+// which go builds a conformance program with them:
 //
 //	export GOFLAGS="$(go run probesim.dev/conformance/overlay)"
 //
-// In time/time.go it gives the times in a bubble of testing/synctest a monotonic reading, which they do not have (time_runtimeNow in
-// runtime/time.go of Go 1.26). A node in a bubble has two clocks then, and its wall clock can step. In runtime/proc.go it
-// raises the time after which Go interrupts a goroutine, which is 10 ms of wall time. Without this edit, the order of the kubelet's
-// goroutines depends on the load of the machine. Everything else, including the packages of the kubelet, is unmodified.
+// In time/time.go it gives the times in a bubble of testing/synctest a monotonic reading, which
+// they do not have (time_runtimeNow in runtime/time.go of Go 1.26). A node in a bubble has two
+// clocks then, and its wall clock can step. In runtime/proc.go it raises the time after which Go
+// interrupts a goroutine, which is 10 ms of wall time. Without this edit, the order of the
+// kubelet's goroutines depends on the load of the machine. Everything else, including the packages
+// of the kubelet, is unmodified.
 package main
 
 import (
@@ -42,13 +44,15 @@ func run() (flags string, err error) {
 		return "", err
 	}
 	added := fmt.Sprintf("'-overlay=%s' -tags=overlay", overlay)
-	if given = strings.TrimSpace(strings.ReplaceAll(given, added, "")); strings.Contains(given, "-overlay") || strings.Contains(given, "-tags") {
+	if given = strings.TrimSpace(strings.ReplaceAll(given, added, "")); strings.Contains(given, "-overlay") ||
+		strings.Contains(given, "-tags") {
 		return "", fmt.Errorf("GOFLAGS has another -overlay or -tags: %s", given)
 	}
 	return strings.TrimSpace(given + " " + added), nil
 }
 
-// write writes the edited files and the overlay to a directory, and creates the directory if necessary. It returns the path of the overlay.
+// write writes the edited files and the overlay to a directory, and creates the directory if
+// necessary. It returns the path of the overlay.
 func write(dir string) (string, error) {
 	root, err := goEnv("GOROOT")
 	if err != nil {

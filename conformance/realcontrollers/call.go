@@ -21,7 +21,9 @@ import (
 
 // call is a call of a controller in progress.
 type call struct {
-	process string // of the simulator, as package explore has it, which makes the same call; empty if the request does not say which it is
+	// of the simulator, as package explore has it, which makes the same call; empty if the request
+	// does not say which it is
+	process string
 	method  string // as in controller.Delays
 	of      string // the key of the ReplicaSet whose pod it creates; otherwise empty
 	walk    string // the walk of which the call is a part, if its order is that of a Go map; otherwise empty
@@ -31,7 +33,8 @@ type call struct {
 // putStatus is the method of a call that writes a status.
 const putStatus = http.MethodPut + " status"
 
-// podHandler is the handler of the Deployment controller before v1.37 that lists ReplicaSets when a pod is gone.
+// podHandler is the handler of the Deployment controller before v1.37 that lists ReplicaSets when a
+// pod is gone.
 const podHandler = "deployment pods"
 
 // begin notes a call, and draws its latency.
@@ -46,7 +49,8 @@ func (s *Server) begin(method string, p path, body []byte) (c call) {
 		switch {
 		case p.kind == events:
 			e := eventOf(body)
-			caller, key = e.ReportingController, e.InvolvedObject.Kind+" "+e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name
+			caller, key = e.ReportingController, e.InvolvedObject.Kind+" "+e.InvolvedObject.Namespace+"/"+
+				e.InvolvedObject.Name
 			return
 		case p.name == "" && method == http.MethodGet:
 			if p.kind == store.ReplicaSets && p.namespace != "" {
@@ -74,8 +78,8 @@ func (s *Server) lastState(kind store.Kind, key string) store.Object {
 	return s.found[name]
 }
 
-// keyOfNew returns the key of an object that has no name yet, as the simulator's controllers have it: the real hash of a template changes with
-// the release.
+// keyOfNew returns the key of an object that has no name yet, as the simulator's controllers have
+// it: the real hash of a template changes with the release.
 func keyOfNew(o store.Object) string {
 	switch o := o.(type) {
 	case *v1.Pod:
@@ -88,8 +92,9 @@ func keyOfNew(o store.Object) string {
 	return store.Key(o)
 }
 
-// processOf notes and returns the process of the simulator that makes a call about an object. Of the processes that create the pods of a
-// ReplicaSet, the request does not say which it is: they count in the order in which they begin.
+// processOf notes and returns the process of the simulator that makes a call about an object. Of
+// the processes that create the pods of a ReplicaSet, the request does not say which it is: they
+// count in the order in which they begin.
 func (s *Server) processOf(c *call, p path, o store.Object) string {
 	if o == nil {
 		return ""
@@ -127,12 +132,14 @@ func eventOf(body []byte) (e v1.Event) {
 	return e
 }
 
-// event records an event of a controller. An event that repeats an earlier one comes as a patch of that, and has no record.
+// event records an event of a controller. An event that repeats an earlier one comes as a patch of
+// that, and has no record.
 func (s *Server) event(body []byte) error {
 	if e := eventOf(body); e.Reason != "" {
 		s.Record(trace.Record{
 			Kind: trace.Event, Type: e.Type, Reason: e.Reason, Message: e.Message,
-			Object: &trace.Object{Name: e.InvolvedObject.Kind + " " + e.InvolvedObject.Namespace + "/" + e.InvolvedObject.Name},
+			Object: &trace.Object{Name: e.InvolvedObject.Kind + " " + e.InvolvedObject.Namespace + "/" +
+				e.InvolvedObject.Name},
 		})
 	}
 	return nil

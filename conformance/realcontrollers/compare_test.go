@@ -11,7 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// follow runs a scenario on the real controllers, searches for the same run of the simulator's, and returns the number of records.
+// follow runs a scenario on the real controllers, searches for the same run of the simulator's, and
+// returns the number of records.
 func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	t.Helper()
 	p, _ := profile.Named(release.Version)
@@ -22,7 +23,8 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	want = compared(want)
 	r := explore.Follow(explore.Options{
 		Want: want, Duration: s.Duration, Log: turns, Budget: 20,
-		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record, error) {
+		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record,
+			error) {
 			records, err := Simulate(s, p, c, clock, until)
 			return compared(records), err
 		},
@@ -33,8 +35,10 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 	return r, len(want)
 }
 
-// compared returns the records that the comparison covers. It leaves out events, which both engines send apart from the rest. Of the syncs that fail it has those of EndpointSlices, one at each instant: they are tried
-// again a second later. A ReplicaSet is tried again within milliseconds, so what its syncs do shows when they failed.
+// compared returns the records that the comparison covers. It leaves out events, which both engines
+// send apart from the rest. Of the syncs that fail it has those of EndpointSlices, one at each
+// instant: they are tried again a second later. A ReplicaSet is tried again within milliseconds, so
+// what its syncs do shows when they failed.
 func compared(records []trace.Record) []trace.Record {
 	var list []trace.Record
 	failed := map[string]virtual.Time{}

@@ -24,7 +24,8 @@ import (
 // controllerManager is the component of the controllers, which share its caches.
 const controllerManager = "kube-controller-manager"
 
-// Start starts the controllers, the scheduler and the routers. They run until ctx is done. It replaces the handlers of errors of the process.
+// Start starts the controllers, the scheduler and the routers. They run until ctx is done. It
+// replaces the handlers of errors of the process.
 func (s *Server) Start(ctx context.Context) error {
 	failures{s}.handleErrors()
 	ctx = klog.NewContext(ctx, logr.New(failures{s}))
@@ -41,18 +42,22 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	podsOf := func(queue string) coreinformers.PodInformer { return podInformer{f.Core().V1().Pods(), turns, queue} }
 	for kind, i := range map[store.Kind]cache.SharedIndexInformer{
-		store.Deployments: f.Apps().V1().Deployments().Informer(), store.ReplicaSets: f.Apps().V1().ReplicaSets().Informer(),
-		store.Pods: f.Core().V1().Pods().Informer(), store.Services: f.Core().V1().Services().Informer(),
+		store.Deployments: f.Apps().V1().Deployments().Informer(),
+		store.ReplicaSets: f.Apps().V1().ReplicaSets().Informer(),
+		store.Pods:        f.Core().V1().Pods().Informer(), store.Services: f.Core().V1().Services().Informer(),
 		store.EndpointSlices: f.Discovery().V1().EndpointSlices().Informer(),
 	} {
 		turns.watch(i, watchName(controllerManager, kind))
 	}
-	deployments, err := deployment.NewDeploymentController(ctx, deploymentsOf("deployment"), setsOf("deployment"), podsOf("deployment"), client)
+	deployments, err := deployment.NewDeploymentController(ctx, deploymentsOf("deployment"), setsOf("deployment"),
+		podsOf("deployment"), client)
 	if err != nil {
 		return err
 	}
-	sets := replicaset.NewReplicaSetController(ctx, setsOf("replicaset"), podsOf("replicaset"), client, replicaset.BurstReplicas)
-	endpoints := endpointslice.NewController(ctx, podsOf("endpointslice"), serviceInformer{f.Core().V1().Services(), turns}, f.Core().V1().Nodes(),
+	sets := replicaset.NewReplicaSetController(ctx, setsOf("replicaset"), podsOf("replicaset"), client,
+		replicaset.BurstReplicas)
+	endpoints := endpointslice.NewController(ctx, podsOf("endpointslice"),
+		serviceInformer{f.Core().V1().Services(), turns}, f.Core().V1().Nodes(),
 		sliceInformer{f.Discovery().V1().EndpointSlices(), turns}, 100, client, 0)
 	if err := s.startProxy(ctx); err != nil {
 		return err
@@ -70,8 +75,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// noResync is the period of resyncs: none comes. Without a period, reflectors before v1.34 wait for a channel from outside the bubble, whose time
-// then stands still.
+// noResync is the period of resyncs: none comes. Without a period, reflectors before v1.34 wait for
+// a channel from outside the bubble, whose time then stands still.
 const noResync = 10000 * time.Hour
 
 // client returns the client of a component.

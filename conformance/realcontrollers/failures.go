@@ -12,8 +12,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// failures records the syncs of the real controllers that fail and are tried again. No call shows them, but they decide when the next sync is. The
-// Deployment and EndpointSlice controllers log them, and the ReplicaSet controller reports them as errors.
+// failures records the syncs of the real controllers that fail and are tried again. No call shows
+// them, but they decide when the next sync is. The Deployment and EndpointSlice controllers log
+// them, and the ReplicaSet controller reports them as errors.
 type failures struct{ api *Server }
 
 // failed records that a sync of a key failed.

@@ -19,12 +19,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Run runs a scenario on the real controllers of the release. The turns are the calls of the controllers in their order.
+// Run runs a scenario on the real controllers of the release. The turns are the calls of the
+// controllers in their order.
 func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []explore.Turn, err error) {
 	klog.SetLogger(logr.Discard())
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the log of turns is the order of execution while one goroutine runs at a time
+	// the log of turns is the order of execution while one goroutine runs at a time
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	handlers := utilruntime.ErrorHandlers
-	// The default handlers sleep if the last error was less than a millisecond ago, even in another bubble.
+	// The default handlers sleep if the last error was less than a millisecond ago, even in another
+	// bubble.
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 	synctest.Test(t, func(*testing.T) { records, turns, err = run(s, p) })
 	return records, turns, err

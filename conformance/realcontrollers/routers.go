@@ -21,7 +21,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// routes are what a router knows of EndpointSlices, and the pods to which it sends requests. The lock protects them.
+// routes are what a router knows of EndpointSlices, and the pods to which it sends requests. The
+// lock protects them.
 type routes struct {
 	server  *Server
 	router  string
@@ -31,7 +32,8 @@ type routes struct {
 }
 
 func newRoutes(s *Server, router string) *routes {
-	return &routes{s, router, map[string]*discoveryv1.EndpointSlice{}, map[string][]trace.Endpoint{}, map[string]virtual.Time{}}
+	return &routes{s, router, map[string]*discoveryv1.EndpointSlice{}, map[string][]trace.Endpoint{},
+		map[string]virtual.Time{}}
 }
 
 // keep takes over a slice, or forgets one that is deleted. The caller holds the lock.
@@ -76,8 +78,8 @@ func serviceOf(s *discoveryv1.EndpointSlice) string {
 	return s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 }
 
-// startProxy starts kube-proxy's limiter. As in kube-proxy, a handler keeps the slices and the changed Services for the next sync, which takes
-// its latency.
+// startProxy starts kube-proxy's limiter. As in kube-proxy, a handler keeps the slices and the
+// changed Services for the next sync, which takes its latency.
 func (s *Server) startProxy(ctx context.Context) error {
 	client, err := s.client(router.KubeProxy)
 	if err != nil {
@@ -96,7 +98,9 @@ func (s *Server) startProxy(ctx context.Context) error {
 	}
 	f := informers.NewSharedInformerFactory(client, noResync)
 	_, err = f.Discovery().V1().EndpointSlices().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { changed(o, false) }, UpdateFunc: func(_, o any) { changed(o, false) }, DeleteFunc: func(o any) { changed(o, true) },
+		AddFunc: func(o any) {
+			changed(o, false)
+		}, UpdateFunc: func(_, o any) { changed(o, false) }, DeleteFunc: func(o any) { changed(o, true) },
 	})
 	go runner.Loop(ctx.Done())
 	f.Start(ctx.Done())
@@ -127,7 +131,8 @@ func (r *routes) sync() error {
 	return nil
 }
 
-// targetsOf returns the ready endpoints, or those that serve and terminate if there are none (CategorizeEndpoints in pkg/proxy/topology.go).
+// targetsOf returns the ready endpoints, or those that serve and terminate if there are none
+// (CategorizeEndpoints in pkg/proxy/topology.go).
 func targetsOf(endpoints []trace.Endpoint) []trace.Endpoint {
 	var ready, serving []trace.Endpoint
 	for _, e := range endpoints {

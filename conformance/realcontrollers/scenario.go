@@ -23,7 +23,8 @@ func (s *Scenario) deployments() []*appsv1.Deployment {
 	return append([]*appsv1.Deployment{s.Deployment}, s.Others...)
 }
 
-// Step is a strategic merge patch of a Deployment, or an undo if there is none, or the deletion of a pod.
+// Step is a strategic merge patch of a Deployment, or an undo if there is none, or the deletion of
+// a pod.
 type Step struct {
 	At     time.Duration
 	Patch  string
@@ -31,9 +32,10 @@ type Step struct {
 	Delete string // the name of the pod; nothing happens if there is none
 }
 
-// program is how a pod of the stand-in behaves. Its image says so in words: in app:start-20s-stop-1s the pod is Ready 20 s after it is bound, and
-// ends 1 s after the request to delete it. With start-never it is never Ready. With boot-2s it runs after 2 s and is not Ready yet. With flap-9s it
-// restarts 9 s after it was Ready, and is Ready again 9 s later, for ever.
+// program is how a pod of the stand-in behaves. Its image says so in words: in
+// app:start-20s-stop-1s the pod is Ready 20 s after it is bound, and ends 1 s after the request to
+// delete it. With start-never it is never Ready. With boot-2s it runs after 2 s and is not Ready
+// yet. With flap-9s it restarts 9 s after it was Ready, and is Ready again 9 s later, for ever.
 type program struct {
 	start time.Duration // negative: never Ready
 	stop  time.Duration
@@ -41,7 +43,8 @@ type program struct {
 	flap  time.Duration // zero: it stays Ready
 }
 
-// programOf returns the program of a pod. The pods of a ReplicaSet behave apart from each other, so that they do not tie.
+// programOf returns the program of a pod. The pods of a ReplicaSet behave apart from each other, so
+// that they do not tie.
 func programOf(pod *v1.Pod) program {
 	_, text, _ := strings.Cut(pod.Spec.Containers[0].Image, ":")
 	words := map[string]time.Duration{}
@@ -53,7 +56,8 @@ func programOf(pod *v1.Pod) program {
 		words[pair[0]] = d
 	}
 	n := time.Duration(ordinal(pod.Name))
-	p := program{start: words["start"], stop: words["stop"] + n*213*time.Microsecond, boot: words["boot"], flap: words["flap"]}
+	p := program{start: words["start"], stop: words["stop"] + n*213*time.Microsecond, boot: words["boot"],
+		flap: words["flap"]}
 	if p.start >= 0 {
 		p.start += n * 1337 * time.Millisecond
 	}
@@ -104,7 +108,8 @@ func (c condition) status(pod *v1.Pod, now time.Time) v1.PodStatus {
 	ip := "10.0.0." + pod.Name[strings.LastIndex(pod.Name, "-")+1:]
 	return v1.PodStatus{
 		Phase: v1.PodRunning, PodIP: ip, PodIPs: []v1.PodIP{{IP: ip}},
-		Conditions:        []v1.PodCondition{{Type: v1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second))}},
+		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: ready,
+			LastTransitionTime: metav1.NewTime(now.Truncate(time.Second))}},
 		ContainerStatuses: []v1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, RestartCount: c.restarts}},
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// scheduler binds each pod of a controller to the node, in the place of kube-scheduler. It follows the rules of the simulator's.
+// scheduler binds each pod of a controller to the node, in the place of kube-scheduler. It follows
+// the rules of the simulator's.
 type scheduler struct {
 	*Server
 	controller.Scheduling

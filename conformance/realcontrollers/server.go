@@ -31,7 +31,8 @@ type Cluster struct {
 	At func(t virtual.Time, do func())
 	// Ended is closed when the run ends: no call of At counts any more.
 	Ended <-chan struct{}
-	// Record adds a record of now, and Turn a turn of a process of the simulator. They may be called with the lock.
+	// Record adds a record of now, and Turn a turn of a process of the simulator. They may be
+	// called with the lock.
 	Record func(trace.Record)
 	Turn   func(process, point string)
 	// LoadBalancers are routers besides kube-proxy.
@@ -49,8 +50,8 @@ type Pods interface {
 	DeletePod(pod *v1.Pod, gracePeriodSeconds *int64)
 }
 
-// Server is an API server over a store for clients that are goroutines, with a scheduler. Changes take no time; callers wait for latencies
-// before.
+// Server is an API server over a store for clients that are goroutines, with a scheduler. Changes
+// take no time; callers wait for latencies before.
 type Server struct {
 	Cluster
 	turns    *Turns
@@ -129,7 +130,8 @@ func (s *Server) later(delay time.Duration, f func()) {
 	s.At(s.Now().Add(delay), func() { s.locked(f) })
 }
 
-// wait waits for a delay, and then calls f with the lock. It reports false if the run ends before. The caller does not hold the lock.
+// wait waits for a delay, and then calls f with the lock. It reports false if the run ends before.
+// The caller does not hold the lock.
 func (s *Server) wait(delay time.Duration, f func()) bool {
 	done := make(chan struct{})
 	s.later(delay, func() {

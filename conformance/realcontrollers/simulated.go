@@ -30,9 +30,11 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // startUp is the age of the controllers at t=0.
 const startUp = 10 * time.Second
 
-// Simulate runs a scenario on the simulator's controllers until a virtual time, with the choices of a chooser or the canonical ones. It
-// passes clock a function that returns the time, unless clock is nil.
-func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time) ([]trace.Record, error) {
+// Simulate runs a scenario on the simulator's controllers until a virtual time, with the choices of
+// a chooser or the canonical ones. It passes clock a function that returns the time, unless clock
+// is nil.
+func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now func() virtual.Time),
+	until virtual.Time) ([]trace.Record, error) {
 	w := newSimulated(p, c)
 	defer w.sim.Close()
 	if clock != nil {
@@ -79,7 +81,8 @@ func Simulate(s Scenario, p profile.Profile, c choose.Chooser, clock func(now fu
 	return w.trace.Records(), failed
 }
 
-// stepped returns a Deployment after a step, or an error if the API server or kubectl refuses the step; it then changes nothing.
+// stepped returns a Deployment after a step, or an error if the API server or kubectl refuses the
+// step; it then changes nothing.
 func (s *Scenario) stepped(p profile.Profile, step Step, deployments, sets []store.Object) (*appsv1.Deployment, error) {
 	name := cmp.Or(step.Of, s.Deployment.Name)
 	i := slices.IndexFunc(deployments, func(o store.Object) bool { return o.GetName() == name })
@@ -102,10 +105,12 @@ type simulated struct {
 }
 
 func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
-	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}), trace: &trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
+	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}),
+		trace: &trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
 	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
-	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now, Delays: controller.StandardDelays{}}
+	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now,
+		Delays: controller.StandardDelays{}}
 	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
 	manager := controller.NewInformers(env, "kube-controller-manager")
 	deployment.Start(env, manager)

@@ -30,7 +30,8 @@ const (
 
 var kinds = map[store.Kind]schema.GroupVersionKind{
 	store.Pods: v1.SchemeGroupVersion.WithKind("Pod"), store.Services: v1.SchemeGroupVersion.WithKind("Service"),
-	store.Deployments: appsv1.SchemeGroupVersion.WithKind("Deployment"), store.ReplicaSets: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
+	store.Deployments:    appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	store.ReplicaSets:    appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
 	store.EndpointSlices: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"),
 	nodes:                v1.SchemeGroupVersion.WithKind("Node"), events: v1.SchemeGroupVersion.WithKind("Event"),
 }
@@ -100,7 +101,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case p.kind == events:
 		return reply(http.StatusCreated, body), nil
 	case o == nil:
-		return reply(http.StatusOK, encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})), nil
+		return reply(http.StatusOK, encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+			Status: metav1.StatusSuccess})), nil
 	case r.Method == http.MethodPost:
 		return reply(http.StatusCreated, encode(typed(p.kind, o))), nil
 	}
@@ -199,11 +201,13 @@ func encode(o any) []byte {
 func reply(code int, body []byte) *http.Response {
 	return &http.Response{
 		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
 	}
 }
 
 // node returns the only node.
 func node() *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: admission.NodeName, UID: admission.NodeName, ResourceVersion: "1"}}
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: admission.NodeName, UID: admission.NodeName,
+		ResourceVersion: "1"}}
 }

@@ -19,9 +19,11 @@ import (
 	"probesim.dev/controller"
 )
 
-// Turns is the log of what the goroutines of the real controllers do, in its order: a cache takes a change, a handler sees it, a sync begins,
-// a call reaches the API server. The simulator's processes have the same names, and take the same order within an instant. The controllers
-// are unmodified: the log comes from their indexes, listers and handlers, which callers of client-go may extend, and from their requests.
+// Turns is the log of what the goroutines of the real controllers do, in its order: a cache takes a
+// change, a handler sees it, a sync begins, a call reaches the API server. The simulator's
+// processes have the same names, and take the same order within an instant. The controllers are
+// unmodified: the log comes from their indexes, listers and handlers, which callers of client-go
+// may extend, and from their requests.
 type Turns struct {
 	Add func(process, point string) // adds a turn of now
 
@@ -34,7 +36,8 @@ func newTurns(add func(process, point string)) *Turns {
 	return &Turns{Add: add, handling: map[string]bool{}}
 }
 
-// watch logs the changes that a cache takes. The cache calls an index for the old and for the new state of an object, under its lock.
+// watch logs the changes that a cache takes. The cache calls an index for the old and for the new
+// state of an object, under its lock.
 func (l *Turns) watch(i cache.SharedIndexInformer, process string) {
 	known, replaced := map[string]any{}, map[string]bool{}
 	_ = i.AddIndexers(cache.Indexers{"turns": func(o any) ([]string, error) {
@@ -109,7 +112,8 @@ func (h handler) OnAdd(o any, initial bool) { h.call(func() { h.of.OnAdd(o, init
 func (h handler) OnUpdate(old, o any)       { h.call(func() { h.of.OnUpdate(old, o) }) }
 func (h handler) OnDelete(o any)            { h.call(func() { h.of.OnDelete(o) }) }
 
-// The informers of a controller. Their handlers log turns, and so does the read with which the controller begins a sync.
+// The informers of a controller. Their handlers log turns, and so does the read with which the
+// controller begins a sync.
 
 type deploymentInformer struct {
 	appsinformers.DeploymentInformer
@@ -188,8 +192,8 @@ type podInformer struct {
 	queue string
 }
 
-// Informer returns an informer. The EndpointSlice controller from v1.35 on only queues a pod in its handler; it is later that the pod's Services
-// are listed and queued: see servicesOf.List.
+// Informer returns an informer. The EndpointSlice controller from v1.35 on only queues a pod in its
+// handler; it is later that the pod's Services are listed and queued: see servicesOf.List.
 func (i podInformer) Informer() cache.SharedIndexInformer {
 	of := i.turns.handlers(i.PodInformer.Informer(), i.queue, store.Pods)
 	if i.queue == "endpointslice" {

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// watcher is a watch. It receives each change when it is due. A change never overtakes the one before it.
+// watcher is a watch. It receives each change when it is due. A change never overtakes the one
+// before it.
 type watcher struct {
 	server  *Server
 	name    string // as in controller.Delays
@@ -44,7 +45,8 @@ func (w *watcher) send(c store.Change) {
 	})
 }
 
-// watch serves a watch of a component: it sends the objects that exist, a bookmark, and then each change.
+// watch serves a watch of a component: it sends the objects that exist, a bookmark, and then each
+// change.
 func (s *Server) watch(component string, r *http.Request, kind store.Kind) *http.Response {
 	b := &body{ctx: r.Context(), filled: make(chan struct{}, 1)}
 	s.locked(func() {

@@ -20,8 +20,8 @@ var process sync.Mutex
 // teardown is the virtual time that goroutines have to notice that the kubelet stops.
 const teardown = 5 * time.Minute
 
-// neverExitWatch is a channel on which the reflectors of client-go up to v0.34 wait (tools/cache/reflector.go). Later releases do not
-// have it.
+// neverExitWatch is a channel on which the reflectors of client-go up to v0.34 wait
+// (tools/cache/reflector.go). Later releases do not have it.
 //
 //go:linkname neverExitWatch k8s.io/client-go/tools/cache.neverExitWatch
 var neverExitWatch <-chan time.Time
@@ -35,8 +35,8 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 	defer restore(&neverExitWatch, neverExitWatch)
 	defer restore(&jitterRand, jitterRand)
 	defer restore(&utilruntime.ErrorHandlers, utilruntime.ErrorHandlers)
-	// The default handlers sleep if the last error was less than a millisecond ago, even if it was in another
-	// bubble.
+	// The default handlers sleep if the last error was less than a millisecond ago, even if it was
+	// in another bubble.
 	utilruntime.ErrorHandlers = nil
 
 	returned := false
@@ -47,7 +47,8 @@ func inBubble(t *testing.T, jitter func() func() float64, f func() error) (err e
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		// A goroutine that waits on a channel from outside the bubble does not count as durably blocked.
+		// A goroutine that waits on a channel from outside the bubble does not count as durably
+		// blocked.
 		stop := make(chan struct{})
 		setClock(0)
 		wait.NeverStop = stop

@@ -9,10 +9,10 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 )
 
-// containerManager is the stub of the kubelet's own tests, with pod cgroups that return what the kubelet
-// writes. Because the stub cannot read cgroups, the kubelet would drop the reported resources from the status
-// of an ended pod, and send one more status patch (pkg/kubelet/kubelet_pods.go,
-// convertToAPIPodLevelResourcesStatus, since v1.36).
+// containerManager is the stub of the kubelet's own tests, with pod cgroups that return what the
+// kubelet writes. Because the stub cannot read cgroups, the kubelet would drop the reported
+// resources from the status of an ended pod, and send one more status patch
+// (pkg/kubelet/kubelet_pods.go, convertToAPIPodLevelResourcesStatus, since v1.36).
 type containerManager struct {
 	cm.ContainerManager
 	size kubeletconfig.Allocatable
@@ -26,14 +26,15 @@ func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
 	return podCgroups{m.ContainerManager.NewPodContainerManager()}
 }
 
-// GetNodeAllocatableAbsolute returns the size of the node. The stub has none, so that kubelets before v1.36 find every resize infeasible
-// (canResizePod in pkg/kubelet/allocation/allocation_manager.go at v1.35.4).
+// GetNodeAllocatableAbsolute returns the size of the node. The stub has none, so that kubelets
+// before v1.36 find every resize infeasible (canResizePod in
+// pkg/kubelet/allocation/allocation_manager.go at v1.35.4).
 func (m containerManager) GetNodeAllocatableAbsolute() v1.ResourceList {
 	return nodeObject(m.size).Status.Allocatable
 }
 
-// GetNodeAllocatableReservation returns what the size of the node leaves of the machine that cadvisor reports (MachineInfo in
-// pkg/kubelet/nodestatus/setters.go at v1.37.0).
+// GetNodeAllocatableReservation returns what the size of the node leaves of the machine that
+// cadvisor reports (MachineInfo in pkg/kubelet/nodestatus/setters.go at v1.37.0).
 func (m containerManager) GetNodeAllocatableReservation() v1.ResourceList {
 	return v1.ResourceList{
 		v1.ResourceCPU:    *resource.NewMilliQuantity(1000*nodeCores-m.size.MilliCPU, resource.DecimalSI),
@@ -43,8 +44,8 @@ func (m containerManager) GetNodeAllocatableReservation() v1.ResourceList {
 
 type podCgroups struct{ cm.PodContainerManager }
 
-// GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2 does
-// (pkg/kubelet/cm/cgroup_v2_manager_linux.go).
+// GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2
+// does (pkg/kubelet/cm/cgroup_v2_manager_linux.go).
 func (podCgroups) GetPodCgroupConfig(pod *v1.Pod, _ v1.ResourceName) (*cm.ResourceConfig, error) {
 	c := kubeletapi.PodCgroup(pod)
 	if c.Memory == nil {

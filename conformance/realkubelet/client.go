@@ -14,16 +14,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// client is the kubelet's clientset. Calls about pods wait for their latency before they reach the fake
-// clientset, which holds a lock while it works.
+// client is the kubelet's clientset. Calls about pods wait for their latency before they reach the
+// fake clientset, which holds a lock while it works.
 type client struct {
 	kubernetes.Interface
 	api  *podAPI
 	conn *connection
 }
 
-// IsWatchListSemanticsUnSupported reports that the fake clientset does not support watch-list. Without it no
-// informer syncs (client-go util/watchlist/watch_list.go). client-go v0.34 does not call this method.
+// IsWatchListSemanticsUnSupported reports that the fake clientset does not support watch-list.
+// Without it no informer syncs (client-go util/watchlist/watch_list.go). client-go v0.34 does not
+// call this method.
 func (c client) IsWatchListSemanticsUnSupported() bool {
 	of, ok := c.Interface.(interface{ IsWatchListSemanticsUnSupported() bool })
 	return ok && of.IsWatchListSemanticsUnSupported()
@@ -40,8 +41,8 @@ func (c coreV1) Pods(namespace string) corev1.PodInterface {
 	return pods{c.CoreV1Interface.Pods(namespace), c.client.api, c.client.conn, namespace}
 }
 
-// pods is the pods API with latency. The kubelet uses these methods: Create and Delete for mirror pods, and all but Create in the
-// status manager.
+// pods is the pods API with latency. The kubelet uses these methods: Create and Delete for mirror
+// pods, and all but Create in the status manager.
 type pods struct {
 	corev1.PodInterface
 	api       *podAPI
@@ -53,10 +54,12 @@ func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Po
 	if !p.conn.isCut() {
 		p.conn.turns.add("status batch", p.namespace+"/"+name)
 	}
-	return withLatency(p, fakeruntime.DelayAPIGet, "APIGet", name, func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
+	return withLatency(p, fakeruntime.DelayAPIGet, "APIGet", name,
+		func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 
-func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*v1.Pod, error) {
+func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions,
+	sub ...string) (*v1.Pod, error) {
 	return withLatency(p, fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
 		pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
 		if err == nil {
@@ -68,9 +71,10 @@ func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []
 
 // Create creates a mirror pod. It takes the latency of a patch.
 func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) (*v1.Pod, error) {
-	pod, err := withLatencyOf(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name, func() (*v1.Pod, error) {
-		return p.api.createMirror(mirror)
-	})
+	pod, err := withLatencyOf(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name,
+		func() (*v1.Pod, error) {
+			return p.api.createMirror(mirror)
+		})
 	if pod == nil {
 		pod = &v1.Pod{} // as client-go does; the kubelet reads it together with an error
 	}
@@ -97,7 +101,8 @@ func withLatency(p pods, kind fakeruntime.DelayKind, call, name string, do func(
 }
 
 // withLatencyOf is withLatency with the delays of a pod.
-func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
+func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name string,
+	do func() (*v1.Pod, error)) (*v1.Pod, error) {
 	key := types.NamespacedName{Namespace: p.namespace, Name: name}
 	if !p.conn.isCut() {
 		p.conn.turns.call(call)

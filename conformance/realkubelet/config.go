@@ -11,15 +11,16 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 )
 
-// kubeletConfiguration returns the defaults of KubeletConfiguration with the given settings. It disables
-// features that need a real node: ports, cgroups, iptables, files of the node, evictions, and the collection of
-// images and statistics.
+// kubeletConfiguration returns the defaults of KubeletConfiguration with the given settings. It
+// disables features that need a real node: ports, cgroups, iptables, files of the node, evictions,
+// and the collection of images and statistics.
 func kubeletConfiguration(set kubeletconfig.Config) (*internal.KubeletConfiguration, error) {
 	types, _, err := scheme.NewSchemeAndCodecs()
 	if err != nil {
 		return nil, err
 	}
-	versioned := &v1beta1.KubeletConfiguration{FeatureGates: supportedGates(set.FeatureGates)} // some defaults depend on them
+	// some defaults depend on them
+	versioned := &v1beta1.KubeletConfiguration{FeatureGates: supportedGates(set.FeatureGates)}
 	types.Default(versioned)
 	c := &internal.KubeletConfiguration{}
 	if err := types.Convert(versioned, c, nil); err != nil {
@@ -60,8 +61,9 @@ func applySettings(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
 	c.ShutdownGracePeriod.Duration = set.ShutdownGracePeriod
 	c.ShutdownGracePeriodCriticalPods.Duration = set.ShutdownGracePeriodCriticalPods
 	for _, p := range set.ShutdownByPriority {
-		c.ShutdownGracePeriodByPodPriority = append(c.ShutdownGracePeriodByPodPriority, internal.ShutdownGracePeriodByPodPriority{
-			Priority: p.Priority, ShutdownGracePeriodSeconds: p.Seconds,
-		})
+		c.ShutdownGracePeriodByPodPriority = append(c.ShutdownGracePeriodByPodPriority,
+			internal.ShutdownGracePeriodByPodPriority{
+				Priority: p.Priority, ShutdownGracePeriodSeconds: p.Seconds,
+			})
 	}
 }

@@ -8,9 +8,10 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// connection connects one kubelet to its surroundings: it carries the calls to the runtime and the API server,
-// the probes over the network, and the events. Not all goroutines of a stopped kubelet can be ended, so a
-// stopped kubelet is cut off: its calls never return, and its actions have no effect.
+// connection connects one kubelet to its surroundings: it carries the calls to the runtime and the
+// API server, the probes over the network, and the events. Not all goroutines of a stopped kubelet
+// can be ended, so a stopped kubelet is cut off: its calls never return, and its actions have no
+// effect.
 type connection struct {
 	*driver
 	turns    *turnLog
@@ -75,8 +76,8 @@ func (c *connection) blockIfCut() {
 // errUnreachable is the error of calls while the API server is down.
 var errUnreachable = errors.New(apiserver.Refused)
 
-// sleep blocks for the latency of an API call and returns the elapsed time. If it returns an error, the caller
-// must not make the call.
+// sleep blocks for the latency of an API call and returns the elapsed time. If it returns an error,
+// the caller must not make the call.
 func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Duration, error) {
 	d, w := c.driver, &waiter{done: make(chan struct{}), op: fakeruntime.Op{Err: errRunEnded}}
 	d.mu.Lock()
@@ -121,7 +122,8 @@ func (c *connection) endSleep(w *waiter, err error) {
 func (c *connection) refuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for w := range c.apiCalls { // in any order: the status manager and the workers of static pods make one call at a time each
+	// in any order: the status manager and the workers of static pods make one call at a time each
+	for w := range c.apiCalls {
 		c.endSleep(w, errUnreachable)
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"probesim.dev/trace/traffic"
 )
 
-// controlPlane is the real controllers beside the kubelet. All their calls reach the API server on the goroutine of the driver, one at a time.
+// controlPlane is the real controllers beside the kubelet. All their calls reach the API server on
+// the goroutine of the driver, one at a time.
 type controlPlane struct {
 	*realcontrollers.Server
 	programs map[string]func(*v1.Pod) fakeruntime.Pod // by key of the Deployment; protected by the lock of the server
@@ -33,7 +34,8 @@ func startControlPlane(o *simulator.ControlPlane, size kubeletconfig.Allocatable
 	d := a.driver
 	c := &controlPlane{programs: map[string]func(*v1.Pod) fakeruntime.Pod{}}
 	c.Server = realcontrollers.NewServer(realcontrollers.Cluster{
-		Profile: a.profile, Lock: &a.mu, Store: a.store, Pods: controlledPods{a}, Delays: o.Latencies(latencies{d}), Wall: d.apiNow, Now: d.now, At: d.at, Ended: d.ended,
+		Profile: a.profile, Lock: &a.mu, Store: a.store, Pods: controlledPods{a}, Delays: o.Latencies(latencies{d}),
+		Wall: d.apiNow, Now: d.now, At: d.at, Ended: d.ended,
 		Record: func(r trace.Record) { a.recorder.add(r) }, Turn: turns.add, LoadBalancers: o.LoadBalancers, Size: size,
 	})
 	if len(o.Traffic) > 0 {
@@ -124,19 +126,22 @@ func (w *world) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakerunt
 }
 
 func (w *world) PatchWorkload(namespace, name string, patch []byte) error {
-	return w.changeWorkload(namespace, name, string(patch), func(c *controlPlane, d *appsv1.Deployment) (*appsv1.Deployment, error) {
-		return admission.PatchDeployment(c.Profile, d, patch)
-	})
+	return w.changeWorkload(namespace, name, string(patch),
+		func(c *controlPlane, d *appsv1.Deployment) (*appsv1.Deployment, error) {
+			return admission.PatchDeployment(c.Profile, d, patch)
+		})
 }
 
 func (w *world) UndoWorkload(namespace, name string, revision int64) error {
-	return w.changeWorkload(namespace, name, fmt.Sprintf("undo %d", revision), func(c *controlPlane, d *appsv1.Deployment) (*appsv1.Deployment, error) {
-		return deployment.Undone(d, c.Store.List(store.ReplicaSets), revision)
-	})
+	return w.changeWorkload(namespace, name, fmt.Sprintf("undo %d", revision),
+		func(c *controlPlane, d *appsv1.Deployment) (*appsv1.Deployment, error) {
+			return deployment.Undone(d, c.Store.List(store.ReplicaSets), revision)
+		})
 }
 
 // changeWorkload replaces a Deployment, and records the step.
-func (w *world) changeWorkload(namespace, name, what string, change func(*controlPlane, *appsv1.Deployment) (*appsv1.Deployment, error)) error {
+func (w *world) changeWorkload(namespace, name, what string,
+	change func(*controlPlane, *appsv1.Deployment) (*appsv1.Deployment, error)) error {
 	return w.control("roll out "+name, func(c *controlPlane) error {
 		o, err := c.Store.Find(store.Deployments, namespace, name)
 		if err != nil {
@@ -165,7 +170,8 @@ func (w *world) OccurIn(podUID, container string, moment int) {
 	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.OccurIn(now, podUID, container, moment) })
 }
 
-// control calls f with the lock of the API server, and keeps the first error, as for a node without a control plane.
+// control calls f with the lock of the API server, and keeps the first error, as for a node without
+// a control plane.
 func (w *world) control(what string, f func(*controlPlane) error) error {
 	w.api.mu.Lock()
 	defer w.api.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// runtimeService is the container runtime that the kubelet sees. A method that the kubelet does not call here
-// panics, because the embedded interface is nil.
+// runtimeService is the container runtime that the kubelet sees. A method that the kubelet does not
+// call here panics, because the embedded interface is nil.
 type runtimeService struct {
 	cri.RuntimeService
 	driver     *connection
@@ -24,8 +24,9 @@ type runtimeService struct {
 
 var errNoStats = errors.New("the runtime keeps no statistics")
 
-// configs has the configurations that any kubelet of the run passed to the runtime: of existing sandboxes, and
-// of all containers, even removed ones, because the kubelet may probe a container that is gone.
+// configs has the configurations that any kubelet of the run passed to the runtime: of existing
+// sandboxes, and of all containers, even removed ones, because the kubelet may probe a container
+// that is gone.
 type configs struct {
 	sandboxes  shared[string, *runtimeapi.PodSandboxConfig] // by sandbox ID
 	containers shared[string, *runtimeapi.ContainerConfig]  // by container ID
@@ -47,7 +48,8 @@ func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusRespon
 	}
 	status := &runtimeapi.RuntimeStatus{}
 	for _, c := range op.Conditions {
-		status.Conditions = append(status.Conditions, &runtimeapi.RuntimeCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		status.Conditions = append(status.Conditions,
+			&runtimeapi.RuntimeCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
 	return &runtimeapi.StatusResponse{Status: status}, nil
 }
@@ -62,13 +64,16 @@ func (r *runtimeService) UpdateRuntimeConfig(context.Context, *runtimeapi.Runtim
 	return nil
 }
 
-// UpdateContainerResources stores nothing: the status of a container has no resources, so the kubelet shows those that it has set
-// (pkg/kubelet/kuberuntime/kuberuntime_container.go, toKubeContainerStatus).
-func (r *runtimeService) UpdateContainerResources(_ context.Context, id string, _ *runtimeapi.ContainerResources) error {
+// UpdateContainerResources stores nothing: the status of a container has no resources, so the
+// kubelet shows those that it has set (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+// toKubeContainerStatus).
+func (r *runtimeService) UpdateContainerResources(_ context.Context, id string,
+	_ *runtimeapi.ContainerResources) error {
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.UpdateContainerResources, ContainerID: id}).Err
 }
 
-func (r *runtimeService) UpdatePodSandboxResources(context.Context, *runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
+func (r *runtimeService) UpdatePodSandboxResources(context.Context,
+	*runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
 	return &runtimeapi.UpdatePodSandboxResourcesResponse{}, nil
 }
 
@@ -78,9 +83,11 @@ func (r *runtimeService) ContainerStats(context.Context, string) (*runtimeapi.Co
 	return nil, errNoStats
 }
 
-// ListContainerStats returns no statistics. The kubelet asks for those of a pod before it decreases a memory limit, and finds no
-// container that uses more memory (pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
-func (r *runtimeService) ListContainerStats(_ context.Context, filter *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
+// ListContainerStats returns no statistics. The kubelet asks for those of a pod before it decreases
+// a memory limit, and finds no container that uses more memory
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
+func (r *runtimeService) ListContainerStats(_ context.Context,
+	filter *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
 	if filter.GetPodSandboxId() == "" {
 		return nil, errNoStats
 	}
@@ -91,7 +98,8 @@ func (r *runtimeService) PodSandboxStats(context.Context, string) (*runtimeapi.P
 	return nil, errNoStats
 }
 
-func (r *runtimeService) ListPodSandboxStats(context.Context, *runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
+func (r *runtimeService) ListPodSandboxStats(context.Context,
+	*runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
 	return nil, errNoStats
 }
 

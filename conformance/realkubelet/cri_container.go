@@ -15,7 +15,8 @@ import (
 	"probesim.dev/kube/podutil"
 )
 
-func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig,
+	sandbox *runtimeapi.PodSandboxConfig) (string, error) {
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: sandbox.Metadata.Uid,
 		Name: config.Metadata.Name, Attempt: int(config.Metadata.Attempt), Image: config.Image.GetImage(),
@@ -30,7 +31,8 @@ func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, co
 }
 
 // defaultStopSignal is SIGTERM. Older releases name it without the prefix SIGNAL_.
-var defaultStopSignal = runtimeapi.Signal(cmp.Or(runtimeapi.Signal_value["SIGNAL_SIGTERM"], runtimeapi.Signal_value["SIGTERM"]))
+var defaultStopSignal = runtimeapi.Signal(cmp.Or(runtimeapi.Signal_value["SIGNAL_SIGTERM"],
+	runtimeapi.Signal_value["SIGTERM"]))
 
 // stopSignal returns the number of a signal, or 0 if the kubelet leaves the choice to the runtime.
 func stopSignal(s runtimeapi.Signal) int {
@@ -39,8 +41,9 @@ func stopSignal(s runtimeapi.Signal) int {
 	return number
 }
 
-// writeLog creates a container's log file. If the runtime loses a container, the kubelet derives the restart
-// count from the log files (pkg/kubelet/kuberuntime/kuberuntime_container.go, calcRestartCountByLogDir).
+// writeLog creates a container's log file. If the runtime loses a container, the kubelet derives
+// the restart count from the log files (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+// calcRestartCountByLogDir).
 func writeLog(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -57,7 +60,8 @@ func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64
 	labels := r.configs.containers.get(id).GetLabels()
 	return r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
-		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel], labels[kubetypes.KubernetesContainerNameLabel]}),
+		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel],
+			labels[kubetypes.KubernetesContainerNameLabel]}),
 	}).Err
 }
 
@@ -65,7 +69,8 @@ func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id}).Err
 }
 
-func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
+func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container,
+	error) {
 	op := r.driver.call(fakeruntime.Call{
 		Method:  fakeruntime.ListContainers,
 		PodUID:  podOfFilter(filter.GetLabelSelector()),
@@ -76,7 +81,8 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 	}
 	list := make([]*runtimeapi.Container, 0, len(op.Containers))
 	for _, c := range op.Containers {
-		if filter.GetId() != "" && filter.GetId() != c.ID || filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
+		if filter.GetId() != "" && filter.GetId() != c.ID ||
+			filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
 			continue
 		}
 		config := r.configs.containers.get(c.ID)
@@ -96,10 +102,12 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 	return list, nil
 }
 
-func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
+func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse,
+	error) {
 	config := r.configs.containers.get(id)
 	if !r.driver.isCut() && calledBy("containerGC).evictContainers") {
-		r.driver.turns.add("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+config.GetMetadata().GetName())
+		r.driver.turns.add("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+
+			config.GetMetadata().GetName())
 	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
 	if op.Err != nil {

@@ -14,13 +14,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxOutput is the part of a command's output that the prober reads, in bytes (pkg/probe/exec/exec.go,
-// maxReadLength).
+// maxOutput is the part of a command's output that the prober reads, in bytes
+// (pkg/probe/exec/exec.go, maxReadLength).
 const maxOutput = 10 << 10
 
-// ExecSync returns the same results as the kubelet's gRPC client (k8s.io/cri-client pkg/remote_runtime.go,
-// execSyncV1).
-func (r *runtimeService) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, error) {
+// ExecSync returns the same results as the kubelet's gRPC client (k8s.io/cri-client
+// pkg/remote_runtime.go, execSyncV1).
+func (r *runtimeService) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte,
+	[]byte, error) {
 	whose, command := splitTag(command)
 	call := fakeruntime.Call{Method: fakeruntime.ExecSync, ContainerID: id, Command: command, Timeout: timeout}
 	if whose == postStart || whose == preStop {
@@ -53,9 +54,10 @@ func execResult(op *fakeruntime.Op, err error) (trace.Result, string) {
 
 func capped(output string) string { return output[:min(len(output), maxOutput)] }
 
-// exec makes the call unless its context is canceled, and ends a probe's call when its context is canceled. The
-// context is either the context of the pod's syncs, which all probes of the pod share, or none. In a stopped
-// kubelet a canceled call never returns, because that kubelet would keep probing.
+// exec makes the call unless its context is canceled, and ends a probe's call when its context is
+// canceled. The context is either the context of the pod's syncs, which all probes of the pod
+// share, or none. In a stopped kubelet a canceled call never returns, because that kubelet would
+// keep probing.
 func (r *runtimeService) exec(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
 	if ctx.Err() != nil {
 		r.driver.blockIfCut()

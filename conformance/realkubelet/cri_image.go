@@ -24,7 +24,8 @@ const (
 	imageUser  = 1000 // of every image; not root, so runAsNonRoot works
 )
 
-func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {
+func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpec,
+	_ bool) (*runtimeapi.ImageStatusResponse, error) {
 	op := i.runtime.driver.call(fakeruntime.Call{
 		Method: fakeruntime.ImageStatus, Image: image.Image, PodUID: i.runtime.workers.pod(),
 	})
@@ -36,7 +37,8 @@ func (i *imageService) ImageStatus(_ context.Context, image *runtimeapi.ImageSpe
 	})}, nil
 }
 
-func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+func (i *imageService) PullImage(_ context.Context, image *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig,
+	sandbox *runtimeapi.PodSandboxConfig) (string, error) {
 	uid := sandbox.GetMetadata().GetUid()
 	rec := i.events.pulls.get(uid)
 	rec.Kind, rec.Message = trace.ImagePullStarted, image.Image

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string, error) {
+func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string,
+	error) {
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: config.Metadata.Uid, Attempt: int(config.Metadata.Attempt),
 	})
@@ -20,7 +21,8 @@ func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.Pod
 }
 
 func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
-	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("containerGC).evictSandboxes") {
+	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() &&
+		calledBy("containerGC).evictSandboxes") {
 		r.driver.turns.add("sandbox GC", uid)
 	}
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: id}).Err
@@ -34,7 +36,8 @@ func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
 	return op.Err
 }
 
-func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse, error) {
+func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse,
+	error) {
 	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
 		r.driver.turns.add("relist", uid)
 	}
@@ -55,7 +58,8 @@ func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) 
 	}}, nil
 }
 
-func (r *runtimeService) ListPodSandbox(_ context.Context, filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
+func (r *runtimeService) ListPodSandbox(_ context.Context,
+	filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
 	if !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
 		r.driver.turns.add("relist", "begin")
 	}

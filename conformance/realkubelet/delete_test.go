@@ -13,15 +13,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// runDeletion runs a pod that takes 5 s to stop. It deletes the pod at 10 s, and again every second after that,
-// with the given grace periods.
+// runDeletion runs a pod that takes 5 s to stop. It deletes the pod at 10 s, and again every second
+// after that, with the given grace periods.
 func runDeletion(t *testing.T, grace ...*int64) *Result {
 	stops := fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: seconds(5), Exit: &fakeruntime.Exit{Code: 143}}
-	return mustRun(t, Options{Duration: 60 * time.Second}, addAt0(newPod("p", v1.Container{}), program(stops), func(w drive.World) {
-		for i, g := range grace {
-			w.At(virtual.At(time.Duration(10+i)*time.Second), func() { w.DeletePod("default", "p", g) })
-		}
-	}))
+	return mustRun(t, Options{Duration: 60 * time.Second},
+		addAt0(newPod("p", v1.Container{}), program(stops), func(w drive.World) {
+			for i, g := range grace {
+				w.At(virtual.At(time.Duration(10+i)*time.Second), func() { w.DeletePod("default", "p", g) })
+			}
+		}))
 }
 
 // times returns the times of all records of a kind, in milliseconds.
@@ -42,13 +43,14 @@ func TestGracefulDeletion(t *testing.T) {
 	if got := times(r, trace.ContainerExited); !slices.Equal(got, []float64{15007}) {
 		t.Errorf("exits at %v", got)
 	}
-	// The kubelet removes the pod after the next global relist that starts after it has seen the containers
-	// exited: up to 1 s later.
+	// The kubelet removes the pod after the next global relist that starts after it has seen the
+	// containers exited: up to 1 s later.
 	if removed := times(r, trace.PodRemoved); len(removed) != 1 || removed[0] < 15056 || removed[0] > 16100 {
 		t.Errorf("removed at %v", removed)
 	}
 	last := recordsOf(r, trace.StatusPatched)
-	if s := last[len(last)-1].Status; s.Phase != "Failed" || s.Containers[0].State != "terminated" || s.Containers[0].ExitCode != 143 {
+	if s := last[len(last)-1].Status; s.Phase != "Failed" || s.Containers[0].State != "terminated" ||
+		s.Containers[0].ExitCode != 143 {
 		t.Errorf("last status %+v", s)
 	}
 }

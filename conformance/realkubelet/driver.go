@@ -12,12 +12,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// driver connects the fakeruntime to the kubelet's goroutines, which block in call until the runtime reports
-// that their call is done. It also holds the agenda of the run: the steps of the scenario and API latencies.
+// driver connects the fakeruntime to the kubelet's goroutines, which block in call until the
+// runtime reports that their call is done. It also holds the agenda of the run: the steps of the
+// scenario and API latencies.
 //
-// The driver lets one event happen at a time. It waits until every goroutine of the bubble is blocked, releases
-// one, and waits again. Calls that end at one instant therefore return in the same order in every run, and each
-// sees all consequences of the previous one.
+// The driver lets one event happen at a time. It waits until every goroutine of the bubble is
+// blocked, releases one, and waits again. Calls that end at one instant therefore return in the
+// same order in every run, and each sees all consequences of the previous one.
 type driver struct {
 	epoch time.Time // t=0
 	wake  chan struct{}
@@ -57,7 +58,8 @@ func (d *driver) stepClock(by time.Duration) {
 	})
 }
 
-// wallNanos converts a time on the node's wall clock (fakeruntime.Runtime.Wall) to nanoseconds since 1970.
+// wallNanos converts a time on the node's wall clock (fakeruntime.Runtime.Wall) to nanoseconds
+// since 1970.
 func (d *driver) wallNanos(t virtual.Wall) int64 { return d.epoch.Add(t.Offset()).UnixNano() }
 
 // cancelProbes ends the commands of probes in a pod.
@@ -110,8 +112,8 @@ func (d *driver) poke() {
 	}
 }
 
-// run executes all events in order until the given time, and then closes ended. It is the only goroutine of the
-// bubble that may call synctest.Wait.
+// run executes all events in order until the given time, and then closes ended. It is the only
+// goroutine of the bubble that may call synctest.Wait.
 func (d *driver) run(until virtual.Time) {
 	for {
 		synctest.Wait()

@@ -14,20 +14,22 @@ import (
 	"probesim.dev/trace"
 )
 
-// eventRecorder writes the kubelet's events about pods to the trace at the instant when the kubelet emits them.
-// The kubelet's own recorder would send them to the API server from another goroutine.
+// eventRecorder writes the kubelet's events about pods to the trace at the instant when the kubelet
+// emits them. The kubelet's own recorder would send them to the API server from another goroutine.
 type eventRecorder struct {
 	driver   *connection
 	recorder *recorder
 	network  *network
 	pods     *podSource
 
-	// The reason of the last Killing event. It precedes the preStop hook, the wait for other containers and StopContainer
-	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer).
+	// The reason of the last Killing event. It precedes the preStop hook, the wait for other
+	// containers and StopContainer (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+	// killContainer).
 	kills   shared[containerKey, string]
 	evicted shared[string, bool] // by pod UID
-	// The pod, the container and the instance of the last Pulling event, by pod UID. A pod pulls one image at a time, and the event precedes each pull
-	// (pkg/kubelet/images/image_manager.go, pullImage).
+	// The pod, the container and the instance of the last Pulling event, by pod UID. A pod pulls
+	// one image at a time, and the event precedes each pull (pkg/kubelet/images/image_manager.go,
+	// pullImage).
 	pulls shared[string, trace.Record]
 }
 
@@ -42,7 +44,8 @@ func (e *eventRecorder) Eventf(object runtime.Object, eventtype, reason, format 
 	e.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
 }
 
-func (e *eventRecorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, reason, format string, args ...any) {
+func (e *eventRecorder) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, reason, format string,
+	args ...any) {
 	e.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
 }
 

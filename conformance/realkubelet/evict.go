@@ -15,17 +15,20 @@ import (
 // runningKubelet is a kubelet that has been started.
 type runningKubelet struct {
 	*kubelet.Kubelet
-	shutdowns chan<- bool // receives the shutdown of the node; nil if the kubelet does not handle shutdowns, or after the shutdown
+	// receives the shutdown of the node; nil if the kubelet does not handle shutdowns, or after the
+	// shutdown
+	shutdowns chan<- bool
 }
 
-// Grace period and message of a hard eviction under memory pressure (pkg/kubelet/eviction/eviction_manager.go
-// and helpers.go).
+// Grace period and message of a hard eviction under memory pressure
+// (pkg/kubelet/eviction/eviction_manager.go and helpers.go).
 const (
 	evictionGrace   = 1
 	evictionMessage = "The node was low on resource: memory. "
 )
 
-// eviction returns a function that evicts the pod, or nil if the eviction manager would not choose the pod.
+// eviction returns a function that evicts the pod, or nil if the eviction manager would not choose
+// the pod.
 func (k *runningKubelet) eviction(uid types.UID) func() {
 	active := k.GetActivePods()
 	i := slices.IndexFunc(active, func(p *v1.Pod) bool { return p.UID == uid })

@@ -24,10 +24,10 @@ type FirstRun struct {
 	Period time.Duration // of the probe
 }
 
-// firstRuns records when each probe worker of a kubelet runs for the first time. It identifies workers by
-// goroutine: a worker starts each run by getting the status of its pod, and later probes or sets a result,
-// which shows its probe and container (pkg/kubelet/prober/worker.go). A worker that never does has no effect on
-// the trace.
+// firstRuns records when each probe worker of a kubelet runs for the first time. It identifies
+// workers by goroutine: a worker starts each run by getting the status of its pod, and later probes
+// or sets a result, which shows its probe and container (pkg/kubelet/prober/worker.go). A worker
+// that never does has no effect on the trace.
 type firstRuns struct {
 	now   func() virtual.Time
 	pods  *podSource
@@ -74,7 +74,8 @@ func (r watchedResults) Set(id kubecontainer.ContainerID, result results.Result,
 	r.Manager.Set(id, result, pod)
 }
 
-// begin reads the status with which a worker starts a run, and records the run. No other turn can come between the two.
+// begin reads the status with which a worker starts a run, and records the run. No other turn can
+// come between the two.
 func (f *firstRuns) begin(read func() (v1.PodStatus, bool)) (status v1.PodStatus, ok bool) {
 	me := goroutine()
 	f.turns.appendAfter(turn{Turn: Turn{Point: workerRuns}, goroutine: me}, func() { status, ok = read() })
@@ -107,8 +108,8 @@ func (f *firstRuns) probed(rec *trace.Record) {
 	}
 }
 
-// identify records which probe this goroutine's worker runs: the one of the pod's container for which matches
-// returns true.
+// identify records which probe this goroutine's worker runs: the one of the pod's container for
+// which matches returns true.
 func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *workerRun, container string) bool) {
 	me := goroutine()
 	f.mu.Lock()

@@ -58,14 +58,16 @@ func exits(code int32, output string) *fakeruntime.Series {
 	return answer(fakeruntime.Answer{Word: fakeruntime.Answers, Code: code, Body: output})
 }
 
-// basePod returns a pod with all three probes. Its program takes 7 s to start and 5 s to stop, and its liveness
-// probe fails from 60 s to 200 s.
+// basePod returns a pod with all three probes. Its program takes 7 s to start and 5 s to stop, and
+// its liveness probe fails from 60 s to 200 s.
 func basePod(name string) (*v1.Pod, fakeruntime.Pod) {
-	app := v1.Container{StartupProbe: execProbe(3, 10), LivenessProbe: execProbe(10, 3), ReadinessProbe: execProbe(5, 3)}
+	app := v1.Container{StartupProbe: execProbe(3, 10), LivenessProbe: execProbe(10, 3),
+		ReadinessProbe: execProbe(5, 3)}
 	return newPod(name, app), program(
 		fakeruntime.Rule{Probes: exits(0, "ok")},
 		fakeruntime.Rule{For: new(seconds(7)), Probes: exits(1, "starting")},
-		fakeruntime.Rule{Clock: fakeruntime.AtScenario, From: seconds(60), For: new(seconds(140)), Liveness: exits(1, "broken")},
+		fakeruntime.Rule{Clock: fakeruntime.AtScenario, From: seconds(60), For: new(seconds(140)),
+			Liveness: exits(1, "broken")},
 		fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: seconds(5), Exit: &fakeruntime.Exit{Code: 143}},
 	)
 }

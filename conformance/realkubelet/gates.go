@@ -10,7 +10,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// supportedGates returns the feature gates that the release has, without those that it locks to another value.
+// supportedGates returns the feature gates that the release has, without those that it locks to
+// another value.
 func supportedGates(gates map[string]bool) map[string]bool {
 	has, kept := utilfeature.DefaultMutableFeatureGate.GetAll(), maps.Clone(gates)
 	maps.DeleteFunc(kept, func(name string, on bool) bool {
@@ -20,9 +21,9 @@ func supportedGates(gates map[string]bool) map[string]bool {
 	return kept
 }
 
-// setGates sets the feature gates that the release has. They are global, so setGates also returns a function
-// that resets them. It returns the simulator's profile of the release with these gates, for the fake API
-// server.
+// setGates sets the feature gates that the release has. They are global, so setGates also returns a
+// function that resets them. It returns the simulator's profile of the release with these gates,
+// for the fake API server.
 func setGates(gates map[string]bool) (p profile.Profile, restore func(), err error) {
 	p, ok := profile.Named(release.Version)
 	if !ok {

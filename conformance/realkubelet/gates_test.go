@@ -10,7 +10,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestGateTable checks that the simulator's feature gates for this release match the feature gates of the release.
+// TestGateTable checks that the simulator's feature gates for this release match the feature gates
+// of the release.
 func TestGateTable(t *testing.T) {
 	p, ok := profile.Named(release.Version)
 	if !ok {
@@ -20,7 +21,8 @@ func TestGateTable(t *testing.T) {
 	for _, g := range p.Gates() {
 		known[g.Name] = true
 		spec, ok := inRelease[featuregate.Feature(g.Name)]
-		if !ok || spec.Default != g.Default || spec.LockToDefault != g.Locked || string(spec.PreRelease) != string(g.Stage) {
+		if !ok || spec.Default != g.Default || spec.LockToDefault != g.Locked ||
+			string(spec.PreRelease) != string(g.Stage) {
 			t.Errorf("%s: the table has %+v, the release %+v, %t", g.Name, g, spec, ok)
 		}
 	}

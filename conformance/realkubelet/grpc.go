@@ -24,8 +24,8 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// grpcProber wraps the kubelet's gRPC prober, which creates a client for each probe on the calling goroutine.
-// That goroutine identifies the attempt when the client asks for its dialer.
+// grpcProber wraps the kubelet's gRPC prober, which creates a client for each probe on the calling
+// goroutine. That goroutine identifies the attempt when the client asks for its dialer.
 type grpcProber struct{ network *network }
 
 // grpcAttempts has the attempts in progress by goroutine.
@@ -37,7 +37,8 @@ func newGRPCProber(n *network, real grpcprobe.Prober) grpcprobe.Prober {
 }
 
 // intercept runs the real prober for a service whose name starts with a tag.
-func (g grpcProber) intercept(service string, timeout time.Duration, run func(service string) (probe.Result, string, error)) (probe.Result, string, error) {
+func (g grpcProber) intercept(service string, timeout time.Duration,
+	run func(service string) (probe.Result, string, error)) (probe.Result, string, error) {
 	tag, service, _ := strings.Cut(service, tagEnd)
 	return g.network.attempt(parseRequester(tag), timeout, func(t attempt) (probe.Result, string, error) {
 		me := goroutine()
@@ -47,9 +48,9 @@ func (g grpcProber) intercept(service string, timeout time.Duration, run func(se
 	})
 }
 
-// Functions that google.golang.org/grpc keeps for its own modules (internal/internal.go). addDialOption adds a
-// global option, which is created for each client and applied after the client's own options. joinDialOptions
-// combines several options.
+// Functions that google.golang.org/grpc keeps for its own modules (internal/internal.go).
+// addDialOption adds a global option, which is created for each client and applied after the
+// client's own options. joinDialOptions combines several options.
 //
 //go:linkname addDialOption google.golang.org/grpc/internal.AddGlobalPerTargetDialOptions
 var addDialOption any
@@ -62,8 +63,8 @@ var dialPipes = sync.OnceFunc(func() { addDialOption.(func(any))(pipeOption{}) }
 
 type pipeOption struct{}
 
-// DialOptionForTarget returns the option of a probe's client, and no option for other clients. The back-off
-// between two connections has no jitter, which is the jitter's middle value.
+// DialOptionForTarget returns the option of a probe's client, and no option for other clients. The
+// back-off between two connections has no jitter, which is the jitter's middle value.
 func (pipeOption) DialOptionForTarget(url.URL) grpc.DialOption {
 	t, ok := grpcAttempts.Load(goroutine())
 	if !ok {
@@ -86,8 +87,8 @@ type grpcConnections struct {
 	made int
 }
 
-// dial connects to the program. A back-off that ends at the deadline ends after it, because the probe run begins before its first
-// connection; under virtual time both are at one instant.
+// dial connects to the program. A back-off that ends at the deadline ends after it, because the
+// probe run begins before its first connection; under virtual time both are at one instant.
 func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error) {
 	if c.made > 0 && c.driver.now() >= c.deadline {
 		return nil, dialError(addr, errRefused)

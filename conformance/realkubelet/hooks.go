@@ -16,12 +16,12 @@ func newHookClient(n *network, real *http.Client) *hookClient {
 	return &hookClient{real, n}
 }
 
-// repeatedHeader marks a request that was sent before, because the kubelet copies the request when it sends it
-// again.
+// repeatedHeader marks a request that was sent before, because the kubelet copies the request when
+// it sends it again.
 const repeatedHeader = "Probesim-Repeated"
 
-// Do makes the request with the real client, and passes the requester to the transport. In a kubelet that is
-// cut off it does not return.
+// Do makes the request with the real client, and passes the requester to the transport. In a
+// kubelet that is cut off it does not return.
 func (h *hookClient) Do(req *http.Request) (*http.Response, error) {
 	h.network.driver.blockIfCut()
 	c := &connections{attempt: attempt{network: h.network, requester: parseRequester(req.Header.Get(tagHeader))}}

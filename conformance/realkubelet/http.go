@@ -62,15 +62,16 @@ func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Resu
 	return h.run(r, req, timeout, h.Prober.Probe)
 }
 
-// ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37. The request keeps its tag on
-// its way to serveH2.
+// ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37. The request
+// keeps its tag on its way to serveH2.
 func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
 	return h.run(parseRequester(req.Header.Get(tagHeader)), req, timeout, h.Prober.(interface {
 		ProbeH2C(*http.Request, time.Duration) (probe.Result, string, error)
 	}).ProbeH2C)
 }
 
-func (h *httpProber) run(r requester, req *http.Request, timeout time.Duration, run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
+func (h *httpProber) run(r requester, req *http.Request, timeout time.Duration,
+	run func(*http.Request, time.Duration) (probe.Result, string, error)) (probe.Result, string, error) {
 	return h.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
 		c := &connections{attempt: t}
 		h.network.http2.Store(r, c)
@@ -83,8 +84,8 @@ func (h *httpProber) run(r requester, req *http.Request, timeout time.Duration, 
 	})
 }
 
-// logTimeout adds the turn of an attempt that ends at its deadline. Its point is the error without the URL, which depends on the timer
-// that fires first.
+// logTimeout adds the turn of an attempt that ends at its deadline. Its point is the error without
+// the URL, which depends on the timer that fires first.
 func (t *attempt) logTimeout(message string, err error) {
 	if t.driver.now() != t.deadline {
 		return
@@ -97,17 +98,20 @@ func (t *attempt) logTimeout(message string, err error) {
 	t.first.turns.add(prober.TimeoutOf(prober.WorkerName(t.probe, t.pod, t.container)), message)
 }
 
-// clientTimeout is the suffix that the client adds to the error of a request that it timed out itself.
+// clientTimeout is the suffix that the client adds to the error of a request that it timed out
+// itself.
 const clientTimeout = " (Client.Timeout exceeded while awaiting headers)"
 
 // errDeadline is the error of a request whose context timed out.
 var errDeadline = context.DeadlineExceeded.Error()
 
-// restoreTimeout adds the suffix that a timeout has on a node. When the client's timer ends a request of scheme
-// http, the client checks whether the deadline has passed (setRequestCancel in client.go of Go 1.26). On a node
-// some time has passed since the timer fired, but in the bubble none has.
+// restoreTimeout adds the suffix that a timeout has on a node. When the client's timer ends a
+// request of scheme http, the client checks whether the deadline has passed (setRequestCancel in
+// client.go of Go 1.26). On a node some time has passed since the timer fired, but in the bubble
+// none has.
 func (t *attempt) restoreTimeout(message string) string {
-	if t.driver.now() == t.deadline && strings.HasPrefix(message, `Get "http:`) && strings.HasSuffix(message, ": "+errDeadline) {
+	if t.driver.now() == t.deadline && strings.HasPrefix(message, `Get "http:`) &&
+		strings.HasSuffix(message, ": "+errDeadline) {
 		return message + clientTimeout
 	}
 	return message
@@ -121,8 +125,8 @@ func (c *connections) restoreBodyTimeout(err error) error {
 	return err
 }
 
-// dialHTTP is the DialContext of the transport. The client connects again for a request over HTTP/2 whose connection it
-// drops (see serveH2).
+// dialHTTP is the DialContext of the transport. The client connects again for a request over HTTP/2
+// whose connection it drops (see serveH2).
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if _, err := resolve(addr); err != nil {
 		return nil, err
@@ -188,7 +192,9 @@ func respond(conn net.Conn, req *http.Request, r fakeruntime.Response, op *pendi
 	if r.BreaksOff {
 		missing = 1
 	}
-	if r.Code < http.StatusOK { // an informational response has no content (RFC 9110, 15.2): the client would read a body as the next response
+	// an informational response has no content (RFC 9110, 15.2): the client would read a body as
+	// the next response
+	if r.Code < http.StatusOK {
 		r.Body, missing = "", 0
 	}
 	res := &http.Response{

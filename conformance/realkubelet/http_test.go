@@ -11,9 +11,9 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 )
 
-// TestTimeoutMessages checks that, outside a bubble, the timeout of an http request has the suffix that
-// restoreTimeout adds. The timeout of an https request has either the message of the context's timer or the
-// message of the client's timer. The server never answers.
+// TestTimeoutMessages checks that, outside a bubble, the timeout of an http request has the suffix
+// that restoreTimeout adds. The timeout of an https request has either the message of the context's
+// timer or the message of the client's timer. The server never answers.
 func TestTimeoutMessages(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

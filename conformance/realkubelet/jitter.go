@@ -20,14 +20,14 @@ const DefaultJitter = 0.5
 type Draw struct {
 	T     virtual.Time // virtual time since t=0
 	Value float64      // at least 0 and less than 1
-	// Requeue is true if a pod worker drew the number at the end of a sync, or for a static pod that cannot start yet. Other draws
-	// do not affect the trace.
+	// Requeue is true if a pod worker drew the number at the end of a sync, or for a static pod
+	// that cannot start yet. Other draws do not affect the trace.
 	Requeue bool
 }
 
-// jitterRand is the random source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, since v0.33). The
-// kubelet uses wait.Jitter for the requeues of pod workers (pkg/kubelet/pod_workers.go, completeWork) and for
-// the period of its node status.
+// jitterRand is the random source of wait.Jitter (k8s.io/apimachinery pkg/util/wait/wait.go, since
+// v0.33). The kubelet uses wait.Jitter for the requeues of pod workers (pkg/kubelet/pod_workers.go,
+// completeWork) and for the period of its node status.
 //
 //go:linkname jitterRand k8s.io/apimachinery/pkg/util/wait.jitterRand
 var jitterRand func() float64
@@ -51,7 +51,8 @@ func (j *jitter) next() float64 {
 	if j.closed || !counts {
 		return DefaultJitter
 	}
-	d := Draw{T: j.now(), Value: DefaultJitter, Requeue: calledBy("podWorkers).completeWork", "podWorkers).allowPodStart")}
+	d := Draw{T: j.now(), Value: DefaultJitter,
+		Requeue: calledBy("podWorkers).completeWork", "podWorkers).allowPodStart")}
 	if j.draw != nil {
 		d.Value = j.draw(d.T)
 	}
@@ -82,10 +83,11 @@ func (j *jitter) close() []Draw {
 	return j.draws
 }
 
-// seedStart makes the random delay before the first run of young probe workers repeatable. A worker is young if
-// the kubelet's age is less than the probe's period (pkg/kubelet/prober/worker.go, run). The delay comes from
-// the global source of math/rand, which rand.Seed affects only with GODEBUG=randseednop=0; go.mod sets it.
-// Besides the probe workers, only the reflectors of client-go draw from this source, when they start to watch.
+// seedStart makes the random delay before the first run of young probe workers repeatable. A worker
+// is young if the kubelet's age is less than the probe's period (pkg/kubelet/prober/worker.go,
+// run). The delay comes from the global source of math/rand, which rand.Seed affects only with
+// GODEBUG=randseednop=0; go.mod sets it. Besides the probe workers, only the reflectors of
+// client-go draw from this source, when they start to watch.
 func seedStart(seed int64) {
 	rand.Seed(seed) //nolint:staticcheck // the only way to seed the source of the kubelet's rand.Float64
 }

@@ -33,8 +33,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestYoungKubelet checks that the first run of a probe is delayed by a random part of its period if the
-// kubelet is younger than the period.
+// TestYoungKubelet checks that the first run of a probe is delayed by a random part of its period
+// if the kubelet is younger than the period.
 func TestYoungKubelet(t *testing.T) {
 	app := v1.Container{LivenessProbe: execProbe(20, 3), ReadinessProbe: execProbe(30, 3)}
 	run := func(seed int64) *Result {
@@ -43,18 +43,22 @@ func TestYoungKubelet(t *testing.T) {
 		}, addAt0(newPod("p", app), program(fakeruntime.Rule{})))
 	}
 	one, again, two := run(1), run(1), run(2)
-	if len(startsOf(one)) != 2 || !slices.Equal(startsOf(one), startsOf(again)) || slices.Equal(startsOf(one), startsOf(two)) {
+	if len(startsOf(one)) != 2 || !slices.Equal(startsOf(one), startsOf(again)) ||
+		slices.Equal(startsOf(one), startsOf(two)) {
 		t.Errorf("draws %v, again %v, with another seed %v", startsOf(one), startsOf(again), startsOf(two))
 	}
 	for _, r := range slices.Concat(one.StartDraws[0].Runs, again.StartDraws[0].Runs) { // the workers draw in any order
-		if !slices.ContainsFunc(startsOf(one), func(f float64) bool { return virtual.At(time.Duration(f*float64(r.Period))) == r.T }) {
+		if !slices.ContainsFunc(startsOf(one),
+			func(f float64) bool { return virtual.At(time.Duration(f*float64(r.Period))) == r.T }) {
 			t.Errorf("%+v: no worker drew this delay", r)
 		}
 	}
-	if known := workersOf(one); !slices.Equal(known, []string{"liveness worker default/p/app20s", "readiness worker default/p/app30s"}) {
+	if known := workersOf(one); !slices.Equal(known,
+		[]string{"liveness worker default/p/app20s", "readiness worker default/p/app30s"}) {
 		t.Errorf("identified the workers %q", known)
 	}
-	if old := mustRun(t, Options{Duration: time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(startsOf(old)) != 0 {
+	if old := mustRun(t, Options{Duration: time.Second},
+		addAt0(newPod("p", app), program(fakeruntime.Rule{}))); len(startsOf(old)) != 0 {
 		t.Errorf("a kubelet older than the periods drew %v", startsOf(old))
 	}
 }

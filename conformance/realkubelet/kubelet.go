@@ -97,8 +97,8 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 		RemoteRuntimeService:      o.runtime,
 		RemoteImageService:        o.images,
 		NodeStartupLatencyTracker: kubeletapi.NewNodeStartupLatencyTracker(ctx),
-		// With this type of recorder the kubelet does not read the kernel log, which would be real input
-		// (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
+		// With this type of recorder the kubelet does not read the kernel log, which would be real
+		// input (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
 		Recorder:      &record.FakeRecorder{},
 		VolumePlugins: volumePlugins(o.conn),
 	}
@@ -106,9 +106,10 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 	return deps
 }
 
-// tracerProvider returns no-op tracers and replaces the event recorder. NewMainKubelet asks for a tracer after
-// it has created the watcher of the kernel log, and before it uses the recorder for anything else
-// (pkg/kubelet/kubelet.go), so this is the place to set the recorder that writes to the trace.
+// tracerProvider returns no-op tracers and replaces the event recorder. NewMainKubelet asks for a
+// tracer after it has created the watcher of the kernel log, and before it uses the recorder for
+// anything else (pkg/kubelet/kubelet.go), so this is the place to set the recorder that writes to
+// the trace.
 type tracerProvider struct {
 	noop.TracerProvider
 	deps     *kubelet.Dependencies

@@ -30,9 +30,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// network connects the kubelet's probers to the programs. The probers are the kubelet's own, except the one for
-// TCP sockets. Their connections are pipes, which need no real input or output, to a server that asks the
-// runtime for the program's behavior.
+// network connects the kubelet's probers to the programs. The probers are the kubelet's own, except
+// the one for TCP sockets. Their connections are pipes, which need no real input or output, to a
+// server that asks the runtime for the program's behavior.
 type network struct {
 	driver   *connection
 	recorder *recorder
@@ -95,9 +95,11 @@ type attempt struct {
 }
 
 // attempt runs a prober and records the result. In a kubelet that is cut off it does not return.
-func (n *network) attempt(r requester, timeout time.Duration, run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
+func (n *network) attempt(r requester, timeout time.Duration,
+	run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
 	n.driver.blockIfCut()
-	t := attempt{network: n, requester: r, deadline: n.driver.now().Add(timeout), retry: n.probes.begin(r.key(), n.recordAbout(r))}
+	t := attempt{network: n, requester: r, deadline: n.driver.now().Add(timeout),
+		retry: n.probes.begin(r.key(), n.recordAbout(r))}
 	result, message, err := run(t)
 	n.driver.blockIfCut()
 	if err != nil {
@@ -126,8 +128,8 @@ func (n *network) podStatus(r requester) v1.PodStatus {
 	return s
 }
 
-// recordUnsent records the run of a probe that failed before it reached a prober, because its port name does
-// not exist.
+// recordUnsent records the run of a probe that failed before it reached a prober, because its port
+// name does not exist.
 func (n *network) recordUnsent(r requester, why string) {
 	rec := n.recordAbout(r)
 	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, r.probe, trace.Error, why
@@ -137,8 +139,8 @@ func (n *network) recordUnsent(r requester, why string) {
 
 var erroredEvent = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe errored and resulted in unknown state: (.*)`)
 
-// unsentProbe parses an event about such a run. An event about a command that failed has an error of the
-// runtime instead.
+// unsentProbe parses an event about such a run. An event about a command that failed has an error
+// of the runtime instead.
 func unsentProbe(event string) (p trace.Probe, why string, ok bool) {
 	m := erroredEvent.FindStringSubmatch(event)
 	if m == nil || strings.HasPrefix(m[2], "rpc error: ") || m[2] == errRunEnded.Error() {
@@ -157,7 +159,8 @@ func (t *attempt) request(c fakeruntime.Call) *pending {
 	return t.driver.submit(c)
 }
 
-// kubeletConn is the kubelet's end of a connection. The program's end closes it when the request has ended.
+// kubeletConn is the kubelet's end of a connection. The program's end closes it when the request
+// has ended.
 type kubeletConn struct {
 	net.Conn
 	op *pending
@@ -179,8 +182,8 @@ func (b *kubeletConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write succeeds even if the other end is closed, like a write to a socket's buffer. Read detects the closed
-// connection.
+// Write succeeds even if the other end is closed, like a write to a socket's buffer. Read detects
+// the closed connection.
 func (b *kubeletConn) Write(p []byte) (int, error) {
 	n, err := b.Conn.Write(p)
 	if err == io.ErrClosedPipe {
@@ -198,7 +201,8 @@ func dialError(addr string, err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: tcp, Err: err}
 }
 
-// resolve replaces the resolver of a node without a name server, whose hosts file has only localhost.
+// resolve replaces the resolver of a node without a name server, whose hosts file has only
+// localhost.
 func resolve(addr string) (*net.TCPAddr, error) {
 	host, port, err := net.SplitHostPort(addr)
 	switch _, notIP := netip.ParseAddr(host); {
@@ -207,7 +211,8 @@ func resolve(addr string) (*net.TCPAddr, error) {
 	case strings.ToLower(host) == "localhost":
 		addr = net.JoinHostPort("127.0.0.1", port)
 	case host != "" && notIP != nil:
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+		return nil, &net.OpError{Op: "dial", Net: "tcp",
+			Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 	}
 	return net.ResolveTCPAddr("tcp", addr)
 }

@@ -25,7 +25,8 @@ const (
 // sizeOf returns the size that a configuration gives to the node.
 func sizeOf(config kubeletconfig.Config) kubeletconfig.Allocatable {
 	return kubeletconfig.Allocatable{
-		MilliCPU: cmp.Or(config.Allocatable.MilliCPU, 1000*nodeCores), Memory: cmp.Or(config.Allocatable.Memory, nodeBytes),
+		MilliCPU: cmp.Or(config.Allocatable.MilliCPU, 1000*nodeCores),
+		Memory:   cmp.Or(config.Allocatable.Memory, nodeBytes),
 	}
 }
 
@@ -62,8 +63,9 @@ func newCAdvisor(root string) *cadvisor {
 // pluginsRegistry is the directory that the kubelet watches for plugins.
 const pluginsRegistry = "plugins_registry"
 
-// Start replaces the plugin directory with a file. The kubelet calls Start just before the plugin watcher opens
-// inotify, which is real input and would stop the virtual clock. The watcher gives up if it finds a file.
+// Start replaces the plugin directory with a file. The kubelet calls Start just before the plugin
+// watcher opens inotify, which is real input and would stop the virtual clock. The watcher gives up
+// if it finds a file.
 func (c *cadvisor) Start() error {
 	plugins := filepath.Join(c.root, pluginsRegistry)
 	if err := os.RemoveAll(plugins); err != nil {

@@ -16,11 +16,13 @@ import (
 	"probesim.dev/conformance/kubeletapi"
 )
 
-// shiftPodWorkers sets the clock of the pod workers back by one nanosecond. The kubelet strictly compares the
-// end of a pod worker's sync with the start of the next relist (pkg/kubelet/container/cache.go, GetNewerThan).
-// On a node some time passes between the two; in the bubble none does.
+// shiftPodWorkers sets the clock of the pod workers back by one nanosecond. The kubelet strictly
+// compares the end of a pod worker's sync with the start of the next relist
+// (pkg/kubelet/container/cache.go, GetNewerThan). On a node some time passes between the two; in
+// the bubble none does.
 func shiftPodWorkers(k *kubelet.Kubelet) {
-	workers := field(reflect.ValueOf(k).Elem(), "podWorkers").Elem().Elem() // the values behind the interface and the pointer
+	// the values behind the interface and the pointer
+	workers := field(reflect.ValueOf(k).Elem(), "podWorkers").Elem().Elem()
 	field(workers, "clock").Set(reflect.ValueOf(shiftedClock{}))
 }
 
@@ -29,13 +31,15 @@ type shiftedClock struct{ clock.RealClock }
 func (c shiftedClock) Now() time.Time                  { return c.RealClock.Now().Add(-time.Nanosecond) }
 func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// queueLogCleaning makes goroutines that remove container logs wait for each other in a channel. The log
-// manager's own mutex is held across a call to the runtime (pkg/kubelet/logs/container_log_manager.go, Clean),
-// and a goroutine that waits for a mutex stops the clock of a bubble. Both the pod worker, which removes old
-// init containers, and the deletor clean logs. The rotation of logs holds the mutex too, so the kubelet gets a
-// manager that rotates nothing.
+// queueLogCleaning makes goroutines that remove container logs wait for each other in a channel.
+// The log manager's own mutex is held across a call to the runtime
+// (pkg/kubelet/logs/container_log_manager.go, Clean), and a goroutine that waits for a mutex stops
+// the clock of a bubble. Both the pod worker, which removes old init containers, and the deletor
+// clean logs. The rotation of logs holds the mutex too, so the kubelet gets a manager that rotates
+// nothing.
 func queueLogCleaning(k *kubelet.Kubelet) {
-	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem() // the values behind the interface and the pointer
+	// the values behind the interface and the pointer
+	runtime := field(reflect.ValueOf(k).Elem(), "containerRuntime").Elem().Elem()
 	manager := field(runtime, "logManager")
 	manager.Set(reflect.ValueOf(queuedLogs{manager.Interface().(logs.ContainerLogManager), make(chan struct{}, 1)}))
 	field(reflect.ValueOf(k).Elem(), "containerLogManager").Set(reflect.ValueOf(logs.NewStubContainerLogManager()))
@@ -61,8 +65,8 @@ func field(of reflect.Value, name string) reflect.Value {
 	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
 }
 
-// unregisterCollectors removes an earlier kubelet's collectors from the metrics registries of the process. A
-// kubelet panics if it finds them there.
+// unregisterCollectors removes an earlier kubelet's collectors from the metrics registries of the
+// process. A kubelet panics if it finds them there.
 func unregisterCollectors() {
 	registry := legacyregistry.DefaultGatherer.(metrics.KubeRegistry)
 	for _, c := range kubeletapi.Collectors() {

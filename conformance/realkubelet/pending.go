@@ -33,7 +33,8 @@ func (p *pending) wait() fakeruntime.Op {
 	return p.op
 }
 
-// waitForBody blocks until the body of an answer ends. It returns false if the program ends first, or the client gives up.
+// waitForBody blocks until the body of an answer ends. It returns false if the program ends first,
+// or the client gives up.
 func (p *pending) waitForBody() bool {
 	call := fakeruntime.Call{
 		Method: fakeruntime.HTTPBody, Ref: p.op.Ref(), Answer: p.op.Answer,
@@ -46,8 +47,8 @@ func (p *pending) waitForBody() bool {
 	return done.Err == nil && done.Reply == fakeruntime.Answered && !done.TimedOut
 }
 
-// waitThawed blocks while the answering program is frozen. It returns false if the call ends first, or at the
-// same instant.
+// waitThawed blocks while the answering program is frozen. It returns false if the call ends first,
+// or at the same instant.
 func (p *pending) waitThawed() bool {
 	if p.frozenUntil == 0 {
 		return true
@@ -62,8 +63,8 @@ func (p *pending) waitThawed() bool {
 	}
 }
 
-// checkThawed closes thawed if the program is no longer frozen. Otherwise it checks again later, because the
-// program may have stalled again, or may hang.
+// checkThawed closes thawed if the program is no longer frozen. Otherwise it checks again later,
+// because the program may have stalled again, or may hang.
 func (p *pending) checkThawed(thawed chan struct{}) {
 	d := p.conn.driver
 	d.mu.Lock()

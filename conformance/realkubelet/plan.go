@@ -8,8 +8,10 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// ErrStepClock is the error for a scenario with clock steps in a program that was built without the overlay.
-var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see conformance/README.md")
+// ErrStepClock is the error for a scenario with clock steps in a program that was built without the
+// overlay.
+var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see " +
+	"conformance/README.md")
 
 // Refuse returns why this program cannot run a scenario, or nil.
 func Refuse(s *scenarios.Scenario) error {
@@ -19,9 +21,9 @@ func Refuse(s *scenarios.Scenario) error {
 	return nil
 }
 
-// ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the options do
-// not set Jitter, the seed draws the kubelet's jitter. Each draw depends only on the seed and the time, not on
-// the order of draws.
+// ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the
+// options do not set Jitter, the seed draws the kubelet's jitter. Each draw depends only on the
+// seed and the time, not on the order of draws.
 func ForPlan(p *scenarios.Plan, o Options) Options {
 	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
 	o.ControlPlane = p.ControlPlane()

@@ -22,8 +22,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// podAPI is the pods API of the API server: a store, and client-go's fake clientset for the calls of the kubelet. Callers wait for the
-// latency before they call it; changes themselves take no time.
+// podAPI is the pods API of the API server: a store, and client-go's fake clientset for the calls
+// of the kubelet. Callers wait for the latency before they call it; changes themselves take no
+// time.
 type podAPI struct {
 	driver   *driver
 	recorder *recorder
@@ -64,7 +65,8 @@ func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 	return nil
 }
 
-// create stores a pod, and sends it to the runtime. The caller holds the lock, and publishes the change.
+// create stores a pod, and sends it to the runtime. The caller holds the lock, and publishes the
+// change.
 func (a *podAPI) create(pod *v1.Pod, generated bool, program fakeruntime.Pod) (store.Change, error) {
 	c, err := a.store.AddPod(pod, generated, a.driver.apiNow())
 	if err != nil {
@@ -76,7 +78,8 @@ func (a *podAPI) create(pod *v1.Pod, generated bool, program fakeruntime.Pod) (s
 	return c, a.fake.Tracker().Add(pod)
 }
 
-// admitted returns the pod as the API server stores it after creation (pkg/registry/core/pod/strategy.go, PrepareForCreate).
+// admitted returns the pod as the API server stores it after creation
+// (pkg/registry/core/pod/strategy.go, PrepareForCreate).
 func (a *podAPI) admitted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	admission.DropDisabled(a.profile, &pod.Spec)
@@ -115,7 +118,8 @@ func (a *podAPI) requestDeletion(key types.NamespacedName, gracePeriodSeconds *i
 	return a.delete(pod, gracePeriodSeconds)
 }
 
-// deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended, and for mirror pods.
+// deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended, and
+// for mirror pods.
 func (a *podAPI) deleteNow(key types.NamespacedName, only *metav1.Preconditions) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,19 +154,24 @@ func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, 
 }
 
 // addEphemeralContainer adds an ephemeral container to a pod, like the API server.
-func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer,
+	program fakeruntime.ContainerConfig) error {
 	return a.change(key, func(pod *v1.Pod) (*v1.Pod, error) {
 		after, err := admission.AddEphemeralContainer(pod, c)
 		if err != nil {
 			return nil, err
 		}
-		a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.AddContainer(string(pod.UID), c.Name, program) })
-		provideVariables((*v1.Container)(&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
+		a.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) {
+			r.AddContainer(string(pod.UID), c.Name, program)
+		})
+		provideVariables((*v1.Container)(
+			&after.Spec.EphemeralContainers[len(pod.Spec.EphemeralContainers)].EphemeralContainerCommon))
 		return after, nil
 	})
 }
 
-// changed tells the clientset, the kubelet and the control plane of a change of a pod, if there is one. The caller holds the lock.
+// changed tells the clientset, the kubelet and the control plane of a change of a pod, if there is
+// one. The caller holds the lock.
 func (a *podAPI) changed(c store.Change) error {
 	pod, _ := c.New.(*v1.Pod)
 	var err error
@@ -205,7 +214,8 @@ func (a *podAPI) get(key types.NamespacedName) *v1.Pod {
 	return a.store.Pod(key.String())
 }
 
-// publish sends a change to the watches. The kubelet's has the pods that are bound to the node. The caller holds the lock.
+// publish sends a change to the watches. The kubelet's has the pods that are bound to the node. The
+// caller holds the lock.
 func (a *podAPI) publish(c store.Change) {
 	if c.New.(*v1.Pod).Spec.NodeName != "" {
 		a.notify()
@@ -215,7 +225,8 @@ func (a *podAPI) publish(c store.Change) {
 	}
 }
 
-// notify sends all pods to the kubelet, like the kubelet's watch after a change. The caller holds the lock.
+// notify sends all pods to the kubelet, like the kubelet's watch after a change. The caller holds
+// the lock.
 func (a *podAPI) notify() {
 	source, pods := a.source, a.list()
 	if source != nil && !a.driver.apiDown.Load() {
@@ -234,8 +245,8 @@ func (a *podAPI) list() []*v1.Pod {
 	return pods
 }
 
-// watch returns the source of pods for a kubelet that starts. The source has the existing pods unless the API
-// server is down. The source of the previous kubelet receives no more pods.
+// watch returns the source of pods for a kubelet that starts. The source has the existing pods
+// unless the API server is down. The source of the previous kubelet receives no more pods.
 func (a *podAPI) watch(staticPods bool) *podSource {
 	a.mu.Lock()
 	defer a.mu.Unlock()

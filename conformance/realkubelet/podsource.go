@@ -12,7 +12,8 @@ import (
 	"probesim.dev/conformance/kubeletapi"
 )
 
-// podSource is a source of the kubelet's pods, in place of its watch of the API server or of its directory of manifests.
+// podSource is a source of the kubelet's pods, in place of its watch of the API server or of its
+// directory of manifests.
 type podSource struct {
 	files  *podSource // the source of static pods beside that of the API server; nil if there is none
 	mu     sync.Mutex
@@ -24,8 +25,8 @@ type podSource struct {
 // taggedPod is a pod as the API stores it, and the tagged copy for the kubelet.
 type taggedPod struct{ stored, given *v1.Pod }
 
-// newPodSource returns a source. The source is ready when the first set of pods is sent, even if the set is
-// empty.
+// newPodSource returns a source. The source is ready when the first set of pods is sent, even if
+// the set is empty.
 func newPodSource() *podSource {
 	return &podSource{filled: make(chan struct{}, 1), tagged: map[types.UID]taggedPod{}}
 }
@@ -53,7 +54,8 @@ func (s *podSource) byUID(uid types.UID) *v1.Pod {
 	return s.tagged[uid].stored
 }
 
-// byName returns the pod with this namespace/name that the kubelet received last, or nil. It prefers a static pod to its mirror pod.
+// byName returns the pod with this namespace/name that the kubelet received last, or nil. It
+// prefers a static pod to its mirror pod.
 func (s *podSource) byName(name string) *v1.Pod {
 	if s.files != nil {
 		if static := s.files.byName(name); static != nil {
@@ -85,8 +87,8 @@ func (s *podSource) run(ctx context.Context, c *config.PodConfig, name string) {
 	}
 }
 
-// next returns the next set of pods. Because the kubelet writes to its pods, an unchanged pod is the same
-// object as before and a changed pod is a new object, as in a watch.
+// next returns the next set of pods. Because the kubelet writes to its pods, an unchanged pod is
+// the same object as before and a changed pod is a new object, as in a watch.
 func (s *podSource) next() ([]*v1.Pod, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 // runProbe runs a pod with a liveness probe that receives the answer.
 func runProbe(t *testing.T, a fakeruntime.Answer) *Result {
 	app := v1.Container{LivenessProbe: execProbe(10, 3)}
-	return mustRun(t, Options{Duration: 15 * time.Second}, addAt0(newPod("p", app), program(fakeruntime.Rule{Liveness: answer(a)})))
+	return mustRun(t, Options{Duration: 15 * time.Second},
+		addAt0(newPod("p", app), program(fakeruntime.Rule{Liveness: answer(a)})))
 }
 
 func TestProbeExecuted(t *testing.T) {
@@ -27,12 +28,16 @@ func TestProbeExecuted(t *testing.T) {
 		took    time.Duration
 		event   string
 	}{
-		{"success", fakeruntime.Answer{Word: fakeruntime.Answers, Body: "fine"}, trace.Success, "fine", 20 * time.Millisecond, ""},
-		{"failure", fakeruntime.Answer{Word: fakeruntime.Answers, Code: 3, Body: "no"}, trace.Failure, "no", 20 * time.Millisecond,
+		{"success", fakeruntime.Answer{Word: fakeruntime.Answers, Body: "fine"}, trace.Success, "fine",
+			20 * time.Millisecond, ""},
+		{"failure", fakeruntime.Answer{Word: fakeruntime.Answers, Code: 3, Body: "no"}, trace.Failure, "no",
+			20 * time.Millisecond,
 			"Liveness probe failed: no"},
-		{"long output", fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1, Body: long}, trace.Failure, long[1:], 20 * time.Millisecond,
+		{"long output", fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1, Body: long}, trace.Failure, long[1:],
+			20 * time.Millisecond,
 			"Liveness probe failed: " + long[1:]},
-		{"timeout", fakeruntime.Answer{Word: fakeruntime.Hangs}, trace.Failure, `command timed out: "check it" timed out after 1s`, time.Second,
+		{"timeout", fakeruntime.Answer{Word: fakeruntime.Hangs}, trace.Failure,
+			`command timed out: "check it" timed out after 1s`, time.Second,
 			`Liveness probe failed: command timed out: "check it" timed out after 1s`},
 		// The three attempts are one probe run.
 		{"error", fakeruntime.Answer{Word: fakeruntime.Breaks}, trace.Error, "", 60 * time.Millisecond,
@@ -45,7 +50,8 @@ func TestProbeExecuted(t *testing.T) {
 				t.Fatalf("%d probe runs, want 1", len(runs))
 			}
 			got := runs[0]
-			if got.Probe != trace.Liveness || got.Result != test.result || got.Took != test.took || !strings.HasPrefix(got.Message, test.message) {
+			if got.Probe != trace.Liveness || got.Result != test.result || got.Took != test.took ||
+				!strings.HasPrefix(got.Message, test.message) {
 				t.Errorf("got %+v", got)
 			}
 			if len(got.Message) > maxOutput {

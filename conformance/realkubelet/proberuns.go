@@ -7,12 +7,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// maxAttempts is how often the prober runs a probe that returns an error (pkg/kubelet/prober/prober.go,
-// maxProbeRetries).
+// maxAttempts is how often the prober runs a probe that returns an error
+// (pkg/kubelet/prober/prober.go, maxProbeRetries).
 const maxAttempts = 3
 
-// probeRuns writes ProbeExecuted records. The prober immediately repeats a probe that returns an error; all
-// attempts are one run.
+// probeRuns writes ProbeExecuted records. The prober immediately repeats a probe that returns an
+// error; all attempts are one run.
 type probeRuns struct {
 	recorder *recorder
 	first    *firstRuns
@@ -33,8 +33,8 @@ type probeRun struct {
 	about    trace.Record // the container that the worker knows when the run begins
 }
 
-// begin records the start of an attempt, and reports whether it is a retry. The record says which container the worker knows now; its
-// status can change between two attempts.
+// begin records the start of an attempt, and reports whether it is a retry. The record says which
+// container the worker knows now; its status can change between two attempts.
 func (p *probeRuns) begin(key probeKey, about trace.Record) (retry bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,8 @@ func (p *probeRuns) begin(key probeKey, about trace.Record) (retry bool) {
 	return run.attempts > 1
 }
 
-// end records the end of an attempt. If it is the last attempt of the run, end writes the record of the run.
+// end records the end of an attempt. If it is the last attempt of the run, end writes the record of
+// the run.
 func (p *probeRuns) end(key probeKey, result trace.Result, message string) {
 	run := p.ended(key, result == trace.Error)
 	if run == nil {

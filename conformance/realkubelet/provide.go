@@ -2,9 +2,10 @@ package realkubelet
 
 import v1 "k8s.io/api/core/v1"
 
-// provideReferences replaces the objects that a pod refers to. The API server has only pods and the node, and there are
-// no storage drivers. Every volume therefore becomes an emptyDir, whose mount takes as long as the simulator
-// assumes for any volume, and the sources of environment variables become optional.
+// provideReferences replaces the objects that a pod refers to. The API server has only pods and the
+// node, and there are no storage drivers. Every volume therefore becomes an emptyDir, whose mount
+// takes as long as the simulator assumes for any volume, and the sources of environment variables
+// become optional.
 func provideReferences(pod *v1.Pod) {
 	for i := range pod.Spec.Volumes {
 		pod.Spec.Volumes[i].VolumeSource = v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}

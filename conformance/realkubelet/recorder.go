@@ -40,7 +40,8 @@ func (r *recorder) observe(f func(*trace.Record)) {
 	r.trace.Observe(f)
 }
 
-// fold adds the records of the requests that are lost. Later observers see them after the record that ends or begins a loss.
+// fold adds the records of the requests that are lost. Later observers see them after the record
+// that ends or begins a loss.
 func (r *recorder) fold(requests *traffic.Fold) {
 	r.observe(func(rec *trace.Record) {
 		for _, lost := range requests.Observe(rec) {
@@ -49,7 +50,8 @@ func (r *recorder) fold(requests *traffic.Fold) {
 	})
 }
 
-// close ends the trace and returns the records. Later records, while the kubelet is torn down, are dropped.
+// close ends the trace and returns the records. Later records, while the kubelet is torn down, are
+// dropped.
 func (r *recorder) close() []trace.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// node is the state that outlives a restart of the kubelet, and the running kubelet. The driver calls its
-// methods one at a time, except start.
+// node is the state that outlives a restart of the kubelet, and the running kubelet. The driver
+// calls its methods one at a time, except start.
 type node struct {
 	driver   *driver
 	recorder *recorder
@@ -68,9 +68,11 @@ func (n *node) launch() {
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
-	ctx = kubeletapi.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
+	ctx = kubeletapi.WithLogger(ctx,
+		logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
-		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime, images: &imageService{runtime: runtime, events: events},
+		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime,
+		images: &imageService{runtime: runtime, events: events},
 		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
 		waits: &waits{n.conn, n.recorder},
 	})

@@ -7,8 +7,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// rpcCodes are the status codes that the kubelet distinguishes (k8s.io/cri-api pkg/errors, IsNotFound).
-var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition, codes.InvalidArgument, codes.Unavailable}
+// rpcCodes are the status codes that the kubelet distinguishes (k8s.io/cri-api pkg/errors,
+// IsNotFound).
+var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition,
+	codes.InvalidArgument, codes.Unavailable}
 
 // asStatus converts an error with the text of a gRPC status to this status.
 func asStatus(err error) error {

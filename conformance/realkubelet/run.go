@@ -28,35 +28,36 @@ const DefaultDuration = 10 * time.Minute
 
 // Options configure a run. The zero value works.
 type Options struct {
-	// Uptime is the age of the kubelet at t=0. Nil means DefaultUptime. The kubelet starts at a whole second of
-	// wall time.
+	// Uptime is the age of the kubelet at t=0. Nil means DefaultUptime. The kubelet starts at a
+	// whole second of wall time.
 	Uptime *time.Duration
-	// Duration is the virtual time from t=0 to the end of the run, inclusive. 0 means DefaultDuration.
+	// Duration is the virtual time from t=0 to the end of the run, inclusive. 0 means
+	// DefaultDuration.
 	Duration time.Duration
 	// Seed and Delays configure the fakeruntime.
 	Seed   *int64
 	Delays fakeruntime.Delays
 	// Config has the settings of the kubelet.
 	Config kubeletconfig.Config
-	// Internal keeps a CRICall record for every call to the runtime, and for every call about pods to the API
-	// server.
+	// Internal keeps a CRICall record for every call to the runtime, and for every call about pods
+	// to the API server.
 	Internal bool
 	// Details adds the details of statuses.
 	Details bool
-	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger, and a SyncFailed record each time a sync of a
-	// controller fails. Internal implies it.
+	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger, and a
+	// SyncFailed record each time a sync of a controller fails. Internal implies it.
 	Triggers bool
-	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil means
-	// always DefaultJitter.
+	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil
+	// means always DefaultJitter.
 	Jitter func(t virtual.Time) float64
 	// ControlPlane runs the real controllers beside the kubelet. Nil: there are none.
 	ControlPlane *simulator.ControlPlane
-	// Procs is the number of the kubelet's goroutines that run in parallel. 0 means 1: each goroutine runs
-	// until it blocks, and runs are repeatable. Larger values produce other orders of the events at one
-	// instant.
+	// Procs is the number of the kubelet's goroutines that run in parallel. 0 means 1: each
+	// goroutine runs until it blocks, and runs are repeatable. Larger values produce other orders
+	// of the events at one instant.
 	Procs int
-	// StartSeed seeds the delays before the first runs of probe workers that start while the kubelet is younger
-	// than their period. See Result.StartDraws.
+	// StartSeed seeds the delays before the first runs of probe workers that start while the
+	// kubelet is younger than their period. See Result.StartDraws.
 	StartSeed int64
 }
 
@@ -67,21 +68,22 @@ type Result struct {
 	Draws []Draw
 	// StartDraws are the draws of the young probe workers, for each kubelet that was started.
 	StartDraws []StartDraws
-	// Turns are the order in which goroutines of the kubelet ran, as far as its log and its calls show it.
+	// Turns are the order in which goroutines of the kubelet ran, as far as its log and its calls
+	// show it.
 	Turns []Turn
 }
 
-// StartDraws are the delays of one kubelet's young probe workers before their first run, and the first runs of
-// all its probe workers.
+// StartDraws are the delays of one kubelet's young probe workers before their first run, and the
+// first runs of all its probe workers.
 type StartDraws struct {
 	T      virtual.Time // start time of the kubelet
 	Values []float64
 	Runs   []FirstRun
 }
 
-// Run runs a kubelet under virtual time. Before the kubelet starts, Run calls drive, which schedules the
-// actions of the scenario. These actions must not block. Concurrent calls of Run in one process wait for each
-// other.
+// Run runs a kubelet under virtual time. Before the kubelet starts, Run calls drive, which
+// schedules the actions of the scenario. These actions must not block. Concurrent calls of Run in
+// one process wait for each other.
 func Run(t *testing.T, opts Options, drive func(drive.World)) (*Result, error) {
 	if opts.Uptime == nil {
 		opts.Uptime = new(DefaultUptime)
@@ -120,7 +122,8 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	rec.now, draws.now = d.now, d.now
 
 	api := newPodAPI(d, rec, profile, nodeObject(sizeOf(opts.Config)))
-	n := &node{driver: d, turns: newTurnLog(d.now), recorder: rec, api: api, root: root, seed: opts.StartSeed, config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: &configs{}}
+	n := &node{driver: d, turns: newTurnLog(d.now), recorder: rec, api: api, root: root, seed: opts.StartSeed,
+		config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: &configs{}}
 	w := &world{driver: d, recorder: rec, api: api, node: n}
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts

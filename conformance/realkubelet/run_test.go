@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// TestBase compares a run with a recorded trace. That trace was compared, to the millisecond, with one of the
-// same kubelet over another runtime and another API server.
+// TestBase compares a run with a recorded trace. That trace was compared, to the millisecond, with
+// one of the same kubelet over another runtime and another API server.
 func TestBase(t *testing.T) {
 	zero := new(seconds(0))
 	r := mustRun(t, Options{
@@ -35,7 +35,8 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// golden returns the contents of a file in testdata, from the directory of this release if it exists there.
+// golden returns the contents of a file in testdata, from the directory of this release if it
+// exists there.
 func golden(t *testing.T, file, got string) string {
 	t.Helper()
 	path := filepath.Join("testdata", release.Version, file)
@@ -54,8 +55,8 @@ func golden(t *testing.T, file, got string) string {
 	return string(want)
 }
 
-// sorted returns the lines of a trace without their step numbers in alphabetical order, because the order of
-// records at one instant has no meaning.
+// sorted returns the lines of a trace without their step numbers in alphabetical order, because the
+// order of records at one instant has no meaning.
 func sorted(lines string) []string {
 	all := strings.Split(lines, "\n")
 	for i, line := range all {

@@ -18,8 +18,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// manifests stands for the directory of static pods, which the kubelet would watch with inotify: real input that stops the virtual
-// clock. Its pods go to the channel of the kubelet's file source, at the instant of the change.
+// manifests stands for the directory of static pods, which the kubelet would watch with inotify:
+// real input that stops the virtual clock. Its pods go to the channel of the kubelet's file source,
+// at the instant of the change.
 type manifests struct {
 	mu      sync.Mutex
 	pods    map[types.NamespacedName]*v1.Pod
@@ -79,8 +80,8 @@ func (w *world) changeManifest(key types.NamespacedName, pod *v1.Pod) {
 	}
 }
 
-// createMirror stores the mirror pod that the kubelet has made from its copy of a static pod. The copy has tags, so the stored pod comes
-// from the manifest.
+// createMirror stores the mirror pod that the kubelet has made from its copy of a static pod. The
+// copy has tags, so the stored pod comes from the manifest.
 func (a *podAPI) createMirror(mirror *v1.Pod) (*v1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

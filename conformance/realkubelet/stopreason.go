@@ -19,9 +19,9 @@ const (
 	stopOther     = "Stopped"
 )
 
-// stopReason returns why the kubelet stops a container. It derives the reason from the message of the Killing
-// event (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from the kubelet's version of
-// the pod.
+// stopReason returns why the kubelet stops a container. It derives the reason from the message of
+// the Killing event (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions) and from
+// the kubelet's version of the pod.
 func (e *eventRecorder) stopReason(about *v1.ObjectReference, message string) string {
 	switch {
 	case strings.Contains(message, "failed liveness probe"):

@@ -9,9 +9,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// The runtime cannot see which probe or hook runs a command. Each command of a probe or hook in the kubelet's
-// copy of a pod therefore starts with an extra word, a tag, which the runtime removes. HTTP requests have the
-// tag in an extra header; the host of a TCP probe and the service of a gRPC probe start with it.
+// The runtime cannot see which probe or hook runs a command. Each command of a probe or hook in the
+// kubelet's copy of a pod therefore starts with an extra word, a tag, which the runtime removes.
+// HTTP requests have the tag in an extra header; the host of a TCP probe and the service of a gRPC
+// probe start with it.
 const (
 	tagPrefix = "probesim:"
 	tagEnd    = "|"
@@ -23,9 +24,9 @@ const (
 	preStop   = "preStop"
 )
 
-// tagged returns a copy of the pod with a tag in each probe and hook. The copy has no termination message
-// files, because the kubelet draws their names from the random source that seedStart seeds. No program writes
-// termination messages here.
+// tagged returns a copy of the pod with a tag in each probe and hook. The copy has no termination
+// message files, because the kubelet draws their names from the random source that seedStart seeds.
+// No program writes termination messages here.
 func tagged(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -41,13 +42,15 @@ func tagged(pod *v1.Pod) *v1.Pod {
 
 func tagContainer(pod *v1.Pod, c *v1.Container) {
 	c.TerminationMessagePath = ""
-	for whose, p := range map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe} {
+	for whose, p := range map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe,
+		trace.Startup: c.StartupProbe} {
 		if p != nil {
 			tagProbe(p, requester{uid: pod.UID, pod: pod.Namespace + "/" + pod.Name, container: c.Name, probe: whose})
 		}
 	}
 	if c.Lifecycle != nil {
-		for whose, h := range map[string]*v1.LifecycleHandler{postStart: c.Lifecycle.PostStart, preStop: c.Lifecycle.PreStop} {
+		for whose, h := range map[string]*v1.LifecycleHandler{postStart: c.Lifecycle.PostStart,
+			preStop: c.Lifecycle.PreStop} {
 			tagHook(h, requester{uid: pod.UID, pod: pod.Namespace + "/" + pod.Name, container: c.Name, hook: whose})
 		}
 	}
@@ -93,7 +96,8 @@ func untagged(message string) string {
 	if !strings.Contains(message, tagPrefix) {
 		return message
 	}
-	for _, whose := range []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup), postStart, preStop} {
+	for _, whose := range []string{string(trace.Liveness), string(trace.Readiness), string(trace.Startup), postStart,
+		preStop} {
 		message = strings.ReplaceAll(message, tagPrefix+whose+" ", "")
 	}
 	return message

@@ -11,12 +11,12 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// tcpProber replaces the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), whose dialer cannot be
-// replaced. It returns the errors of package net.
+// tcpProber replaces the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), whose dialer
+// cannot be replaced. It returns the errors of package net.
 type tcpProber struct{ network *network }
 
-// Probe connects to the host, which starts with a tag. If the probe does not set a host, Probe connects to the
-// pod's IP, like the caller of the real prober (pkg/kubelet/prober/prober.go).
+// Probe connects to the host, which starts with a tag. If the probe does not set a host, Probe
+// connects to the pod's IP, like the caller of the real prober (pkg/kubelet/prober/prober.go).
 func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.Result, string, error) {
 	tag, host, _ := strings.Cut(host, tagEnd)
 	r := parseRequester(tag)

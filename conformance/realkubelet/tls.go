@@ -17,10 +17,10 @@ import (
 // recordHandshake is the first byte of a client that speaks TLS.
 const recordHandshake = 0x16
 
-// serveTLS detects whether the client speaks TLS, and returns the connection with its reader. It reads the
-// client's first bytes immediately, like a node's kernel, but a frozen program makes no handshake. If the
-// request ends while the program is frozen, the reader is empty. protocols are the protocols that the server
-// offers over TLS.
+// serveTLS detects whether the client speaks TLS, and returns the connection with its reader. It
+// reads the client's first bytes immediately, like a node's kernel, but a frozen program makes no
+// handshake. If the request ends while the program is frozen, the reader is empty. protocols are
+// the protocols that the server offers over TLS.
 func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio.Reader) {
 	r := bufio.NewReader(conn)
 	first, err := r.Peek(1)
@@ -31,7 +31,8 @@ func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio
 		return conn, bufio.NewReader(strings.NewReader(""))
 	}
 	op.secure = true
-	secure := tls.Server(peeked{conn, r}, &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
+	secure := tls.Server(peeked{conn, r},
+		&tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
 	return secure, bufio.NewReader(secure)
 }
 

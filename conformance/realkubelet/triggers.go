@@ -9,9 +9,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// triggerLog is the logger of a kubelet. It writes a record when a probe worker probes because of a manual
-// trigger instead of a tick, which only the worker's log shows (pkg/kubelet/prober/worker.go, run). It also
-// writes the turns that the log shows.
+// triggerLog is the logger of a kubelet. It writes a record when a probe worker probes because of a
+// manual trigger instead of a tick, which only the worker's log shows
+// (pkg/kubelet/prober/worker.go, run). It also writes the turns that the log shows.
 type triggerLog struct {
 	conn     *connection
 	recorder *recorder

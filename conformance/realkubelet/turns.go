@@ -9,15 +9,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Turn is a point that a goroutine of the kubelet reached. The simulator has the same names for its processes and their
-// points. A walk over a map is a process too, and its items are its points.
+// Turn is a point that a goroutine of the kubelet reached. The simulator has the same names for its
+// processes and their points. A walk over a map is a process too, and its items are its points.
 type Turn struct {
 	T              virtual.Time
 	Process, Point string
 }
 
-// turnLog records the order in which goroutines of the kubelet ran. While one goroutine runs at a time, this is the order of
-// execution.
+// turnLog records the order in which goroutines of the kubelet ran. While one goroutine runs at a
+// time, this is the order of execution.
 type turnLog struct {
 	now func() virtual.Time
 
@@ -80,8 +80,8 @@ func (l *turnLog) call(method string) {
 // podWorker, followed by a pod, is the name of a pod worker.
 const podWorker = "pod worker "
 
-// workerRuns is the point at which a probe worker gets the status of its pod. The points before it are the tick or the
-// manual trigger that made it run.
+// workerRuns is the point at which a probe worker gets the status of its pod. The points before it
+// are the tick or the manual trigger that made it run.
 const workerRuns = "run"
 
 // workerProbed is the point at which a probe of a probe worker ends.
@@ -128,7 +128,8 @@ var turnOf = map[string]Turn{
 	"Container runtime status":               {Process: "runtime check", Point: "checked"},
 }
 
-// logged adds the turn that a message of the kubelet's log shows. value returns a value of the message.
+// logged adds the turn that a message of the kubelet's log shows. value returns a value of the
+// message.
 func (l *turnLog) logged(message string, value func(key string) string) {
 	switch message {
 	case "Processing pod event":
@@ -152,7 +153,8 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 	case "Container exited normally":
 		l.add(killerOf(value), "stopped")
 	case triggerTaken:
-		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"), value("containerName"))
+		worker := prober.WorkerName(trace.Probe(strings.ToLower(value("probeType"))), value("pod"),
+			value("containerName"))
 		l.add(worker, manualTriggerOf(worker))
 	default:
 		if turn, known := turnOf[message]; known {
@@ -161,7 +163,8 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 	}
 }
 
-// killerOf returns the name of the process that stops a container of a pod which ends. The containers of pods can end at one instant.
+// killerOf returns the name of the process that stops a container of a pod which ends. The
+// containers of pods can end at one instant.
 func killerOf(value func(key string) string) string {
 	return "killer of " + value("pod") + "/" + value("containerName")
 }

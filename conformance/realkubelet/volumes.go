@@ -19,8 +19,8 @@ func volumePlugins(c *connection) []volume.VolumePlugin {
 	return plugins
 }
 
-// slowPlugin is a plugin whose mounts are delayed. All volumes of a pod have the same delay, which is drawn once for
-// each kubelet.
+// slowPlugin is a plugin whose mounts are delayed. All volumes of a pod have the same delay, which
+// is drawn once for each kubelet.
 type slowPlugin struct {
 	volume.VolumePlugin
 	conn  *connection
@@ -58,7 +58,8 @@ func (m slowMounter) SetUp(args volume.MounterArgs) error {
 	return m.Mounter.SetUp(args)
 }
 
-// mountDelay returns how long the volumes of a pod take to mount, in addition to the time of an emptyDir.
+// mountDelay returns how long the volumes of a pod take to mount, in addition to the time of an
+// emptyDir.
 func (c *connection) mountDelay(podUID string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// waits records what the kubelet waits for: its lifecycle hooks, and the volumes of pods. It wraps the parts of the kubelet
-// that do the work.
+// waits records what the kubelet waits for: its lifecycle hooks, and the volumes of pods. It wraps
+// the parts of the kubelet that do the work.
 type waits struct {
 	conn     *connection
 	recorder *recorder
@@ -29,8 +29,9 @@ func (w *waits) watch(k *kubelet.Kubelet) {
 	volumes.Set(reflect.ValueOf(volumeWaits{volumes.Interface().(volumemanager.VolumeManager), w}))
 }
 
-// noNetwork begins the error of an httpGet hook in the network of the node (runHTTPHandler in pkg/kubelet/lifecycle/handlers.go). A status of
-// the pod with addresses in memory follows, which no two runs share, so the records leave it out.
+// noNetwork begins the error of an httpGet hook in the network of the node (runHTTPHandler in
+// pkg/kubelet/lifecycle/handlers.go). A status of the pod with addresses in memory follows, which
+// no two runs share, so the records leave it out.
 const noNetwork = "failed to find networking container: "
 
 // hookRunner wraps the kubelet's runner of hooks.
@@ -39,10 +40,12 @@ type hookRunner struct {
 	*waits
 }
 
-func (h hookRunner) Run(ctx context.Context, id kubecontainer.ContainerID, pod *v1.Pod, c *v1.Container, handler *v1.LifecycleHandler) (string, error) {
+func (h hookRunner) Run(ctx context.Context, id kubecontainer.ContainerID, pod *v1.Pod, c *v1.Container,
+	handler *v1.LifecycleHandler) (string, error) {
 	h.conn.blockIfCut()
 	rec := trace.Record{
-		Kind: trace.HookStarted, Pod: pod.Namespace + "/" + pod.Name, Container: c.Name, Instance: h.conn.instance(id.ID), Reason: preStop,
+		Kind: trace.HookStarted, Pod: pod.Namespace + "/" + pod.Name, Container: c.Name,
+		Instance: h.conn.instance(id.ID), Reason: preStop,
 	}
 	if c.Lifecycle != nil && handler == c.Lifecycle.PostStart {
 		rec.Reason = postStart
@@ -83,7 +86,8 @@ func (v volumeWaits) record(pod *v1.Pod, reason string, wait func() error) error
 	v.conn.blockIfCut()
 	if took := v.conn.now().Sub(start); took > 0 {
 		v.recorder.add(trace.Record{
-			Kind: trace.VolumeWaitEnded, Pod: pod.Namespace + "/" + pod.Name, Reason: reason, Result: resultOf(err), Took: took,
+			Kind: trace.VolumeWaitEnded, Pod: pod.Namespace + "/" + pod.Name, Reason: reason, Result: resultOf(err),
+			Took: took,
 		})
 	}
 	return err

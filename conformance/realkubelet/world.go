@@ -25,8 +25,8 @@ type world struct {
 	err      error // the first error
 }
 
-// errNotEvictable is the error of EvictPod if the kubelet does not run, does not have the pod, or would not
-// evict it.
+// errNotEvictable is the error of EvictPod if the kubelet does not run, does not have the pod, or
+// would not evict it.
 var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 
 var _ drive.World = (*world)(nil)
@@ -36,7 +36,8 @@ func (w *world) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 }
 
 func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
-	return w.keepError(w.api.requestDeletion(types.NamespacedName{Namespace: namespace, Name: name}, gracePeriodSeconds), "delete", namespace, name)
+	return w.keepError(w.api.requestDeletion(types.NamespacedName{Namespace: namespace, Name: name},
+		gracePeriodSeconds), "delete", namespace, name)
 }
 
 func (w *world) KillContainer(k fakeruntime.Kill) (killed bool) {
@@ -49,22 +50,27 @@ func (w *world) Occur(moment int) {
 }
 
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "patch", func(pod *v1.Pod) (*v1.Pod, error) { return admission.Patch(w.api.profile, pod, patch) })
+	return w.change(namespace, name, "patch",
+		func(pod *v1.Pod) (*v1.Pod, error) { return admission.Patch(w.api.profile, pod, patch) })
 }
 
 func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "patch the status of", func(pod *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(pod, patch) })
+	return w.change(namespace, name, "patch the status of",
+		func(pod *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(pod, patch) })
 }
 
 func (w *world) ResizePod(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "resize", func(pod *v1.Pod) (*v1.Pod, error) { return admission.Resize(w.api.profile, pod, patch) })
+	return w.change(namespace, name, "resize",
+		func(pod *v1.Pod) (*v1.Pod, error) { return admission.Resize(w.api.profile, pod, patch) })
 }
 
 func (w *world) change(namespace, name, what string, admit func(*v1.Pod) (*v1.Pod, error)) error {
-	return w.keepError(w.api.change(types.NamespacedName{Namespace: namespace, Name: name}, admit), what, namespace, name)
+	return w.keepError(w.api.change(types.NamespacedName{Namespace: namespace, Name: name}, admit), what, namespace,
+		name)
 }
 
-func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
+	program fakeruntime.ContainerConfig) error {
 	err := w.api.addEphemeralContainer(types.NamespacedName{Namespace: namespace, Name: name}, c, program)
 	return w.keepError(err, "add an ephemeral container to", namespace, name)
 }
@@ -106,8 +112,8 @@ func (w *world) SetDelays(d ...fakeruntime.Delays) {
 	w.driver.change(func(r *fakeruntime.Runtime, _ virtual.Time) { r.SetDelays(d...) })
 }
 
-// SetAPIDown starts or ends an outage of the API server. At the end of an outage the kubelet lists the pods
-// again.
+// SetAPIDown starts or ends an outage of the API server. At the end of an outage the kubelet lists
+// the pods again.
 func (w *world) SetAPIDown(down bool) {
 	w.driver.apiDown.Store(down)
 	if down {

@@ -16,8 +16,8 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestAdmission checks that package admission gives random pods the same defaults as the API server, and
-// reports the same errors.
+// TestAdmission checks that package admission gives random pods the same defaults as the API
+// server, and reports the same errors.
 func TestAdmission(t *testing.T) {
 	const pods = 6000
 	valid, different := 0, 0
@@ -55,8 +55,8 @@ func indented(t *testing.T, pod *v1.Pod) string {
 	return string(text)
 }
 
-// defaulted returns a copy of the pod with the API server's defaults, without those that package admission does
-// not set.
+// defaulted returns a copy of the pod with the API server's defaults, without those that package
+// admission does not set.
 func defaulted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	corev1.SetObjectDefaults_Pod(pod)
@@ -99,9 +99,9 @@ func admissionErrors(pod *v1.Pod) []string {
 	return comparable(list)
 }
 
-// comparable removes known differences in wording from a list of errors: package admission does not also report
-// a missing name as a duplicate, and the API server reports ports of the second init container with the index
-// of the container.
+// comparable removes known differences in wording from a list of errors: package admission does not
+// also report a missing name as a duplicate, and the API server reports ports of the second init
+// container with the index of the container.
 func comparable(list []string) []string {
 	list = slices.DeleteFunc(list, func(e string) bool { return strings.HasSuffix(e, `Duplicate value: ""`) })
 	for i := range list {

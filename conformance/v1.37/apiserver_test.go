@@ -43,9 +43,9 @@ type answer struct {
 
 func (a *answer) accepts() bool { return a.decodeErr == nil && len(a.errs) == 0 }
 
-// ask creates a workload from a manifest in JSON, and then its first pod with the given name, with the API
-// server's own code for strict decoding, defaults, preparation and validation. It leaves out storage and
-// admission plugins.
+// ask creates a workload from a manifest in JSON, and then its first pod with the given name, with
+// the API server's own code for strict decoding, defaults, preparation and validation. It leaves
+// out storage and admission plugins.
 func ask(t *testing.T, manifest []byte, podName string) *answer {
 	t.Helper()
 	object, err := decode(manifest)
@@ -79,15 +79,18 @@ func ask(t *testing.T, manifest []byte, podName string) *answer {
 
 var strategies = map[string]rest.RESTCreateStrategy{
 	"Pod": pod.Strategy, "Deployment": deployment.Strategy, "StatefulSet": statefulset.Strategy,
-	"DaemonSet": daemonset.Strategy, "ReplicaSet": replicaset.Strategy, "Job": job.Strategy, "CronJob": cronjob.Strategy,
+	"DaemonSet": daemonset.Strategy, "ReplicaSet": replicaset.Strategy, "Job": job.Strategy,
+	"CronJob": cronjob.Strategy,
 }
 
-// decode decodes a manifest like a request with strict field validation, which kubectl uses by default.
+// decode decodes a manifest like a request with strict field validation, which kubectl uses by
+// default.
 func decode(manifest []byte) (runtime.Object, error) {
 	for _, info := range legacyscheme.Codecs.SupportedMediaTypes() {
 		if info.MediaType == runtime.ContentTypeJSON {
 			hub := schema.GroupVersions{
-				{Version: runtime.APIVersionInternal}, {Group: "apps", Version: runtime.APIVersionInternal}, {Group: "batch", Version: runtime.APIVersionInternal},
+				{Version: runtime.APIVersionInternal}, {Group: "apps", Version: runtime.APIVersionInternal},
+				{Group: "batch", Version: runtime.APIVersionInternal},
 			}
 			return runtime.Decode(legacyscheme.Codecs.DecoderToVersion(info.StrictSerializer, hub), manifest)
 		}
@@ -113,7 +116,8 @@ func create(t *testing.T, object runtime.Object, prefix string) []string {
 		m.SetNamespace(v1.NamespaceDefault) // clients put it into the path of the request
 	}
 	ctx := genericapirequest.WithNamespace(context.Background(), m.GetNamespace())
-	ctx = genericapirequest.WithRequestInfo(ctx, &genericapirequest.RequestInfo{APIGroup: kinds[0].Group, APIVersion: "v1"})
+	ctx = genericapirequest.WithRequestInfo(ctx,
+		&genericapirequest.RequestInfo{APIGroup: kinds[0].Group, APIVersion: "v1"})
 	err = rest.BeforeCreate(strategies[kinds[0].Kind], ctx, object)
 	if err == nil {
 		return nil
@@ -129,8 +133,8 @@ func create(t *testing.T, object runtime.Object, prefix string) []string {
 	return list
 }
 
-// podOf returns the pod that the controller of a workload creates from its template, and the path of the
-// template.
+// podOf returns the pod that the controller of a workload creates from its template, and the path
+// of the template.
 func podOf(object runtime.Object) (pod *core.Pod, path string) {
 	of := func(t core.PodTemplateSpec) *core.Pod {
 		return &core.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: t.Spec}
@@ -142,10 +146,12 @@ func podOf(object runtime.Object) (pod *core.Pod, path string) {
 		pod := of(o.Spec.Template)
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", "" // the controller sets its own names
 		pod.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v core.Volume) bool {
-			return slices.ContainsFunc(o.Spec.VolumeClaimTemplates, func(c core.PersistentVolumeClaim) bool { return c.Name == v.Name })
+			return slices.ContainsFunc(o.Spec.VolumeClaimTemplates,
+				func(c core.PersistentVolumeClaim) bool { return c.Name == v.Name })
 		})
 		for i, c := range o.Spec.VolumeClaimTemplates {
-			source := core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}}
+			source := core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{
+				ClaimName: c.Name}}
 			pod.Spec.Volumes = slices.Insert(pod.Spec.Volumes, i, core.Volume{Name: c.Name, VolumeSource: source})
 		}
 		return pod, "spec.template"

@@ -14,8 +14,8 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestEphemeralContainers checks that package admission gives random ephemeral containers the same defaults as the API server, and
-// reports the same errors.
+// TestEphemeralContainers checks that package admission gives random ephemeral containers the same
+// defaults as the API server, and reports the same errors.
 func TestEphemeralContainers(t *testing.T) {
 	added := 0
 	for seed := range uint64(6000) {
@@ -29,7 +29,8 @@ func TestEphemeralContainers(t *testing.T) {
 		theirs.Spec.EphemeralContainers = []v1.EphemeralContainer{*c.DeepCopy()}
 		corev1.SetObjectDefaults_Pod(theirs)
 		admission.DefaultEphemeral(c)
-		if diff := cmp.Diff(&theirs.Spec.EphemeralContainers[0], c); diff != "" && c.LivenessProbe == nil && c.ReadinessProbe == nil && c.StartupProbe == nil {
+		if diff := cmp.Diff(&theirs.Spec.EphemeralContainers[0], c); diff != "" && c.LivenessProbe == nil &&
+			c.ReadinessProbe == nil && c.StartupProbe == nil {
 			t.Errorf("seed %d: defaults (- API server, + admission):\n%s", seed, diff)
 		}
 		var got []string
@@ -49,8 +50,8 @@ func TestEphemeralContainers(t *testing.T) {
 	}
 }
 
-// randomEphemeral returns a container of another random pod as an ephemeral container of the pod. It often has a field that an
-// ephemeral container cannot have, or the name of another container.
+// randomEphemeral returns a container of another random pod as an ephemeral container of the pod.
+// It often has a field that an ephemeral container cannot have, or the name of another container.
 func randomEphemeral(pod *v1.Pod, seed uint64) *v1.EphemeralContainer {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	c := &v1.Container{Image: "busybox"}
@@ -77,7 +78,8 @@ func ephemeralErrors(t *testing.T, pod, old *v1.Pod) []string {
 	t.Helper()
 	pod.ResourceVersion, old.ResourceVersion = "1", "1"
 	after, before := internal(t, pod), internal(t, old)
-	o := podutil.GetValidationOptionsFromPodSpecAndMeta(&after.Spec, &before.Spec, &after.ObjectMeta, &before.ObjectMeta)
+	o := podutil.GetValidationOptionsFromPodSpecAndMeta(&after.Spec, &before.Spec, &after.ObjectMeta,
+		&before.ObjectMeta)
 	o.ResourceIsPod = true
 	var list []string
 	for _, err := range validation.ValidatePodEphemeralContainersUpdate(after, before, o) {

@@ -17,8 +17,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestGates checks that the API server and package admission drop the same fields of random pods under several
-// feature gates, and accept the same pods.
+// TestGates checks that the API server and package admission drop the same fields of random pods
+// under several feature gates, and accept the same pods.
 func TestGates(t *testing.T) {
 	for _, gates := range []featuregatetesting.FeatureOverrides{
 		nil,
@@ -36,7 +36,8 @@ func TestGates(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate.(featuregate.MutableVersionedFeatureGate), gates)
+			featuregatetesting.SetFeatureGatesDuringTest(t,
+				utilfeature.DefaultFeatureGate.(featuregate.MutableVersionedFeatureGate), gates)
 			valid, different := 0, 0
 			for seed := uint64(0); seed < 3000 && different < 5; seed++ {
 				pod := withGatedFields(seed)
@@ -74,14 +75,17 @@ func withGatedFields(seed uint64) *v1.Pod {
 		for i := range containers {
 			c := &containers[i]
 			if c.Lifecycle != nil {
-				c.Lifecycle.StopSignal = one(r, nil, nil, new(v1.SIGUSR1), new(v1.SIGRTMAXMINUS14), new(v1.SIGKILL), new(v1.Signal("SIGUSR3")), new(v1.Signal("TERM")))
+				c.Lifecycle.StopSignal = one(r, nil, nil, new(v1.SIGUSR1), new(v1.SIGRTMAXMINUS14), new(v1.SIGKILL),
+					new(v1.Signal("SIGUSR3")), new(v1.Signal("TERM")))
 			}
 			for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 				if p != nil && p.GRPC != nil {
-					p.GRPC.Mode = one(r, nil, new(v1.GRPCProbeModeTLS), new(v1.GRPCProbeModePlaintext), new(v1.GRPCProbeMode("tls")))
+					p.GRPC.Mode = one(r, nil, new(v1.GRPCProbeModeTLS), new(v1.GRPCProbeModePlaintext),
+						new(v1.GRPCProbeMode("tls")))
 				}
 				if p != nil && p.HTTPGet != nil {
-					p.HTTPGet.Protocol = one(r, nil, new(v1.HTTPProtocolHTTP1), new(v1.HTTPProtocolHTTP2), new(v1.HTTPProtocol("h2")))
+					p.HTTPGet.Protocol = one(r, nil, new(v1.HTTPProtocolHTTP1), new(v1.HTTPProtocolHTTP2),
+						new(v1.HTTPProtocol("h2")))
 				}
 			}
 		}

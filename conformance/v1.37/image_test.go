@@ -12,13 +12,15 @@ import (
 	"probesim.dev/apiserver/admission"
 )
 
-// TestImage checks that package admission accepts the same image names as the kubelet, and sets the same pull
-// policy as the API server.
+// TestImage checks that package admission accepts the same image names as the kubelet, and sets the
+// same pull policy as the API server.
 func TestImage(t *testing.T) {
 	const images = 60_000
 	hash := strings.Repeat("0a", 32)
-	pieces := []string{"a", "b1", "A", "/", "/", ":", ".", "-", "--", "__", "_", "localhost", "docker.io", "index.docker.io", "[::1]", ":5000",
-		":latest", ":1.2-x", "@", "@sha256:" + hash, "@sha512:" + hash + hash, "@sha256:0", "@sha256:" + strings.ToUpper(hash), hash, "é", " ", strings.Repeat("x", 128)}
+	pieces := []string{"a", "b1", "A", "/", "/", ":", ".", "-", "--", "__", "_", "localhost", "docker.io",
+		"index.docker.io", "[::1]", ":5000",
+		":latest", ":1.2-x", "@", "@sha256:" + hash, "@sha512:" + hash + hash, "@sha256:0",
+		"@sha256:" + strings.ToUpper(hash), hash, "é", " ", strings.Repeat("x", 128)}
 	random := rand.New(rand.NewPCG(3, 4))
 	valid := 0
 	for range images {

@@ -1,4 +1,5 @@
-// Command kubelet runs scenario files on the real kubelet of the release in the name of its directory: see conformance/README.md.
+// Command kubelet runs scenario files on the real kubelet of the release in the name of its
+// directory: see conformance/README.md.
 package main
 
 import "probesim.dev/conformance/command"

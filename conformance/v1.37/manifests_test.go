@@ -19,8 +19,8 @@ import (
 	"probesim.dev/scenarios/library"
 )
 
-// TestManifests checks that the loader and the API server accept the same published manifests of the library,
-// and report the same errors for random mutations of them.
+// TestManifests checks that the loader and the API server accept the same published manifests of
+// the library, and report the same errors for random mutations of them.
 func TestManifests(t *testing.T) {
 	const mutations = 250 // mutations of each workload
 	valid, different, all := 0, 0, 0
@@ -96,14 +96,18 @@ func published(t *testing.T) []any {
 type mutator struct{ *rand.Rand }
 
 // odd has replacement values. Each is valid for few fields or for none.
-var odd = []any{nil, "", "x", "X y", "a.b", "80", "http", true, false, 0, -1, 1, 2, 70000, 1.5, int64(1) << 40, []any{}, []any{"x"},
-	map[string]any{}, map[string]any{"x": "y"}, map[string]any{"exec": map[string]any{"command": []any{"x"}}}, "Always", "OnFailure", "Never"}
+var odd = []any{nil, "", "x", "X y", "a.b", "80", "http", true, false, 0, -1, 1, 2, 70000, 1.5, int64(1) << 40, []any{},
+	[]any{"x"},
+	map[string]any{}, map[string]any{"x": "y"}, map[string]any{"exec": map[string]any{"command": []any{"x"}}}, "Always",
+	"OnFailure", "Never"}
 
-// mutate changes one place in a value. It keeps kind and apiVersion, because another kind is another object.
+// mutate changes one place in a value. It keeps kind and apiVersion, because another kind is
+// another object.
 func (m mutator) mutate(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		keys := slices.DeleteFunc(slices.Sorted(maps.Keys(v)), func(k string) bool { return k == "kind" || k == "apiVersion" })
+		keys := slices.DeleteFunc(slices.Sorted(maps.Keys(v)),
+			func(k string) bool { return k == "kind" || k == "apiVersion" })
 		if len(keys) == 0 {
 			break
 		}

@@ -26,7 +26,8 @@ func (r randomPods) rarely(n int) bool { return r.IntN(n) == 0 }
 
 func (r randomPods) isWild() bool { return r.IntN(100) < r.wild }
 
-// one returns the first value, which is mostly a valid one. If the draw is wild, it returns any of the values.
+// one returns the first value, which is mostly a valid one. If the draw is wild, it returns any of
+// the values.
 func one[T any](r randomPods, values ...T) T {
 	if !r.isWild() {
 		return values[0]
@@ -69,15 +70,16 @@ func (r randomPods) fill(s *v1.PodSpec) {
 		s.ActiveDeadlineSeconds = new(one[int64](r, 5, 0, -1, 1<<31))
 	}
 	s.Hostname, s.Subdomain = one(r, "", "", "a", "A", "a.b"), one(r, "", "", "a", "a.b")
-	s.NodeName, s.ServiceAccountName, s.PriorityClassName = one(r, "", "", "n", "N"), one(r, "", "", "sa", "S A"), one(r, "", "", "p", "P")
+	s.NodeName, s.ServiceAccountName, s.PriorityClassName = one(r, "", "", "n", "N"), one(r, "", "", "sa", "S A"),
+		one(r, "", "", "p", "P")
 	s.HostNetwork = r.rarely(5)
 	if r.rarely(6) {
 		s.ReadinessGates = []v1.PodReadinessGate{{ConditionType: one[v1.PodConditionType](r, "a", "a/b", "", "?")}}
 	}
 }
 
-// container returns a container whose name is the first letter of names. If policy is not empty, the container
-// has this restart policy.
+// container returns a container whose name is the first letter of names. If policy is not empty,
+// the container has this restart policy.
 func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1.Container {
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	c := v1.Container{
@@ -121,7 +123,8 @@ func (r randomPods) container(names string, policy v1.ContainerRestartPolicy) v1
 func (r randomPods) resources() v1.ResourceRequirements {
 	needs := v1.ResourceRequirements{}
 	for range r.IntN(4) {
-		name := one[v1.ResourceName](r, []v1.ResourceName{"cpu", "memory"}[r.IntN(2)], "ephemeral-storage", "hugepages-2Mi", "example.com/gpu",
+		name := one[v1.ResourceName](r, []v1.ResourceName{"cpu", "memory"}[r.IntN(2)], "ephemeral-storage",
+			"hugepages-2Mi", "example.com/gpu",
 			"gpu", "storage", "a b", "requests.cpu", "kubernetes.io/x", "")
 		amount := func() resource.Quantity {
 			return resource.MustParse(one(r, "2", "4Mi", "3Mi", "100m", "0", "-1", "0.0001"))
@@ -148,8 +151,9 @@ func (r randomPods) resizePolicies() []v1.ContainerResizePolicy {
 	for _, name := range []v1.ResourceName{"cpu", "memory"} {
 		if r.rarely(2) {
 			policies = append(policies, v1.ContainerResizePolicy{
-				ResourceName:  one(r, name, "cpu", "gpu", ""),
-				RestartPolicy: one[v1.ResourceResizeRestartPolicy](r, "NotRequired", "RestartContainer", "RestartContainer", "x", ""),
+				ResourceName: one(r, name, "cpu", "gpu", ""),
+				RestartPolicy: one[v1.ResourceResizeRestartPolicy](r, "NotRequired", "RestartContainer",
+					"RestartContainer", "x", ""),
 			})
 		}
 	}
@@ -157,7 +161,8 @@ func (r randomPods) resizePolicies() []v1.ContainerResizePolicy {
 }
 
 func (r randomPods) restartRule() v1.ContainerRestartRule {
-	rule := v1.ContainerRestartRule{Action: one[v1.ContainerRestartRuleAction](r, "Restart", "RestartAllContainers", "", "x")}
+	rule := v1.ContainerRestartRule{Action: one[v1.ContainerRestartRuleAction](r, "Restart", "RestartAllContainers", "",
+		"x")}
 	if !r.isWild() {
 		rule.ExitCodes = &v1.ContainerRestartRuleOnExitCodes{
 			Operator: one[v1.ContainerRestartRuleOnExitCodesOperator](r, "In", "NotIn", "", "x"),
@@ -212,8 +217,10 @@ func (r randomPods) setHandlers(h *v1.ProbeHandler) {
 		h.Exec = &v1.ExecAction{Command: one(r, []string{"a", "b"}, nil)}
 	}
 	if which == 1 || r.isWild() && r.rarely(4) {
-		h.HTTPGet = &v1.HTTPGetAction{Port: port, Path: one(r, "", "/x"), Scheme: one[v1.URIScheme](r, "", "HTTP", "HTTPS", "ftp"),
-			Host: one(r, "", "", "10.0.0.1", "a name", "::1"), HTTPHeaders: one(r, nil, nil, []v1.HTTPHeader{{Name: "X-A", Value: "\n"}},
+		h.HTTPGet = &v1.HTTPGetAction{Port: port, Path: one(r, "", "/x"),
+			Scheme: one[v1.URIScheme](r, "", "HTTP", "HTTPS", "ftp"),
+			Host:   one(r, "", "", "10.0.0.1", "a name", "::1"),
+			HTTPHeaders: one(r, nil, nil, []v1.HTTPHeader{{Name: "X-A", Value: "\n"}},
 				[]v1.HTTPHeader{{Name: "Host"}, {Name: "X:A"}, {Name: ""}})}
 	}
 	if which == 2 || r.isWild() && r.rarely(4) {

@@ -20,8 +20,8 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// TestResize checks that package admission rejects random resizes with the errors of the API server, and that it knows the quality
-// of service of pods.
+// TestResize checks that package admission rejects random resizes with the errors of the API
+// server, and that it knows the quality of service of pods.
 func TestResize(t *testing.T) {
 	seen, accepted, different := map[string]int{}, 0, 0
 	for seed := uint64(0); seed < 40000 && different < 10; seed++ {
@@ -50,7 +50,8 @@ func TestResize(t *testing.T) {
 		}
 		if diff := cmp.Diff(comparable(want), comparable(got)); diff != "" {
 			different++
-			t.Errorf("seed %d: errors (- API server, + admission):\n%s\nbefore %s\nafter %s", seed, diff, indented(t, old), indented(t, pod))
+			t.Errorf("seed %d: errors (- API server, + admission):\n%s\nbefore %s\nafter %s", seed, diff,
+				indented(t, old), indented(t, pod))
 		}
 		if len(want) == 0 {
 			accepted++
@@ -60,8 +61,10 @@ func TestResize(t *testing.T) {
 		t.Errorf("only %d resizes are accepted", accepted)
 	}
 	for _, detail := range []string{
-		"Pod QOS Class may not change as a result of resizing", "resource requests cannot be removed", "resource limits cannot be removed",
-		"only cpu and memory resources are mutable", "only cpu and memory resources for init or sidecar containers are mutable",
+		"Pod QOS Class may not change as a result of resizing", "resource requests cannot be removed",
+		"resource limits cannot be removed",
+		"only cpu and memory resources are mutable",
+		"only cpu and memory resources for init or sidecar containers are mutable",
 		"non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
 		"containers may not be added or removed on resize", "initContainers may not be renamed or reordered on resize",
 		"must be greater than or equal to 0", "must be less than or equal to cpu limit of 2",

@@ -14,7 +14,8 @@ import (
 // TestSchedule checks that package admission accepts the same CronJob schedules as the API server.
 func TestSchedule(t *testing.T) {
 	const schedules = 200_000
-	pieces := []string{"*", "?", "*", "*", "0", "1", "5", "31", "59", "60", "7", "12", "13", "24", "23", "-", "/", ",", "jan", "DEC", "mon", "Sat", "x", "+2", "/0", "*/2", "1-5"}
+	pieces := []string{"*", "?", "*", "*", "0", "1", "5", "31", "59", "60", "7", "12", "13", "24", "23", "-", "/", ",",
+		"jan", "DEC", "mon", "Sat", "x", "+2", "/0", "*/2", "1-5"}
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(schedule string) bool {
 		_, err := parsers.ParseCronScheduleWithPanicRecovery(schedule)
@@ -24,7 +25,8 @@ func TestSchedule(t *testing.T) {
 		}
 		return err == nil
 	}
-	for _, schedule := range []string{"", "@daily", "@Daily", "@every 5m", "@every 5", "@every", "@reboot", "* * * *", "* * * * * *", " * *\t* * * "} {
+	for _, schedule := range []string{"", "@daily", "@Daily", "@every 5m", "@every 5", "@every", "@reboot", "* * * *",
+		"* * * * * *", " * *\t* * * "} {
 		check(schedule)
 	}
 	valid := 0

@@ -19,8 +19,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// TestWorkloads checks that the loader reports the same errors as the API server for random workloads of all
-// kinds, and gives the pods of valid workloads the same defaults.
+// TestWorkloads checks that the loader reports the same errors as the API server for random
+// workloads of all kinds, and gives the pods of valid workloads the same defaults.
 func TestWorkloads(t *testing.T) {
 	const workloads = 6000
 	valid, different := 0, 0
@@ -46,7 +46,8 @@ func TestWorkloads(t *testing.T) {
 	t.Logf("%d of %d workloads are valid", valid, workloads)
 }
 
-// both returns the answers of the API server and the loader. place selects where the loader finds the manifest.
+// both returns the answers of the API server and the loader. place selects where the loader finds
+// the manifest.
 func both(t *testing.T, manifest []byte, place int) (theirs, ours *answer) {
 	t.Helper()
 	var object struct {
@@ -62,8 +63,8 @@ func both(t *testing.T, manifest []byte, place int) (theirs, ours *answer) {
 	return ask(t, manifest, podName), ours
 }
 
-// load loads a scenario that uses a manifest from its own stream, from another file, or from a list in another
-// file.
+// load loads a scenario that uses a manifest from its own stream, from another file, or from a list
+// in another file.
 func load(t *testing.T, manifest []byte, kind, name string, place int) *answer {
 	t.Helper()
 	uses := map[string]any{"name": name, "kind": kind, "file": "m.json"}
@@ -122,9 +123,11 @@ func compare(t *testing.T, theirs, ours *answer) string {
 	if slices.ContainsFunc(want, noSelector.MatchString) { // the API server then reports no further errors
 		want = slices.DeleteFunc(want, noSelector.MatchString)
 		for i := range got { // those of the template are then errors of a pod, in which a negative grace period is 1 s
-			got[i] = strings.Replace(got[i], "terminationGracePeriodSeconds (-1)", "terminationGracePeriodSeconds (1)", 1)
+			got[i] = strings.Replace(got[i], "terminationGracePeriodSeconds (-1)", "terminationGracePeriodSeconds (1)",
+				1)
 		}
-		got = slices.DeleteFunc(got, func(e string) bool { return ofTemplate.MatchString(e) && !slices.Contains(want, e) })
+		got = slices.DeleteFunc(got,
+			func(e string) bool { return ofTemplate.MatchString(e) && !slices.Contains(want, e) })
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		return diff
@@ -137,22 +140,28 @@ func compare(t *testing.T, theirs, ours *answer) string {
 
 var (
 	// notRead matches errors about fields that the simulator does not read.
-	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy|ttlSecondsAfterFinished)\b` +
+	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit` +
+		`|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy|ttlSecondsAfterFinished)\b` +
 		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
 		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
-	// noSelector matches an error that the API server reports in addition to the actual error in a selector.
+	// noSelector matches an error that the API server reports in addition to the actual error in a
+	// selector.
 	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)
-	// jobLabel matches an error about a label of a Job's pods, which lists all given and generated labels.
-	jobLabel = regexp.MustCompile(`metadata\.labels(\[|\.)(job-name|batch.kubernetes.io/job-name)\]?: Invalid value: \{.*\}: must be`)
-	// ofTemplate matches errors that the API server reports only for templates that a selector could match.
-	ofTemplate = regexp.MustCompile(`^spec\.template\.spec\.(restartPolicy: |activeDeadlineSeconds: |.*terminationGracePeriodSeconds \(-1\)$)`)
+	// jobLabel matches an error about a label of a Job's pods, which lists all given and generated
+	// labels.
+	jobLabel = regexp.MustCompile(`metadata\.labels(\[|\.)(job-name|batch.kubernetes.io/job-name)\]?: Invalid value: ` +
+		`\{.*\}: must be`)
+	// ofTemplate matches errors that the API server reports only for templates that a selector
+	// could match.
+	ofTemplate = regexp.MustCompile(`^spec\.template\.spec\.(restartPolicy: |activeDeadlineSeconds: ` +
+		`|.*terminationGracePeriodSeconds \(-1\)$)`)
 )
 
-// normalized removes errors about fields that the simulator does not read, and known differences in wording:
-// labels of a template are also labels of its Job, and a template may have a different grace period than
-// its pods.
+// normalized removes errors about fields that the simulator does not read, and known differences in
+// wording: labels of a template are also labels of its Job, and a template may have a different
+// grace period than its pods.
 func normalized(list []string) []string {
 	const metadata, template = "metadata.labels: ", "spec.template.metadata.labels: "
 	list = slices.Clone(list)
@@ -164,17 +173,21 @@ func normalized(list []string) []string {
 	return comparable(slices.DeleteFunc(slices.Clone(list), func(e string) bool {
 		label, of := strings.CutPrefix(e, metadata)
 		short := strings.Replace(e, "terminationGracePeriodSeconds (1)", "terminationGracePeriodSeconds (-1)", 1)
-		return notRead.MatchString(e) || short != e && slices.Contains(list, short) || of && slices.Contains(list, template+label)
+		return notRead.MatchString(e) || short != e && slices.Contains(list, short) ||
+			of && slices.Contains(list, template+label)
 	}))
 }
 
-// simulated returns a copy of a pod with only the fields that affect a simulation and that the loader sets. It
-// omits the generated labels of jobs, because no controller generates them in a simulation.
+// simulated returns a copy of a pod with only the fields that affect a simulation and that the
+// loader sets. It omits the generated labels of jobs, because no controller generates them in a
+// simulation.
 func simulated(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	pod.TypeMeta = metav1.TypeMeta{}
-	pod.UID, pod.Name, pod.GenerateName, pod.Generation, pod.CreationTimestamp, pod.Status = "", "", "", 0, metav1.Time{}, v1.PodStatus{}
-	for _, label := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"} {
+	pod.UID, pod.Name, pod.GenerateName, pod.Generation, pod.CreationTimestamp, pod.Status = "", "", "", 0,
+		metav1.Time{}, v1.PodStatus{}
+	for _, label := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
+		"batch.kubernetes.io/job-name"} {
 		delete(pod.Labels, label)
 	}
 	if len(pod.Labels) == 0 {

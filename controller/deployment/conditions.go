@@ -21,9 +21,11 @@ const (
 )
 
 // condition returns a condition that changes now.
-func (c *Controller) condition(t appsv1.DeploymentConditionType, status v1.ConditionStatus, reason, message string) appsv1.DeploymentCondition {
+func (c *Controller) condition(t appsv1.DeploymentConditionType, status v1.ConditionStatus, reason,
+	message string) appsv1.DeploymentCondition {
 	now := metav1.NewTime(c.env.Now())
-	return appsv1.DeploymentCondition{Type: t, Status: status, LastUpdateTime: now, LastTransitionTime: now, Reason: reason, Message: message}
+	return appsv1.DeploymentCondition{Type: t, Status: status, LastUpdateTime: now, LastTransitionTime: now,
+		Reason: reason, Message: message}
 }
 
 // conditionOf returns the condition of a type, or nil. Do not change it.
@@ -36,8 +38,9 @@ func conditionOf(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionTy
 	return nil
 }
 
-// setCondition puts a condition at the end, unless one with its type, status and reason exists. It keeps the transition time of one with
-// its type and status (SetDeploymentCondition in util/deployment_util.go).
+// setCondition puts a condition at the end, unless one with its type, status and reason exists. It
+// keeps the transition time of one with its type and status (SetDeploymentCondition in
+// util/deployment_util.go).
 func setCondition(status *appsv1.DeploymentStatus, condition appsv1.DeploymentCondition) {
 	if current := conditionOf(status, condition.Type); current != nil && current.Status == condition.Status {
 		if current.Reason == condition.Reason {

@@ -1,5 +1,6 @@
-// Package deployment simulates the Deployment controller: it creates a ReplicaSet for each template, and moves replicas from the old ones to
-// the new one. The rules are those of pkg/controller/deployment at v1.37.0, in files with its names. Adoption of ReplicaSets, the
+// Package deployment simulates the Deployment controller: it creates a ReplicaSet for each
+// template, and moves replicas from the old ones to the new one. The rules are those of
+// pkg/controller/deployment at v1.37.0, in files with its names. Adoption of ReplicaSets, the
 // deprecated rollback annotation, and collisions of hashes are not simulated.
 package deployment
 
@@ -68,20 +69,23 @@ func (c *Controller) ownerOf(o store.Object) *appsv1.Deployment {
 	if owner == nil || owner.Kind != kind.Kind {
 		return nil
 	}
-	if d, ok := controller.Get[*appsv1.Deployment](c.deployments, o.GetNamespace()+"/"+owner.Name); ok && d.UID == owner.UID {
+	if d, ok := controller.Get[*appsv1.Deployment](c.deployments, o.GetNamespace()+"/"+owner.Name); ok &&
+		d.UID == owner.UID {
 		return d
 	}
 	return nil
 }
 
-// enqueueOwner queues the owner of a ReplicaSet (addReplicaSet, updateReplicaSet, deleteReplicaSet).
+// enqueueOwner queues the owner of a ReplicaSet (addReplicaSet, updateReplicaSet,
+// deleteReplicaSet).
 func (c *Controller) enqueueOwner(o store.Object) {
 	if d := c.ownerOf(o); d != nil {
 		c.queue.Add(store.Key(d))
 	}
 }
 
-// podChanged queues the Deployment of a pod that is gone, if it takes away all pods before it creates new ones (deletePod).
+// podChanged queues the Deployment of a pod that is gone, if it takes away all pods before it
+// creates new ones (deletePod).
 func (c *Controller) podChanged(old, o store.Object) {
 	if o != nil {
 		return
@@ -105,8 +109,8 @@ func (c *Controller) podChanged(old, o store.Object) {
 	c.queue.Add(store.Key(d))
 }
 
-// podGone queues a Deployment if it has no pods any more. The handler of the real controller waits for the list of ReplicaSets, and so do the next
-// pods (deletePod at v1.36.3).
+// podGone queues a Deployment if it has no pods any more. The handler of the real controller waits
+// for the list of ReplicaSets, and so do the next pods (deletePod at v1.36.3).
 func (c *Controller) podGone(p *sim.Proc, d *appsv1.Deployment) {
 	owners := map[types.UID]bool{}
 	for _, o := range c.client.List(p, store.ReplicaSets, d.Namespace) {
@@ -121,7 +125,8 @@ func (c *Controller) podGone(p *sim.Proc, d *appsv1.Deployment) {
 	}
 }
 
-// syncDeployment does the next step of a Deployment. One sync scales in one direction; the watch shows its writes and starts the next sync.
+// syncDeployment does the next step of a Deployment. One sync scales in one direction; the watch
+// shows its writes and starts the next sync.
 func (c *Controller) syncDeployment(p *sim.Proc, key string) error {
 	cached, ok := controller.Get[*appsv1.Deployment](c.deployments, key)
 	if !ok {
@@ -167,8 +172,8 @@ func (c *Controller) event(d *appsv1.Deployment, eventType, reason, format strin
 	c.events.Add(apiserver.ObjectName(kind.Kind, d), eventType, reason, format, a...)
 }
 
-// putStatus writes the status of a Deployment, and with it its annotations. The caller keeps the version that it has read: a second write
-// of a sync is a conflict, and the sync is tried again.
+// putStatus writes the status of a Deployment, and with it its annotations. The caller keeps the
+// version that it has read: a second write of a sync is a conflict, and the sync is tried again.
 func (c *Controller) putStatus(p *sim.Proc, d *appsv1.Deployment) error {
 	_, err := controller.UpdateStatus(c.client, p, store.Deployments, d)
 	return err

@@ -6,7 +6,8 @@ import (
 	"probesim.dev/sim"
 )
 
-// rolloutRecreate takes all old replicas away, waits until none of their pods runs any more, and then creates the new ones.
+// rolloutRecreate takes all old replicas away, waits until none of their pods runs any more, and
+// then creates the new ones.
 func (c *Controller) rolloutRecreate(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) error {
 	newRS, old, err := c.getAllReplicaSets(p, d, sets, false)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"probesim.dev/sim"
 )
 
-// rolloutRolling scales the new ReplicaSet up if it can, else the old ones down if it can, else it cleans up. Each time it writes the status.
+// rolloutRolling scales the new ReplicaSet up if it can, else the old ones down if it can, else it
+// cleans up. Each time it writes the status.
 func (c *Controller) rolloutRolling(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) error {
 	newRS, old, err := c.getAllReplicaSets(p, d, sets, true)
 	if err != nil {
@@ -28,8 +29,10 @@ func (c *Controller) rolloutRolling(p *sim.Proc, d *appsv1.Deployment, sets []*a
 	return c.syncRolloutStatus(p, all, newRS, d)
 }
 
-// reconcileNewReplicaSet gives the new ReplicaSet as many replicas as it may have now, and reports whether it has changed their number.
-func (c *Controller) reconcileNewReplicaSet(p *sim.Proc, all []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet, d *appsv1.Deployment) (bool, error) {
+// reconcileNewReplicaSet gives the new ReplicaSet as many replicas as it may have now, and reports
+// whether it has changed their number.
+func (c *Controller) reconcileNewReplicaSet(p *sim.Proc, all []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
+	d *appsv1.Deployment) (bool, error) {
 	replicas := *d.Spec.Replicas
 	if *newRS.Spec.Replicas < replicas {
 		replicas = newReplicas(d, all, newRS)
@@ -38,9 +41,11 @@ func (c *Controller) reconcileNewReplicaSet(p *sim.Proc, all []*appsv1.ReplicaSe
 	return scaled, err
 }
 
-// reconcileOldReplicaSets takes away as many old replicas as may be missing now, those that are not available first. It reports whether it
-// has taken any away. The new replicas that are not available count as missing. An error only ends the step: the next sync goes on.
-func (c *Controller) reconcileOldReplicaSets(p *sim.Proc, all, old []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
+// reconcileOldReplicaSets takes away as many old replicas as may be missing now, those that are not
+// available first. It reports whether it has taken any away. The new replicas that are not
+// available count as missing. An error only ends the step: the next sync goes on.
+func (c *Controller) reconcileOldReplicaSets(p *sim.Proc, all, old []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
+	d *appsv1.Deployment) bool {
 	if sum(old, wantedOf) == 0 {
 		return false
 	}
@@ -59,9 +64,10 @@ func (c *Controller) reconcileOldReplicaSets(p *sim.Proc, all, old []*appsv1.Rep
 	return err == nil && unhealthy+healthy > 0
 }
 
-// cleanupUnhealthyReplicas takes away old replicas that are not available, up to a number, and returns how many. It replaces the
-// ReplicaSets in the list by what is stored.
-func (c *Controller) cleanupUnhealthyReplicas(p *sim.Proc, old []*appsv1.ReplicaSet, d *appsv1.Deployment, most int32) (int32, error) {
+// cleanupUnhealthyReplicas takes away old replicas that are not available, up to a number, and
+// returns how many. It replaces the ReplicaSets in the list by what is stored.
+func (c *Controller) cleanupUnhealthyReplicas(p *sim.Proc, old []*appsv1.ReplicaSet, d *appsv1.Deployment,
+	most int32) (int32, error) {
 	total := int32(0)
 	for i, rs := range old {
 		if total >= most {
@@ -72,7 +78,8 @@ func (c *Controller) cleanupUnhealthyReplicas(p *sim.Proc, old []*appsv1.Replica
 			continue
 		}
 		if number < 0 { // its pods are going, and its status still counts them
-			return total, fmt.Errorf("the status of %s counts %d available replicas of %d", rs.Name, rs.Status.AvailableReplicas, *rs.Spec.Replicas)
+			return total, fmt.Errorf("the status of %s counts %d available replicas of %d", rs.Name,
+				rs.Status.AvailableReplicas, *rs.Spec.Replicas)
 		}
 		_, updated, err := c.scaleReplicaSet(p, rs, *rs.Spec.Replicas-number, d, false)
 		if err != nil {
@@ -84,9 +91,10 @@ func (c *Controller) cleanupUnhealthyReplicas(p *sim.Proc, old []*appsv1.Replica
 	return total, nil
 }
 
-// scaleDownOldReplicaSets takes away old replicas up to a number, those of the oldest ReplicaSet first, and returns how many
-// (scaleDownOldReplicaSetsForRollingUpdate).
-func (c *Controller) scaleDownOldReplicaSets(p *sim.Proc, old []*appsv1.ReplicaSet, most int32, d *appsv1.Deployment) (int32, error) {
+// scaleDownOldReplicaSets takes away old replicas up to a number, those of the oldest ReplicaSet
+// first, and returns how many (scaleDownOldReplicaSetsForRollingUpdate).
+func (c *Controller) scaleDownOldReplicaSets(p *sim.Proc, old []*appsv1.ReplicaSet, most int32,
+	d *appsv1.Deployment) (int32, error) {
 	total := int32(0)
 	for _, rs := range old {
 		if total >= most {

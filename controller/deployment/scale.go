@@ -10,15 +10,18 @@ import (
 	"probesim.dev/sim"
 )
 
-// scale spreads a changed number of replicas over the ReplicaSets of a Deployment: in a rollout in proportion to their sizes, so that a
-// change of the number does not move the rollout on (scale in sync.go).
-func (c *Controller) scale(p *sim.Proc, d *appsv1.Deployment, newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) error {
+// scale spreads a changed number of replicas over the ReplicaSets of a Deployment: in a rollout in
+// proportion to their sizes, so that a change of the number does not move the rollout on (scale in
+// sync.go).
+func (c *Controller) scale(p *sim.Proc, d *appsv1.Deployment, newRS *appsv1.ReplicaSet,
+	old []*appsv1.ReplicaSet) error {
 	if only := activeOrLatest(newRS, old); only != nil {
 		_, _, err := c.scaleReplicaSet(p, only, *d.Spec.Replicas, d, false)
 		return err
 	}
 	old = slices.Clone(old)
-	slices.SortFunc(old, func(a, b *appsv1.ReplicaSet) int { return byCreation(b, a) }) // FindActiveOrLatest leaves them in this order
+	// FindActiveOrLatest leaves them in this order
+	slices.SortFunc(old, func(a, b *appsv1.ReplicaSet) int { return byCreation(b, a) })
 	if isSaturated(d, newRS) {
 		for _, rs := range active(old) {
 			if _, _, err := c.scaleReplicaSet(p, rs, 0, d, false); err != nil {
@@ -39,8 +42,8 @@ func (c *Controller) scale(p *sim.Proc, d *appsv1.Deployment, newRS *appsv1.Repl
 	return nil
 }
 
-// activeOrLatest returns the only ReplicaSet with replicas, or the newest if none has any. It returns nil if several have
-// (FindActiveOrLatest in util/deployment_util.go).
+// activeOrLatest returns the only ReplicaSet with replicas, or the newest if none has any. It
+// returns nil if several have (FindActiveOrLatest in util/deployment_util.go).
 func activeOrLatest(newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	switch all := active(with(old, newRS)); {
 	case len(all) == 1:
@@ -55,17 +58,20 @@ func activeOrLatest(newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) *appsv1.
 	return nil
 }
 
-// isSaturated reports whether the new ReplicaSet has all replicas, and all are available (IsSaturated in util/deployment_util.go).
+// isSaturated reports whether the new ReplicaSet has all replicas, and all are available
+// (IsSaturated in util/deployment_util.go).
 func isSaturated(d *appsv1.Deployment, rs *appsv1.ReplicaSet) bool {
 	if rs == nil {
 		return false
 	}
 	desired, ok := annotationNumber(rs, desiredAnnotation)
-	return ok && *rs.Spec.Replicas == *d.Spec.Replicas && desired == *d.Spec.Replicas && rs.Status.AvailableReplicas == *d.Spec.Replicas
+	return ok && *rs.Spec.Replicas == *d.Spec.Replicas && desired == *d.Spec.Replicas &&
+		rs.Status.AvailableReplicas == *d.Spec.Replicas
 }
 
-// proportions returns ReplicaSets, the largest first, and the sizes that they get. Of equal ones the newer comes first if there are replicas
-// to add, and the older otherwise. The first one also gets what is left over.
+// proportions returns ReplicaSets, the largest first, and the sizes that they get. Of equal ones
+// the newer comes first if there are replicas to add, and the older otherwise. The first one also
+// gets what is left over.
 func proportions(d *appsv1.Deployment, all []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, []int32) {
 	allowed := int32(0)
 	if *d.Spec.Replicas > 0 {
@@ -94,8 +100,8 @@ func proportions(d *appsv1.Deployment, all []*appsv1.ReplicaSet) ([]*appsv1.Repl
 	return all, sizes
 }
 
-// proportion returns the part of the replicas to add, or to remove, that a ReplicaSet gets (GetReplicaSetProportion and
-// getReplicaSetFraction in util/deployment_util.go).
+// proportion returns the part of the replicas to add, or to remove, that a ReplicaSet gets
+// (GetReplicaSetProportion and getReplicaSetFraction in util/deployment_util.go).
 func proportion(d *appsv1.Deployment, rs *appsv1.ReplicaSet, toAdd, added int32) int32 {
 	size := *rs.Spec.Replicas
 	if size == 0 || toAdd == added {

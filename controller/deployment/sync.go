@@ -51,8 +51,8 @@ func with(old []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet) []*appsv1.ReplicaS
 	return append(slices.Clip(old), newRS)
 }
 
-// checkPausedConditions notes in the status that a Deployment is paused or resumed, so that the time meanwhile does not count toward its
-// deadline.
+// checkPausedConditions notes in the status that a Deployment is paused or resumed, so that the
+// time meanwhile does not count toward its deadline.
 func (c *Controller) checkPausedConditions(p *sim.Proc, d *appsv1.Deployment) error {
 	if !hasProgressDeadline(d) {
 		return nil
@@ -64,26 +64,30 @@ func (c *Controller) checkPausedConditions(p *sim.Proc, d *appsv1.Deployment) er
 	isPaused := cond != nil && cond.Reason == paused
 	switch {
 	case d.Spec.Paused && !isPaused:
-		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionUnknown, paused, "Deployment is paused"))
+		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionUnknown, paused,
+			"Deployment is paused"))
 	case !d.Spec.Paused && isPaused:
-		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionUnknown, resumed, "Deployment is resumed"))
+		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionUnknown, resumed,
+			"Deployment is resumed"))
 	default:
 		return nil
 	}
 	return c.putStatus(p, d)
 }
 
-// getAllReplicaSets returns the ReplicaSet with the template of a Deployment, nil if there is none, and all others, oldest first
-// (getAllReplicaSetsAndSyncRevision).
-func (c *Controller) getAllReplicaSets(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet, create bool) (*appsv1.ReplicaSet, []*appsv1.ReplicaSet, error) {
+// getAllReplicaSets returns the ReplicaSet with the template of a Deployment, nil if there is none,
+// and all others, oldest first (getAllReplicaSetsAndSyncRevision).
+func (c *Controller) getAllReplicaSets(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet,
+	create bool) (*appsv1.ReplicaSet, []*appsv1.ReplicaSet, error) {
 	existing, old := c.findReplicaSets(d, sets)
 	newRS, err := c.getNewReplicaSet(p, d, existing, old, create)
 	return newRS, old, err
 }
 
-// findReplicaSets returns the oldest ReplicaSet with the template of a Deployment, or nil, and all others, oldest first
-// (FindNewReplicaSet, FindOldReplicaSets).
-func (c *Controller) findReplicaSets(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) (newRS *appsv1.ReplicaSet, old []*appsv1.ReplicaSet) {
+// findReplicaSets returns the oldest ReplicaSet with the template of a Deployment, or nil, and all
+// others, oldest first (FindNewReplicaSet, FindOldReplicaSets).
+func (c *Controller) findReplicaSets(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) (newRS *appsv1.ReplicaSet,
+	old []*appsv1.ReplicaSet) {
 	old = slices.Clone(sets)
 	slices.SortStableFunc(old, byCreation)
 	i := slices.IndexFunc(old, func(rs *appsv1.ReplicaSet) bool { return c.hasTemplate(rs, d) })
@@ -94,13 +98,15 @@ func (c *Controller) findReplicaSets(d *appsv1.Deployment, sets []*appsv1.Replic
 	return newRS, slices.Delete(old, i, i+1)
 }
 
-// templates are those of a ReplicaSet and a Deployment. A template changes only with the generation of its object.
+// templates are those of a ReplicaSet and a Deployment. A template changes only with the generation
+// of its object.
 type templates struct {
 	set, deployment           types.UID
 	setGeneration, generation int64
 }
 
-// hasTemplate reports whether a ReplicaSet has the template of a Deployment. It remembers what it has compared, because syncs ask often.
+// hasTemplate reports whether a ReplicaSet has the template of a Deployment. It remembers what it
+// has compared, because syncs ask often.
 func (c *Controller) hasTemplate(rs *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
 	pair := templates{rs.UID, d.UID, rs.Generation, d.Generation}
 	equal, known := c.equal[pair]
@@ -111,9 +117,10 @@ func (c *Controller) hasTemplate(rs *appsv1.ReplicaSet, d *appsv1.Deployment) bo
 	return equal
 }
 
-// getNewReplicaSet brings the annotations of the new ReplicaSet and the revision of its Deployment up to date, and creates the ReplicaSet if
-// it is missing and wanted.
-func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existing *appsv1.ReplicaSet, old []*appsv1.ReplicaSet, create bool) (*appsv1.ReplicaSet, error) {
+// getNewReplicaSet brings the annotations of the new ReplicaSet and the revision of its Deployment
+// up to date, and creates the ReplicaSet if it is missing and wanted.
+func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existing *appsv1.ReplicaSet,
+	old []*appsv1.ReplicaSet, create bool) (*appsv1.ReplicaSet, error) {
 	next := maxRevision(old) + 1
 	if existing == nil {
 		if !create {
@@ -121,14 +128,16 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 		}
 		return c.createReplicaSet(p, d, old, next)
 	}
-	if annotations, changed := annotationsOf(d, existing, next); changed || existing.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
+	if annotations, changed := annotationsOf(d, existing, next); changed ||
+		existing.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
 		own := copyOf(existing)
 		own.Annotations, own.Spec.MinReadySeconds = annotations, d.Spec.MinReadySeconds
 		return controller.Update(c.client, p, store.ReplicaSets, own)
 	}
 	changed := setRevision(d, existing.Annotations[revisionAnnotation])
 	if hasProgressDeadline(d) && conditionOf(&d.Status, appsv1.DeploymentProgressing) == nil {
-		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, foundNewRS, fmt.Sprintf("Found new replica set %q", existing.Name)))
+		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, foundNewRS,
+			fmt.Sprintf("Found new replica set %q", existing.Name)))
 		changed = true
 	}
 	if changed {
@@ -139,14 +148,16 @@ func (c *Controller) getNewReplicaSet(p *sim.Proc, d *appsv1.Deployment, existin
 	return existing, nil
 }
 
-// copyOf returns a copy of a ReplicaSet that shares its parts: replace them, and do not change them.
+// copyOf returns a copy of a ReplicaSet that shares its parts: replace them, and do not change
+// them.
 func copyOf(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	own := *rs
 	return &own
 }
 
 // createReplicaSet creates the ReplicaSet of the template of a Deployment.
-func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
+func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*appsv1.ReplicaSet,
+	revision int64) (*appsv1.ReplicaSet, error) {
 	hash := TemplateHash(&d.Spec.Template)
 	template, selector := d.Spec.Template, *d.Spec.Selector
 	template.Labels = labeled(template.Labels, hash)
@@ -156,7 +167,8 @@ func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*
 			Name: d.Name + "-" + hash, Namespace: d.Namespace, Labels: template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
-		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32), MinReadySeconds: d.Spec.MinReadySeconds, Selector: &selector, Template: template},
+		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32), MinReadySeconds: d.Spec.MinReadySeconds, Selector: &selector,
+			Template: template},
 	}
 	replicas := newReplicas(d, with(old, newRS), newRS)
 	newRS.Spec.Replicas = &replicas
@@ -167,11 +179,13 @@ func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*
 		return nil, c.createFailed(p, d, newRS.Name, err)
 	}
 	if replicas > 0 {
-		c.event(d, v1.EventTypeNormal, "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", created.Name, replicas)
+		c.event(d, v1.EventTypeNormal, "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", created.Name,
+			replicas)
 	}
 	changed := setRevision(d, strconv.FormatInt(revision, 10))
 	if hasProgressDeadline(d) {
-		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, newReplicaSet, fmt.Sprintf("Created new replica set %q", created.Name)))
+		setCondition(&d.Status, c.condition(appsv1.DeploymentProgressing, v1.ConditionTrue, newReplicaSet,
+			fmt.Sprintf("Created new replica set %q", created.Name)))
 		changed = true
 	}
 	if changed {
@@ -180,8 +194,8 @@ func (c *Controller) createReplicaSet(p *sim.Proc, d *appsv1.Deployment, old []*
 	return created, err
 }
 
-// createFailed returns the error of a failed creation of a ReplicaSet. If the ReplicaSet exists, the cache does not show it yet, and the
-// next try finds it. Other errors go to the status.
+// createFailed returns the error of a failed creation of a ReplicaSet. If the ReplicaSet exists,
+// the cache does not show it yet, and the next try finds it. Other errors go to the status.
 func (c *Controller) createFailed(p *sim.Proc, d *appsv1.Deployment, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return err
@@ -195,7 +209,8 @@ func (c *Controller) createFailed(p *sim.Proc, d *appsv1.Deployment, name string
 	return err
 }
 
-// TemplateHash returns a hash of a template. It differs from the hash of Kubernetes, which changes with the release.
+// TemplateHash returns a hash of a template. It differs from the hash of Kubernetes, which changes
+// with the release.
 func TemplateHash(template *v1.PodTemplateSpec) string {
 	text, err := json.Marshal(template)
 	if err != nil {
@@ -216,10 +231,12 @@ func labeled(labels map[string]string, hash string) map[string]string {
 	return labels
 }
 
-// scaleReplicaSet sets the number of replicas of a ReplicaSet, and the annotations that tell for which size of the Deployment it holds. If
-// only the annotations are out of date, it writes them only if they must be. It returns the ReplicaSet as it is stored, and whether its
-// number of replicas has changed.
-func (c *Controller) scaleReplicaSet(p *sim.Proc, rs *appsv1.ReplicaSet, replicas int32, d *appsv1.Deployment, annotate bool) (bool, *appsv1.ReplicaSet, error) {
+// scaleReplicaSet sets the number of replicas of a ReplicaSet, and the annotations that tell for
+// which size of the Deployment it holds. If only the annotations are out of date, it writes them
+// only if they must be. It returns the ReplicaSet as it is stored, and whether its number of
+// replicas has changed.
+func (c *Controller) scaleReplicaSet(p *sim.Proc, rs *appsv1.ReplicaSet, replicas int32, d *appsv1.Deployment,
+	annotate bool) (bool, *appsv1.ReplicaSet, error) {
 	from := *rs.Spec.Replicas
 	if from == replicas && !annotate {
 		return false, rs, nil
@@ -237,7 +254,8 @@ func (c *Controller) scaleReplicaSet(p *sim.Proc, rs *appsv1.ReplicaSet, replica
 	if from > replicas {
 		direction = "down"
 	}
-	c.event(d, v1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, replicas)
+	c.event(d, v1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, rs.Name,
+		from, replicas)
 	return true, updated, nil
 }
 
@@ -252,34 +270,41 @@ func (c *Controller) cleanupDeployment(p *sim.Proc, old []*appsv1.ReplicaSet, d 
 		if rs.Status.Replicas != 0 || *rs.Spec.Replicas != 0 || rs.Generation > rs.Status.ObservedGeneration {
 			continue
 		}
-		if err := c.client.Delete(p, store.ReplicaSets, rs.Namespace, rs.Name); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.client.Delete(p, store.ReplicaSets, rs.Namespace, rs.Name); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// calculateStatus sums the statuses of the ReplicaSets of a Deployment. The condition Progressing stays as it is.
-func (c *Controller) calculateStatus(all []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet, d *appsv1.Deployment) appsv1.DeploymentStatus {
+// calculateStatus sums the statuses of the ReplicaSets of a Deployment. The condition Progressing
+// stays as it is.
+func (c *Controller) calculateStatus(all []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
+	d *appsv1.Deployment) appsv1.DeploymentStatus {
 	available := sum(all, availableOf)
 	status := appsv1.DeploymentStatus{
-		ObservedGeneration: d.Generation, Replicas: sum(all, actualOf), UpdatedReplicas: sum(with(nil, newRS), actualOf), ReadyReplicas: sum(all, readyOf),
-		AvailableReplicas: available, UnavailableReplicas: max(0, sum(all, wantedOf)-available), CollisionCount: d.Status.CollisionCount,
-		Conditions: slices.Clone(d.Status.Conditions),
+		ObservedGeneration: d.Generation, Replicas: sum(all, actualOf),
+		UpdatedReplicas: sum(with(nil, newRS), actualOf), ReadyReplicas: sum(all, readyOf),
+		AvailableReplicas: available, UnavailableReplicas: max(0, sum(all, wantedOf)-available),
+		CollisionCount: d.Status.CollisionCount,
+		Conditions:     slices.Clone(d.Status.Conditions),
 	}
 	if c.env.Profile.DeploymentReplicaSetTerminatingReplicas {
 		status.TerminatingReplicas = terminating(all)
 	}
 	if available >= *d.Spec.Replicas-maxUnavailable(d) {
-		setCondition(&status, c.condition(appsv1.DeploymentAvailable, v1.ConditionTrue, minimumAvailable, "Deployment has minimum availability."))
+		setCondition(&status, c.condition(appsv1.DeploymentAvailable, v1.ConditionTrue, minimumAvailable,
+			"Deployment has minimum availability."))
 	} else {
-		setCondition(&status, c.condition(appsv1.DeploymentAvailable, v1.ConditionFalse, minimumUnavailable, "Deployment does not have minimum availability."))
+		setCondition(&status, c.condition(appsv1.DeploymentAvailable, v1.ConditionFalse, minimumUnavailable,
+			"Deployment does not have minimum availability."))
 	}
 	return status
 }
 
-// terminating sums the terminating pods, or returns nil if a ReplicaSet that its controller has seen does not report them
-// (GetTerminatingReplicaCountForReplicaSets).
+// terminating sums the terminating pods, or returns nil if a ReplicaSet that its controller has
+// seen does not report them (GetTerminatingReplicaCountForReplicaSets).
 func terminating(all []*appsv1.ReplicaSet) *int32 {
 	var n int32
 	for _, rs := range all {
@@ -291,7 +316,8 @@ func terminating(all []*appsv1.ReplicaSet) *int32 {
 	return &n
 }
 
-// isScalingEvent reports whether somebody has changed the number of replicas: an active ReplicaSet was sized for another one.
+// isScalingEvent reports whether somebody has changed the number of replicas: an active ReplicaSet
+// was sized for another one.
 func (c *Controller) isScalingEvent(p *sim.Proc, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) (bool, error) {
 	newRS, old, err := c.getAllReplicaSets(p, d, sets, false)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"probesim.dev/controller"
 )
 
-// Undone returns a Deployment with the template of its ReplicaSet with a revision, as kubectl rollout undo sends it. Revision 0 is the one
-// before the present one. It returns an error if there is no such ReplicaSet, or if the Deployment is paused (DeploymentRollbacker in
+// Undone returns a Deployment with the template of its ReplicaSet with a revision, as kubectl
+// rollout undo sends it. Revision 0 is the one before the present one. It returns an error if there
+// is no such ReplicaSet, or if the Deployment is paused (DeploymentRollbacker in
 // pkg/polymorphichelpers/rollback.go of kubectl v0.37.0).
 func Undone(d *appsv1.Deployment, sets []store.Object, revisionWanted int64) (*appsv1.Deployment, error) {
 	if d.Spec.Paused {

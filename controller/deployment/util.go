@@ -16,7 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The annotations of ReplicaSets and Deployments. The rules in this file are those of util/deployment_util.go.
+// The annotations of ReplicaSets and Deployments. The rules in this file are those of
+// util/deployment_util.go.
 const (
 	revisionAnnotation = "deployment.kubernetes.io/revision"
 	historyAnnotation  = "deployment.kubernetes.io/revision-history"
@@ -24,22 +25,26 @@ const (
 	maxAnnotation      = "deployment.kubernetes.io/max-replicas"
 )
 
-// historyLength is the longest history of revisions, in characters (maxRevHistoryLengthInChars in sync.go).
+// historyLength is the longest history of revisions, in characters (maxRevHistoryLengthInChars in
+// sync.go).
 const historyLength = 2000
 
 // notCopied are the annotations of a Deployment that its ReplicaSets do not get.
 var notCopied = []string{
-	v1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation, desiredAnnotation, maxAnnotation, appsv1.DeprecatedRollbackTo,
+	v1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation, desiredAnnotation, maxAnnotation,
+	appsv1.DeprecatedRollbackTo,
 }
 
-// ResolveFenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down, as numbers for a number of replicas. If both are 0,
-// maxUnavailable is 1: a rollout needs one of them.
+// ResolveFenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down, as numbers for
+// a number of replicas. If both are 0, maxUnavailable is 1: a rollout needs one of them.
 func ResolveFenceposts(update *appsv1.RollingUpdateDeployment, replicas int32) (surge, unavailable int32) {
 	if update == nil {
 		update = &appsv1.RollingUpdateDeployment{}
 	}
 	scaled := func(value *intstr.IntOrString, up bool) int32 {
-		n, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(value, intstr.FromInt32(0)), int(replicas), up) // admission checks it
+		// admission checks it
+		n, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(value, intstr.FromInt32(0)), int(replicas),
+			up)
 		return int32(n)
 	}
 	surge, unavailable = scaled(update.MaxSurge, true), scaled(update.MaxUnavailable, false)
@@ -67,8 +72,8 @@ func maxSurge(d *appsv1.Deployment) int32 {
 	return surge
 }
 
-// newReplicas returns how many replicas the new ReplicaSet may have: with those of all others at most replicas plus maxSurge. Pods that
-// terminate do not count (NewRSNewReplicas).
+// newReplicas returns how many replicas the new ReplicaSet may have: with those of all others at
+// most replicas plus maxSurge. Pods that terminate do not count (NewRSNewReplicas).
 func newReplicas(d *appsv1.Deployment, all []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet) int32 {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return *d.Spec.Replicas
@@ -90,7 +95,8 @@ func equalTemplates(a, b *v1.PodTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(&x, &y) && equality.Semantic.DeepEqual(&a.Spec, &b.Spec)
 }
 
-// byCreation puts older ReplicaSets first, and of those created in one second the one whose name comes first.
+// byCreation puts older ReplicaSets first, and of those created in one second the one whose name
+// comes first.
 func byCreation(a, b *appsv1.ReplicaSet) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }
@@ -172,10 +178,12 @@ func annotate(annotations *map[string]string, name, value string) bool {
 	return true
 }
 
-// annotationsOf returns the annotations of a new ReplicaSet with those of its Deployment, and with the given revision if that is higher. A
-// ReplicaSet that gets another revision was in use before, and keeps the old one in its history. It reports whether an annotation changes
+// annotationsOf returns the annotations of a new ReplicaSet with those of its Deployment, and with
+// the given revision if that is higher. A ReplicaSet that gets another revision was in use before,
+// and keeps the old one in its history. It reports whether an annotation changes
 // (SetNewReplicaSetAnnotations).
-func annotationsOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet, next int64) (annotations map[string]string, changed bool) {
+func annotationsOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet, next int64) (annotations map[string]string,
+	changed bool) {
 	annotations = rs.Annotations
 	for name, value := range d.Annotations {
 		if !slices.Contains(notCopied, name) && annotate(&annotations, name, value) {
@@ -193,7 +201,8 @@ func annotationsOf(d *appsv1.Deployment, rs *appsv1.ReplicaSet, next int64) (ann
 	return annotations, true
 }
 
-// history returns a history of revisions with another one at its end, without the oldest ones if it becomes too long.
+// history returns a history of revisions with another one at its end, without the oldest ones if it
+// becomes too long.
 func history(revisions, another string) string {
 	if revisions == "" {
 		return another
@@ -205,8 +214,8 @@ func history(revisions, another string) string {
 	return strings.Join(list, ",")
 }
 
-// setReplicasAnnotations notes in a ReplicaSet the number of replicas of its Deployment, without and with maxSurge. It reports whether one
-// of them has changed.
+// setReplicasAnnotations notes in a ReplicaSet the number of replicas of its Deployment, without
+// and with maxSurge. It reports whether one of them has changed.
 func setReplicasAnnotations(rs *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
 	desired := annotate(&rs.Annotations, desiredAnnotation, strconv.Itoa(int(*d.Spec.Replicas)))
 	most := annotate(&rs.Annotations, maxAnnotation, strconv.Itoa(int(*d.Spec.Replicas+maxSurge(d))))

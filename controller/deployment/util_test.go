@@ -16,19 +16,22 @@ import (
 func update(replicas int32, surge, unavailable string) *appsv1.Deployment {
 	return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{
 		Replicas: &replicas,
-		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxSurge: ptr.To(intstr.Parse(surge)), MaxUnavailable: ptr.To(intstr.Parse(unavailable)),
-		}},
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{
+				MaxSurge: ptr.To(intstr.Parse(surge)), MaxUnavailable: ptr.To(intstr.Parse(unavailable)),
+			}},
 	}}
 }
 
-// sets returns ReplicaSets web-1, web-2 and so on with these sizes, each a minute younger than the one before, as a Deployment has scaled them.
+// sets returns ReplicaSets web-1, web-2 and so on with these sizes, each a minute younger than the
+// one before, as a Deployment has scaled them.
 func sets(d *appsv1.Deployment, sizes ...int32) []*appsv1.ReplicaSet {
 	var list []*appsv1.ReplicaSet
 	for i, size := range sizes {
 		rs := &appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1), CreationTimestamp: metav1.NewTime(time.Unix(int64(60*i), 0))},
-			Spec:       appsv1.ReplicaSetSpec{Replicas: &size},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1),
+				CreationTimestamp: metav1.NewTime(time.Unix(int64(60*i), 0))},
+			Spec: appsv1.ReplicaSetSpec{Replicas: &size},
 		}
 		setReplicasAnnotations(rs, d)
 		list = append(list, rs)
@@ -36,26 +39,28 @@ func sets(d *appsv1.Deployment, sizes ...int32) []*appsv1.ReplicaSet {
 	return list
 }
 
-// maxSurge is rounded up and maxUnavailable down; if both are 0, one pod may be missing (TestResolveFenceposts in
-// util/deployment_util_test.go, and the documentation of the defaults).
+// maxSurge is rounded up and maxUnavailable down; if both are 0, one pod may be missing
+// (TestResolveFenceposts in util/deployment_util_test.go, and the documentation of the defaults).
 func TestResolveFenceposts(t *testing.T) {
 	for _, c := range []struct {
 		replicas           int32
 		surge, unavailable string
 		want               string
 	}{
-		{3, "25%", "25%", "1 0"}, {4, "25%", "25%", "1 1"}, {10, "25%", "25%", "3 2"}, {1, "25%", "25%", "1 0"}, {2, "0%", "1%", "0 1"},
+		{3, "25%", "25%", "1 0"}, {4, "25%", "25%", "1 1"}, {10, "25%", "25%", "3 2"}, {1, "25%", "25%", "1 0"},
+		{2, "0%", "1%", "0 1"},
 		{10, "0", "0%", "0 1"}, {10, "2", "3", "2 3"}, {20, "10%", "0", "2 0"}, {5, "100%", "100%", "5 5"},
 	} {
-		surge, unavailable := ResolveFenceposts(update(c.replicas, c.surge, c.unavailable).Spec.Strategy.RollingUpdate, c.replicas)
+		surge, unavailable := ResolveFenceposts(update(c.replicas, c.surge, c.unavailable).Spec.Strategy.RollingUpdate,
+			c.replicas)
 		if got := fmt.Sprint(surge, " ", unavailable); got != c.want {
 			t.Errorf("%d replicas, %s and %s: got %s, want %s", c.replicas, c.surge, c.unavailable, got, c.want)
 		}
 	}
 }
 
-// The new ReplicaSet grows until all have replicas plus maxSurge, and not beyond replicas (TestNewRSNewReplicas, and
-// TestDeploymentController_reconcileNewReplicaSet in rolling_test.go).
+// The new ReplicaSet grows until all have replicas plus maxSurge, and not beyond replicas
+// (TestNewRSNewReplicas, and TestDeploymentController_reconcileNewReplicaSet in rolling_test.go).
 func TestNewReplicas(t *testing.T) {
 	for _, c := range []struct{ replicas, surge, old, new, want int32 }{
 		{10, 0, 10, 0, 0}, {10, 2, 10, 0, 2}, {10, 2, 5, 0, 7}, {10, 2, 10, 2, 2}, {1, 1, 5, 5, 5}, {6, 10, 5, 2, 6},
@@ -68,8 +73,8 @@ func TestNewReplicas(t *testing.T) {
 	}
 }
 
-// A changed number of replicas is spread in proportion to the sizes, and what is left over goes to the largest ReplicaSet (TestScale in
-// sync_test.go).
+// A changed number of replicas is spread in proportion to the sizes, and what is left over goes to
+// the largest ReplicaSet (TestScale in sync_test.go).
 func TestProportions(t *testing.T) {
 	for _, c := range []struct {
 		from, to int32
@@ -98,13 +103,15 @@ func TestProportions(t *testing.T) {
 		}
 		for i, rs := range old {
 			if got[rs.Name] != c.want[i] {
-				t.Errorf("%v from %d to %d: %s gets %d, want %d", c.sizes, c.from, c.to, rs.Name, got[rs.Name], c.want[i])
+				t.Errorf("%v from %d to %d: %s gets %d, want %d", c.sizes, c.from, c.to, rs.Name, got[rs.Name],
+					c.want[i])
 			}
 		}
 	}
 }
 
-// A ReplicaSet that is used again gets the next revision, and keeps the old one in its history, which has a greatest length.
+// A ReplicaSet that is used again gets the next revision, and keeps the old one in its history,
+// which has a greatest length.
 func TestRevisions(t *testing.T) {
 	d := update(3, "1", "0")
 	d.Annotations = map[string]string{"note": "a", revisionAnnotation: "7"}
@@ -113,7 +120,8 @@ func TestRevisions(t *testing.T) {
 		rs.Annotations, changed = annotationsOf(d, rs, next)
 		return changed
 	}
-	if !set(1) || rs.Annotations["note"] != "a" || rs.Annotations[revisionAnnotation] != "1" || rs.Annotations[historyAnnotation] != "" {
+	if !set(1) || rs.Annotations["note"] != "a" || rs.Annotations[revisionAnnotation] != "1" ||
+		rs.Annotations[historyAnnotation] != "" {
 		t.Errorf("a new ReplicaSet has %v", rs.Annotations)
 	}
 	if set(1) {
@@ -128,10 +136,12 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// More new, Ready or available replicas are progress, and so are fewer old ones (TestDeploymentProgressing in util/deployment_util_test.go).
+// More new, Ready or available replicas are progress, and so are fewer old ones
+// (TestDeploymentProgressing in util/deployment_util_test.go).
 func TestMadeProgress(t *testing.T) {
 	status := func(replicas, updated, ready, available int32) *appsv1.DeploymentStatus {
-		return &appsv1.DeploymentStatus{Replicas: replicas, UpdatedReplicas: updated, ReadyReplicas: ready, AvailableReplicas: available}
+		return &appsv1.DeploymentStatus{Replicas: replicas, UpdatedReplicas: updated, ReadyReplicas: ready,
+			AvailableReplicas: available}
 	}
 	for _, c := range []struct {
 		name        string

@@ -1,5 +1,6 @@
-// Package endpointslice simulates the EndpointSlice controller: it lists the pods of each Service that has a selector. The rules are those
-// of pkg/controller/endpointslice and of k8s.io/endpointslice at v1.37.0. Addresses are IPv4; all pods of a Service have the same ports;
+// Package endpointslice simulates the EndpointSlice controller: it lists the pods of each Service
+// that has a selector. The rules are those of pkg/controller/endpointslice and of
+// k8s.io/endpointslice at v1.37.0. Addresses are IPv4; all pods of a Service have the same ports;
 // zones, hints and host names are not simulated.
 package endpointslice
 
@@ -17,14 +18,16 @@ import (
 	"probesim.dev/sim"
 )
 
-// BackOff is how long a Service that fails waits the first time, for example because the cache does not have the last write of the controller. It doubles with
-// each failure (defaultSyncBackOff in pkg/controller/endpointslice/endpointslice_controller.go at v1.37.0).
+// BackOff is how long a Service that fails waits the first time, for example because the cache does
+// not have the last write of the controller. It doubles with each failure (defaultSyncBackOff in
+// pkg/controller/endpointslice/endpointslice_controller.go at v1.37.0).
 const BackOff = time.Second
 
 const (
 	// retries is how often a Service that fails is tried again (maxRetries).
 	retries = 15
-	// changeDelay is how long the controller waits after somebody else has changed a slice (endpointSliceChangeMinSyncDelay).
+	// changeDelay is how long the controller waits after somebody else has changed a slice
+	// (endpointSliceChangeMinSyncDelay).
 	changeDelay = time.Second
 	// maxEndpoints is the size of a slice (MaxEndpointsPerSlice in config/v1alpha1/defaults.go).
 	maxEndpoints = 100
@@ -32,7 +35,8 @@ const (
 	managedBy = "endpointslice-controller.k8s.io"
 )
 
-// errStale is the error of a sync whose cache does not show what the controller has written. The next try is a second later.
+// errStale is the error of a sync whose cache does not show what the controller has written. The
+// next try is a second later.
 var errStale = errors.New("EndpointSlice informer cache is out of date")
 
 // Controller is the EndpointSlice controller.
@@ -48,7 +52,8 @@ type Controller struct {
 // Start starts the controller in a component.
 func Start(env *controller.Env, f *controller.Informers) {
 	c := &Controller{
-		client: controller.NewClient(env), services: f.Of(store.Services), pods: f.Of(store.Pods), slices: f.Of(store.EndpointSlices), written: tracker{},
+		client: controller.NewClient(env), services: f.Of(store.Services), pods: f.Of(store.Pods),
+		slices: f.Of(store.EndpointSlices), written: tracker{},
 	}
 	const queue = "endpointslice"
 	c.queue = controller.NewQueue(env, queue, c.syncService)
@@ -72,8 +77,8 @@ func podMatters(old, o store.Object) bool {
 	return !existed || !exists || endpointChanged(before, pod) || !equalLabels(before, pod)
 }
 
-// podChanged queues the Services that select a pod, by its labels now and before. The real controller has a queue of pods in between from
-// v1.35 on, which takes no time.
+// podChanged queues the Services that select a pod, by its labels now and before. The real
+// controller has a queue of pods in between from v1.35 on, which takes no time.
 func (c *Controller) podChanged(old, o store.Object) {
 	before, existed := old.(*v1.Pod)
 	pod, exists := o.(*v1.Pod)
@@ -89,10 +94,12 @@ func selects(s *v1.Service, pod *v1.Pod) bool {
 	return s.Spec.Selector != nil && s.Namespace == pod.Namespace && controller.HasLabels(pod, s.Spec.Selector)
 }
 
-// endpointChanged reports whether a change of a pod can change its endpoint. Each change of a deleted pod counts, because the real
-// controller compares pointers (podEndpointsChanged in util/controller_utils.go of k8s.io/endpointslice at v0.37.0).
+// endpointChanged reports whether a change of a pod can change its endpoint. Each change of a
+// deleted pod counts, because the real controller compares pointers (podEndpointsChanged in
+// util/controller_utils.go of k8s.io/endpointslice at v0.37.0).
 func endpointChanged(before, pod *v1.Pod) bool {
-	if before.DeletionTimestamp != nil || pod.DeletionTimestamp != nil || controller.IsPodReady(before) != controller.IsPodReady(pod) ||
+	if before.DeletionTimestamp != nil || pod.DeletionTimestamp != nil ||
+		controller.IsPodReady(before) != controller.IsPodReady(pod) ||
 		len(before.Status.PodIPs) != len(pod.Status.PodIPs) {
 		return true
 	}
@@ -106,8 +113,8 @@ func endpointChanged(before, pod *v1.Pod) bool {
 
 func equalLabels(a, b *v1.Pod) bool { return labels.Equals(a.Labels, b.Labels) }
 
-// sliceChanged queues the Service of a slice that somebody else has changed (onEndpointSliceAdd, onEndpointSliceUpdate,
-// onEndpointSliceDelete).
+// sliceChanged queues the Service of a slice that somebody else has changed (onEndpointSliceAdd,
+// onEndpointSliceUpdate, onEndpointSliceDelete).
 func (c *Controller) sliceChanged(old, o store.Object) {
 	slice, exists := o.(*discoveryv1.EndpointSlice)
 	if !exists {
@@ -127,7 +134,8 @@ func serviceOf(slice *discoveryv1.EndpointSlice) string {
 	return slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]
 }
 
-// syncService writes the slices of a Service, if the cache shows all that the controller has written before.
+// syncService writes the slices of a Service, if the cache shows all that the controller has
+// written before.
 func (c *Controller) syncService(p *sim.Proc, key string) error {
 	service, ok := controller.Get[*v1.Service](c.services, key)
 	if !ok {
@@ -150,8 +158,8 @@ func (c *Controller) syncService(p *sim.Proc, key string) error {
 // deletion is the generation of a slice that the controller has deleted.
 const deletion = -1
 
-// tracker is what the controller has written: the generations of slices by their UIDs, by the key of the Service
-// (util/endpointslice_tracker.go of k8s.io/endpointslice at v0.37.0).
+// tracker is what the controller has written: the generations of slices by their UIDs, by the key
+// of the Service (util/endpointslice_tracker.go of k8s.io/endpointslice at v0.37.0).
 type tracker map[string]map[types.UID]int64
 
 // wrote notes the generation of a slice.
@@ -168,7 +176,8 @@ func (t tracker) changedByOthers(service string, slice *discoveryv1.EndpointSlic
 	return !known || slice.Generation > generation
 }
 
-// deletedByOthers reports whether a slice is gone that the controller has not deleted, and forgets the slice.
+// deletedByOthers reports whether a slice is gone that the controller has not deleted, and forgets
+// the slice.
 func (t tracker) deletedByOthers(service string, slice *discoveryv1.EndpointSlice) bool {
 	generation, known := t[service][slice.UID]
 	delete(t[service], slice.UID)

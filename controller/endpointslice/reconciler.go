@@ -17,16 +17,18 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// SlicesOf, followed by a Service, is the name of the walk over its slices in the order in which a sync changes them: that of a Go map
-// (reconcileByPortMapping in reconciler.go of k8s.io/endpointslice at v0.37.2).
+// SlicesOf, followed by a Service, is the name of the walk over its slices in the order in which a
+// sync changes them: that of a Go map (reconcileByPortMapping in reconciler.go of
+// k8s.io/endpointslice at v0.37.2).
 const SlicesOf = "slices of "
 
 // plan is what a sync writes.
 type plan struct{ create, update, remove []*discoveryv1.EndpointSlice }
 
-// reconcile writes the slices that change, one after the other: new ones, changed ones, and deletions (finalize in reconciler.go of
-// k8s.io/endpointslice at v0.37.0).
-func (c *Controller) reconcile(p *sim.Proc, service *v1.Service, pods []*v1.Pod, existing []*discoveryv1.EndpointSlice) error {
+// reconcile writes the slices that change, one after the other: new ones, changed ones, and
+// deletions (finalize in reconciler.go of k8s.io/endpointslice at v0.37.0).
+func (c *Controller) reconcile(p *sim.Proc, service *v1.Service, pods []*v1.Pod,
+	existing []*discoveryv1.EndpointSlice) error {
 	key, todo := store.Key(service), newPlan(service, pods, existing)
 	for _, s := range todo.create {
 		stored, err := controller.Create(c.client, p, store.EndpointSlices, s)
@@ -57,8 +59,8 @@ func (c *Controller) reconcile(p *sim.Proc, service *v1.Service, pods []*v1.Pod,
 // endpoints are endpoints by their pods.
 type endpoints map[types.NamespacedName]discoveryv1.Endpoint
 
-// newPlan compares the pods of a Service with its slices. A Service without endpoints has one empty slice, which becomes the first one with
-// endpoints (reconcileByAddressType).
+// newPlan compares the pods of a Service with its slices. A Service without endpoints has one empty
+// slice, which becomes the first one with endpoints (reconcileByAddressType).
 func newPlan(service *v1.Service, pods []*v1.Pod, existing []*discoveryv1.EndpointSlice) plan {
 	wanted := make(endpoints, len(pods))
 	ports := portsOf(service, pods)
@@ -75,16 +77,19 @@ func newPlan(service *v1.Service, pods []*v1.Pod, existing []*discoveryv1.Endpoi
 		return reuse(plan{create: []*discoveryv1.EndpointSlice{newSlice(service, empty)}, remove: existing})
 	}
 	samePorts := slices.Clone(existing)
-	samePorts = slices.DeleteFunc(samePorts, func(s *discoveryv1.EndpointSlice) bool { return !equality.Semantic.DeepEqual(s.Ports, ports) })
-	others := slices.DeleteFunc(slices.Clone(existing), func(s *discoveryv1.EndpointSlice) bool { return slices.Contains(samePorts, s) })
+	samePorts = slices.DeleteFunc(samePorts,
+		func(s *discoveryv1.EndpointSlice) bool { return !equality.Semantic.DeepEqual(s.Ports, ports) })
+	others := slices.DeleteFunc(slices.Clone(existing),
+		func(s *discoveryv1.EndpointSlice) bool { return slices.Contains(samePorts, s) })
 	todo := fill(service, ports, wanted, samePorts)
 	todo.remove = append(todo.remove, others...)
 	return reuse(todo)
 }
 
-// fill keeps wanted endpoints where they are, takes others out, and puts new ones into slices that change anyway, then into one with room,
-// then into new ones (reconcileByPortMapping).
-func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted endpoints, existing []*discoveryv1.EndpointSlice) plan {
+// fill keeps wanted endpoints where they are, takes others out, and puts new ones into slices that
+// change anyway, then into one with room, then into new ones (reconcileByPortMapping).
+func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted endpoints,
+	existing []*discoveryv1.EndpointSlice) plan {
 	var todo plan
 	var unchanged []*discoveryv1.EndpointSlice
 	for _, s := range existing {
@@ -99,14 +104,16 @@ func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted endpoint
 		}
 	}
 	left := sortedEndpoints(wanted)
-	slices.SortStableFunc(todo.update, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(len(b.Endpoints), len(a.Endpoints)) })
+	slices.SortStableFunc(todo.update,
+		func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(len(b.Endpoints), len(a.Endpoints)) })
 	for _, s := range todo.update {
 		left = addTo(s, left)
 	}
 	for len(left) > 0 {
 		room := -1
 		for i, s := range unchanged {
-			if free := maxEndpoints - len(s.Endpoints) - len(left); free >= 0 && (room < 0 || len(s.Endpoints) > len(unchanged[room].Endpoints)) {
+			if free := maxEndpoints - len(s.Endpoints) - len(left); free >= 0 && (room < 0 ||
+				len(s.Endpoints) > len(unchanged[room].Endpoints)) {
 				room = i
 			}
 		}
@@ -123,8 +130,8 @@ func fill(service *v1.Service, ports []discoveryv1.EndpointPort, wanted endpoint
 	return todo
 }
 
-// keep returns the endpoints of a slice that are wanted, as they are now, and takes them out of the wanted ones. It reports whether the
-// slice changes.
+// keep returns the endpoints of a slice that are wanted, as they are now, and takes them out of the
+// wanted ones. It reports whether the slice changes.
 func keep(s *discoveryv1.EndpointSlice, wanted endpoints) (kept []discoveryv1.Endpoint, changed bool) {
 	kept = make([]discoveryv1.Endpoint, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
@@ -144,16 +151,19 @@ func keep(s *discoveryv1.EndpointSlice, wanted endpoints) (kept []discoveryv1.En
 // equalEndpoints compares what podToEndpoint sets, besides the addresses.
 func equalEndpoints(a, b discoveryv1.Endpoint) bool {
 	return *a.Conditions.Ready == *b.Conditions.Ready && *a.Conditions.Serving == *b.Conditions.Serving &&
-		*a.Conditions.Terminating == *b.Conditions.Terminating && ptr.Equal(a.NodeName, b.NodeName) && *a.TargetRef == *b.TargetRef
+		*a.Conditions.Terminating == *b.Conditions.Terminating && ptr.Equal(a.NodeName, b.NodeName) &&
+		*a.TargetRef == *b.TargetRef
 }
 
-// sortedEndpoints returns endpoints by pod. The real controller has them in the order of a Go map, which nothing shows.
+// sortedEndpoints returns endpoints by pod. The real controller has them in the order of a Go map,
+// which nothing shows.
 func sortedEndpoints(wanted endpoints) []discoveryv1.Endpoint {
 	var list []discoveryv1.Endpoint
 	for _, e := range wanted {
 		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.TargetRef.Name, b.TargetRef.Name) })
+	slices.SortFunc(list,
+		func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.TargetRef.Name, b.TargetRef.Name) })
 	return list
 }
 
@@ -186,27 +196,31 @@ func newSlice(service *v1.Service, ports []discoveryv1.EndpointPort) *discoveryv
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace, GenerateName: service.Name + "-",
-			Labels:          map[string]string{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: managedBy},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service, v1.SchemeGroupVersion.WithKind("Service"))},
+			Labels: map[string]string{discoveryv1.LabelServiceName: service.Name,
+				discoveryv1.LabelManagedBy: managedBy},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service,
+				v1.SchemeGroupVersion.WithKind("Service"))},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: ports, Endpoints: []discoveryv1.Endpoint{},
 	}
 }
 
-// shouldBeInEndpoints reports whether a pod is an endpoint: from its first IP until it has ended or is gone, also while it terminates
-// (ShouldPodBeInEndpoints).
+// shouldBeInEndpoints reports whether a pod is an endpoint: from its first IP until it has ended or
+// is gone, also while it terminates (ShouldPodBeInEndpoints).
 func shouldBeInEndpoints(pod *v1.Pod) bool {
 	return !controller.IsPodTerminal(pod) && len(pod.Status.PodIPs) > 0
 }
 
-// podToEndpoint returns the endpoint of a pod. It serves while the pod is Ready; it is ready while it serves and does not terminate, so it
-// is no longer ready from the request to delete the pod (podToEndpoint in utils.go).
+// podToEndpoint returns the endpoint of a pod. It serves while the pod is Ready; it is ready while
+// it serves and does not terminate, so it is no longer ready from the request to delete the pod
+// (podToEndpoint in utils.go).
 func podToEndpoint(service *v1.Service, pod *v1.Pod) discoveryv1.Endpoint {
 	serving, terminating := controller.IsPodReady(pod), pod.DeletionTimestamp != nil
 	ready := service.Spec.PublishNotReadyAddresses || serving && !terminating
 	e := discoveryv1.Endpoint{
-		Conditions: discoveryv1.EndpointConditions{Ready: pointer(ready), Serving: pointer(serving), Terminating: pointer(terminating)},
-		TargetRef:  &v1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Conditions: discoveryv1.EndpointConditions{Ready: pointer(ready), Serving: pointer(serving),
+			Terminating: pointer(terminating)},
+		TargetRef: &v1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 	}
 	for _, ip := range pod.Status.PodIPs {
 		e.Addresses = append(e.Addresses, ip.IP)
@@ -227,7 +241,8 @@ func pointer(b bool) *bool {
 	return &no
 }
 
-// portsOf returns the ports of a Service with the numbers that its pods have for them (getEndpointPorts in utils.go).
+// portsOf returns the ports of a Service with the numbers that its pods have for them
+// (getEndpointPorts in utils.go).
 func portsOf(service *v1.Service, pods []*v1.Pod) []discoveryv1.EndpointPort {
 	ports := []discoveryv1.EndpointPort{}
 	for _, p := range service.Spec.Ports {
@@ -238,7 +253,8 @@ func portsOf(service *v1.Service, pods []*v1.Pod) []discoveryv1.EndpointPort {
 			number = p.Port
 		}
 		if number > 0 {
-			ports = append(ports, discoveryv1.EndpointPort{Name: ptr.To(p.Name), Port: ptr.To(number), Protocol: ptr.To(cmp.Or(p.Protocol, v1.ProtocolTCP)), AppProtocol: p.AppProtocol})
+			ports = append(ports, discoveryv1.EndpointPort{Name: ptr.To(p.Name), Port: ptr.To(number),
+				Protocol: ptr.To(cmp.Or(p.Protocol, v1.ProtocolTCP)), AppProtocol: p.AppProtocol})
 		}
 	}
 	return ports

@@ -16,16 +16,19 @@ import (
 
 var web = &v1.Service{
 	ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
-	Spec:       v1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+	Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"},
+		Ports: []v1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
 }
 
 // pod returns a Ready pod with an address, after changes.
 func pod(name string, change ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "web"}},
-		Spec:       v1.PodSpec{NodeName: "node"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name),
+			Labels: map[string]string{"app": "web"}},
+		Spec: v1.PodSpec{NodeName: "node"},
 		Status: v1.PodStatus{
-			Phase: v1.PodRunning, PodIPs: []v1.PodIP{{IP: "10.0.0.1"}}, Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}},
+			Phase: v1.PodRunning, PodIPs: []v1.PodIP{{IP: "10.0.0.1"}},
+			Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}},
 		},
 	}
 	for _, c := range change {
@@ -83,11 +86,13 @@ func text(list []*discoveryv1.EndpointSlice) string {
 	return strings.Join(all, " ")
 }
 
-// A pod is an endpoint from its first address until it has ended. It is ready until somebody deletes it, and serves while it is Ready
-// (TestPodToEndpoint in utils_test.go of k8s.io/endpointslice, and TestShouldPodBeInEndpoints).
+// A pod is an endpoint from its first address until it has ended. It is ready until somebody
+// deletes it, and serves while it is Ready (TestPodToEndpoint in utils_test.go of
+// k8s.io/endpointslice, and TestShouldPodBeInEndpoints).
 func TestEndpoints(t *testing.T) {
 	pods := []*v1.Pod{
-		pod("a"), pod("b", notReady), pod("c", withoutIP), pod("d", ended), pod("e", terminating), pod("f", terminating, notReady),
+		pod("a"), pod("b", notReady), pod("c", withoutIP), pod("d", ended), pod("e", terminating),
+		pod("f", terminating, notReady),
 	}
 	got := stored(nil, newPlan(web, pods, nil))
 	if want := "web-0[a:rs b: e:st f:t]"; text(got) != want {
@@ -103,7 +108,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// A Service without endpoints has an empty slice, which is used again. What has not changed is not written.
+// A Service without endpoints has an empty slice, which is used again. What has not changed is not
+// written.
 func TestPlaceholder(t *testing.T) {
 	list := stored(nil, newPlan(web, nil, nil))
 	for _, c := range []struct {
@@ -111,7 +117,8 @@ func TestPlaceholder(t *testing.T) {
 		want string
 	}{
 		{nil, "web-0[]"}, {[]*v1.Pod{pod("a")}, "web-0[a:rs]"}, {[]*v1.Pod{pod("b"), pod("a")}, "web-0[a:rs b:rs]"},
-		{[]*v1.Pod{pod("a", terminating), pod("b")}, "web-0[a:st b:rs]"}, {[]*v1.Pod{pod("b")}, "web-0[b:rs]"}, {nil, "web-0[]"},
+		{[]*v1.Pod{pod("a", terminating), pod("b")}, "web-0[a:st b:rs]"}, {[]*v1.Pod{pod("b")}, "web-0[b:rs]"},
+		{nil, "web-0[]"},
 	} {
 		list = stored(list, newPlan(web, c.pods, list))
 		if got := text(list); got != c.want {
@@ -123,8 +130,8 @@ func TestPlaceholder(t *testing.T) {
 	}
 }
 
-// A slice holds 100 endpoints. New ones go to a slice with room before there is another one (TestReconcileEndpointSlicesSomePreexisting in
-// reconciler_test.go of k8s.io/endpointslice).
+// A slice holds 100 endpoints. New ones go to a slice with room before there is another one
+// (TestReconcileEndpointSlicesSomePreexisting in reconciler_test.go of k8s.io/endpointslice).
 func TestFullSlices(t *testing.T) {
 	var pods []*v1.Pod
 	for i := range 130 {
@@ -150,11 +157,12 @@ func TestFullSlices(t *testing.T) {
 	}
 }
 
-// The tracker knows whether the cache shows what the controller has written, and which changes are those of others
-// (util/endpointslice_tracker_test.go of k8s.io/endpointslice).
+// The tracker knows whether the cache shows what the controller has written, and which changes are
+// those of others (util/endpointslice_tracker_test.go of k8s.io/endpointslice).
 func TestTracker(t *testing.T) {
 	slice := func(uid types.UID, generation int64) *discoveryv1.EndpointSlice {
-		return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: uid, Generation: generation}}
+		return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: uid,
+			Generation: generation}}
 	}
 	list := func(s ...*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice { return s }
 	w := tracker{}
@@ -167,8 +175,10 @@ func TestTracker(t *testing.T) {
 		cached []*discoveryv1.EndpointSlice
 		stale  bool
 	}{
-		{"nothing", nil, true}, {"an old one", list(slice("a", 1)), true}, {"the written one", list(slice("a", 2)), false},
-		{"a newer one", list(slice("a", 3)), false}, {"another one", list(slice("b", 1)), true}, {"both", list(slice("a", 2), slice("b", 1)), false},
+		{"nothing", nil, true}, {"an old one", list(slice("a", 1)), true},
+		{"the written one", list(slice("a", 2)), false},
+		{"a newer one", list(slice("a", 3)), false}, {"another one", list(slice("b", 1)), true},
+		{"both", list(slice("a", 2), slice("b", 1)), false},
 	} {
 		if got := w.stale("ns/web", c.cached); got != c.stale {
 			t.Errorf("%s: stale %t", c.name, got)

@@ -15,8 +15,9 @@ import (
 	"probesim.dev/sim"
 )
 
-// slowStartBatch creates pods in batches of 1, 2, 4 and so on, the pods of a batch at once. It stops after a batch with an error, and
-// returns how many it has created (slowStartBatch in replica_set.go).
+// slowStartBatch creates pods in batches of 1, 2, 4 and so on, the pods of a batch at once. It
+// stops after a batch with an error, and returns how many it has created (slowStartBatch in
+// replica_set.go).
 func (c *Controller) slowStartBatch(p *sim.Proc, number int, key string, rs *appsv1.ReplicaSet) (int, error) {
 	created := 0
 	for size := min(1, number); size > 0; size = min(2*size, number-created) {
@@ -37,7 +38,8 @@ type failures struct {
 }
 
 // together makes calls at once, each in a process with a name, and waits until all have returned.
-func (c *Controller) together(p *sim.Proc, number int, name func(i int) string, call func(p *sim.Proc, i int) error) failures {
+func (c *Controller) together(p *sim.Proc, number int, name func(i int) string,
+	call func(p *sim.Proc, i int) error) failures {
 	var f failures
 	done := 0
 	for i := range number {
@@ -57,13 +59,16 @@ func (c *Controller) together(p *sim.Proc, number int, name func(i int) string, 
 	return f
 }
 
-// createPod creates a pod from the template of a ReplicaSet (GetPodFromTemplate and createPods in pkg/controller/controller_utils.go).
+// createPod creates a pod from the template of a ReplicaSet (GetPodFromTemplate and createPods in
+// pkg/controller/controller_utils.go).
 func (c *Controller) createPod(p *sim.Proc, key string, rs *appsv1.ReplicaSet) error {
 	template := &rs.Spec.Template
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: rs.Namespace, GenerateName: rs.Name + "-", Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
-			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
+			Namespace: rs.Namespace, GenerateName: rs.Name + "-", Labels: maps.Clone(template.Labels),
+			Annotations:     maps.Clone(template.Annotations),
+			Finalizers:      template.Finalizers,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, kind)},
 		},
 		Spec: template.Spec, // the API server works on a copy
 	}
@@ -80,7 +85,8 @@ func (c *Controller) createPod(p *sim.Proc, key string, rs *appsv1.ReplicaSet) e
 	return nil
 }
 
-// deletePods deletes pods at once. A pod that is gone already is no error, and a pod whose deletion fails is no longer expected to go.
+// deletePods deletes pods at once. A pod that is gone already is no error, and a pod whose deletion
+// fails is no longer expected to go.
 func (c *Controller) deletePods(p *sim.Proc, key string, rs *appsv1.ReplicaSet, victims []*v1.Pod) error {
 	object := apiserver.ObjectName(kind.Kind, rs)
 	name := func(i int) string { return "delete " + store.Key(victims[i]) }

@@ -21,11 +21,12 @@ import (
 // UIDOf is the source of the jitter that stands for the random UID of a pod where the UID decides.
 const UIDOf choose.JitterSource = "uid of "
 
-// VictimsOf, followed by a ReplicaSet, is the name of the walk over its pods in the order in which they are deleted.
+// VictimsOf, followed by a ReplicaSet, is the name of the walk over its pods in the order in which
+// they are deleted.
 const VictimsOf = "victims of "
 
-// podsToDelete returns a number of the pods of a ReplicaSet, those that are missed least. If all go, the order of the Go map that lists them
-// stays (getPodsToDelete in replica_set.go).
+// podsToDelete returns a number of the pods of a ReplicaSet, those that are missed least. If all
+// go, the order of the Go map that lists them stays (getPodsToDelete in replica_set.go).
 func (c *Controller) podsToDelete(rs *appsv1.ReplicaSet, active []*v1.Pod, number int) []*v1.Pod {
 	victims := slices.Clone(active)
 	walk := VictimsOf + store.Key(rs)
@@ -43,9 +44,10 @@ func (c *Controller) podsToDelete(rs *appsv1.ReplicaSet, active []*v1.Pod, numbe
 	return victims[:number]
 }
 
-// isOrder reports whether a comparison orders pods. That of ranks may not: of three pods, the first two may have become Ready in one second, so that their
-// restarts or creation decide, while the UIDs decide between each of them and the third. What sort.Sort then makes of the order of the Go map
-// is not specified, and only a Guide knows it.
+// isOrder reports whether a comparison orders pods. That of ranks may not: of three pods, the first
+// two may have become Ready in one second, so that their restarts or creation decide, while the
+// UIDs decide between each of them and the third. What sort.Sort then makes of the order of the Go
+// map is not specified, and only a Guide knows it.
 func isOrder(pods []*v1.Pod, compare func(a, b *v1.Pod) int) bool {
 	for _, a := range pods {
 		for _, b := range pods {
@@ -59,12 +61,13 @@ func isOrder(pods []*v1.Pod, compare func(a, b *v1.Pod) int) bool {
 	return true
 }
 
-// neighbors returns the number of active pods on each node that belong to a ReplicaSet of the same owner
-// (getIndirectlyRelatedPods and getPodsRankedByRelatedPodsOnSameNode in replica_set.go).
+// neighbors returns the number of active pods on each node that belong to a ReplicaSet of the same
+// owner (getIndirectlyRelatedPods and getPodsRankedByRelatedPodsOnSameNode in replica_set.go).
 func (c *Controller) neighbors(rs *appsv1.ReplicaSet) map[string]int {
 	owner := metav1.GetControllerOfNoCopy(rs)
 	related := map[types.UID]bool{}
-	for _, o := range controller.List(c.sets, func(o *appsv1.ReplicaSet) bool { return owner != nil && controller.OwnedBy(o, owner.UID) }) {
+	for _, o := range controller.List(c.sets,
+		func(o *appsv1.ReplicaSet) bool { return owner != nil && controller.OwnedBy(o, owner.UID) }) {
 		related[o.UID] = true
 	}
 	nodes := map[string]int{}
@@ -76,7 +79,8 @@ func (c *Controller) neighbors(rs *appsv1.ReplicaSet) map[string]int {
 	return nodes
 }
 
-// ranks orders pods: those that are deleted first come first (ActivePodsWithRanks in pkg/controller/controller_utils.go at v1.37.0).
+// ranks orders pods: those that are deleted first come first (ActivePodsWithRanks in
+// pkg/controller/controller_utils.go at v1.37.0).
 type ranks struct {
 	now       time.Time
 	neighbors map[string]int
@@ -94,7 +98,8 @@ func (r *ranks) compare(a, b *v1.Pod) int {
 	restarts, sidecarRestarts := mostRestarts(a)
 	otherRestarts, otherSidecarRestarts := mostRestarts(b)
 	if controller.IsPodReady(a) {
-		if c, decided := r.byAge(a, b, controller.ReadyCondition(a).LastTransitionTime, controller.ReadyCondition(b).LastTransitionTime); decided {
+		if c, decided := r.byAge(a, b, controller.ReadyCondition(a).LastTransitionTime,
+			controller.ReadyCondition(b).LastTransitionTime); decided {
 			return c
 		}
 	}
@@ -116,8 +121,9 @@ func (r *ranks) compareStates(a, b *v1.Pod) int {
 	)
 }
 
-// byAge puts a younger pod first, one without a time before all others, and decides between two pods whose ages have the same whole logarithm to the base 2 by their UIDs. It does
-// not decide if the times are equal.
+// byAge puts a younger pod first, one without a time before all others, and decides between two
+// pods whose ages have the same whole logarithm to the base 2 by their UIDs. It does not decide if
+// the times are equal.
 func (r *ranks) byAge(a, b *v1.Pod, since, other metav1.Time) (c int, decided bool) {
 	switch {
 	case since.Equal(&other):
@@ -131,7 +137,8 @@ func (r *ranks) byAge(a, b *v1.Pod, since, other metav1.Time) (c int, decided bo
 	return cmp.Or(cmp.Compare(r.uidOf(a), r.uidOf(b)), cmp.Compare(a.UID, b.UID)), true
 }
 
-// uidOf returns the first digits of the UID of a pod as a fraction. API servers draw UIDs at random, and nothing else sees them.
+// uidOf returns the first digits of the UID of a pod as a fraction. API servers draw UIDs at
+// random, and nothing else sees them.
 func (r *ranks) uidOf(pod *v1.Pod) float64 {
 	if _, drawn := r.uid[pod.UID]; !drawn {
 		r.uid[pod.UID] = r.draw(pod)
@@ -164,7 +171,8 @@ func deletionCost(pod *v1.Pod) int32 {
 	return int32(n)
 }
 
-// mostRestarts returns the highest restart counts of the regular containers and the sidecars of a pod.
+// mostRestarts returns the highest restart counts of the regular containers and the sidecars of a
+// pod.
 func mostRestarts(pod *v1.Pod) (regular, sidecars int32) {
 	for i := range pod.Status.ContainerStatuses {
 		regular = max(regular, pod.Status.ContainerStatuses[i].RestartCount)

@@ -13,12 +13,15 @@ import (
 
 var now = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// pod returns a pod on a node that has been Ready for a time; a negative time means that it is not Ready, and 0 that nobody knows.
+// pod returns a pod on a node that has been Ready for a time; a negative time means that it is not
+// Ready, and 0 that nobody knows.
 func pod(name string, change ...func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
-		Spec:       v1.PodSpec{NodeName: "node", InitContainers: []v1.Container{{Name: "sidecar", RestartPolicy: ptr.To(v1.ContainerRestartPolicyAlways)}}},
-		Status:     v1.PodStatus{Phase: v1.PodRunning},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
+			CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+		Spec: v1.PodSpec{NodeName: "node",
+			InitContainers: []v1.Container{{Name: "sidecar", RestartPolicy: ptr.To(v1.ContainerRestartPolicyAlways)}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning},
 	}
 	for _, c := range change {
 		c(p)
@@ -56,8 +59,8 @@ func created(age time.Duration) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-age)) }
 }
 
-// The first pod is deleted before the second one, by the first rule in which they differ (TestSortingActivePodsWithRanks in
-// pkg/controller/controller_utils_test.go).
+// The first pod is deleted before the second one, by the first rule in which they differ
+// (TestSortingActivePodsWithRanks in pkg/controller/controller_utils_test.go).
 func TestRanks(t *testing.T) {
 	const hour = time.Hour
 	for _, c := range []struct {
@@ -74,11 +77,15 @@ func TestRanks(t *testing.T) {
 		{"Ready for less time", pod("b", readyFor(hour)), pod("a", readyFor(5*hour))},
 		{"Ready for about the same time: the UID", pod("a", readyFor(7*hour)), pod("b", readyFor(6*hour))},
 		{"more restarts", pod("b", readyFor(hour), restarted(2, 0)), pod("a", readyFor(hour), restarted(1, 5))},
-		{"more restarts of the sidecar", pod("b", readyFor(hour), restarted(1, 5)), pod("a", readyFor(hour), restarted(1, 0))},
+		{"more restarts of the sidecar", pod("b", readyFor(hour), restarted(1, 5)),
+			pod("a", readyFor(hour), restarted(1, 0))},
 		{"younger", pod("b", readyFor(hour), created(2*hour)), pod("a", readyFor(hour), created(20*hour))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &ranks{now: now, neighbors: map[string]int{"full": 2, "empty": 1}, uid: map[types.UID]float64{}, draw: func(*v1.Pod) float64 { return 0.5 }}
+			r := &ranks{now: now, neighbors: map[string]int{"full": 2, "empty": 1}, uid: map[types.UID]float64{},
+				draw: func(*v1.Pod) float64 {
+					return 0.5
+				}}
 			if r.compare(c.first, c.second) >= 0 || r.compare(c.second, c.first) <= 0 {
 				t.Errorf("got %d and %d", r.compare(c.first, c.second), r.compare(c.second, c.first))
 			}

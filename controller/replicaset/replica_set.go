@@ -1,5 +1,6 @@
-// Package replicaset simulates the ReplicaSet controller: it creates and deletes pods until a ReplicaSet has as many as it wants. The rules
-// are those of pkg/controller/replicaset at v1.37.0. Adoption and release of pods are not simulated: a pod belongs to its owner.
+// Package replicaset simulates the ReplicaSet controller: it creates and deletes pods until a
+// ReplicaSet has as many as it wants. The rules are those of pkg/controller/replicaset at v1.37.0.
+// Adoption and release of pods are not simulated: a pod belongs to its owner.
 package replicaset
 
 import (
@@ -48,7 +49,8 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c.pods.HandleFor(queue, nil, c.podChanged)
 }
 
-// setChanged queues a ReplicaSet, and forgets what is known of one that is gone (addRS, updateRS, deleteRS).
+// setChanged queues a ReplicaSet, and forgets what is known of one that is gone (addRS, updateRS,
+// deleteRS).
 func (c *Controller) setChanged(old, o store.Object) {
 	if o == nil {
 		c.forget(store.Key(old))
@@ -64,7 +66,8 @@ func (c *Controller) forget(key string) {
 	}
 }
 
-// podChanged queues the owner of a pod, and notes what the owner expects (addPod, updatePod, deletePod).
+// podChanged queues the owner of a pod, and notes what the owner expects (addPod, updatePod,
+// deletePod).
 func (c *Controller) podChanged(old, o store.Object) {
 	before, _ := old.(*v1.Pod)
 	pod, exists := o.(*v1.Pod)
@@ -87,12 +90,14 @@ func (c *Controller) podChanged(old, o store.Object) {
 		c.expectations.CreationObserved(key)
 	}
 	c.queue.Add(key)
-	if exists && before != nil && pod.DeletionTimestamp == nil && rs.Spec.MinReadySeconds > 0 && !controller.IsPodReady(before) && controller.IsPodReady(pod) {
+	if exists && before != nil && pod.DeletionTimestamp == nil && rs.Spec.MinReadySeconds > 0 &&
+		!controller.IsPodReady(before) && controller.IsPodReady(pod) {
 		c.queue.AddAfter(key, c.firstLook(rs))
 	}
 }
 
-// firstLook returns how long after a pod has become Ready the controller looks whether it is available. Before v1.34 it is a second more.
+// firstLook returns how long after a pod has become Ready the controller looks whether it is
+// available. Before v1.34 it is a second more.
 func (c *Controller) firstLook(rs *appsv1.ReplicaSet) time.Duration {
 	wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
 	if !c.env.Profile.AvailabilityChecksOnTime {
@@ -101,7 +106,8 @@ func (c *Controller) firstLook(rs *appsv1.ReplicaSet) time.Duration {
 	return wait
 }
 
-// syncReplicaSet creates or deletes pods if all is known of what it did before, and writes the status.
+// syncReplicaSet creates or deletes pods if all is known of what it did before, and writes the
+// status.
 func (c *Controller) syncReplicaSet(p *sim.Proc, key string) error {
 	if c.own != nil {
 		if err := c.own.Seen(key); err != nil {
@@ -147,8 +153,9 @@ func (c *Controller) podsOf(rs *appsv1.ReplicaSet) (active, terminating []*v1.Po
 	return active, terminating
 }
 
-// planNextLook queues a ReplicaSet again for the time when its next pod becomes available. Before v1.34 the controller looks again after
-// minReadySeconds, if all pods are Ready and not all are available.
+// planNextLook queues a ReplicaSet again for the time when its next pod becomes available. Before
+// v1.34 the controller looks again after minReadySeconds, if all pods are Ready and not all are
+// available.
 func (c *Controller) planNextLook(key string, rs *appsv1.ReplicaSet, active []*v1.Pod, status time.Time) {
 	if rs.Spec.MinReadySeconds == 0 {
 		return

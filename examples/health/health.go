@@ -3,7 +3,8 @@ package health
 
 import "net/http"
 
-// Handler serves /livez, which always succeeds, and /readyz, which succeeds while ping reaches the database.
+// Handler serves /livez, which always succeeds, and /readyz, which succeeds while ping reaches the
+// database.
 func Handler(ping func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})

@@ -43,7 +43,8 @@ var _ = Describe("health", func() {
 
 		Expect(pods).To(HaveLen(3))
 		Expect(pods).To(HaveReadyIntervals(
-			ReadyInterval{From: BeNumerically("<", 10*time.Second), To: BeNumerically("~", 40*time.Second, 5*time.Second)},
+			ReadyInterval{From: BeNumerically("<", 10*time.Second),
+				To: BeNumerically("~", 40*time.Second, 5*time.Second)},
 			ReadyInterval{From: BeNumerically("~", 60*time.Second, 5*time.Second)},
 		))
 		Expect(pods).NotTo(HaveRestarted())
@@ -57,7 +58,8 @@ var _ = Describe("health", func() {
 		pods := n.AddWorkload(deployment, Behavior{"shop": {{Handler: health.Handler(ping)}}})
 		outage()
 
-		Expect(pods).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second, 60*time.Second))
+		Expect(pods).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(30*time.Second,
+			60*time.Second))
 		Expect(pods).To(HaveBeenKilledBecauseOf("LivenessProbe").Times(1).Within(70 * time.Second))
 	})
 
@@ -67,7 +69,8 @@ var _ = Describe("health", func() {
 		pods[1].Delete()
 		n.Advance(time.Minute)
 
-		Expect(pods[1]).To(HaveBeenKilledBecauseOf("Deleted").Between(69*time.Second, 71*time.Second)) // after its preStop hook
+		// after its preStop hook
+		Expect(pods[1]).To(HaveBeenKilledBecauseOf("Deleted").Between(69*time.Second, 71*time.Second))
 		Expect(pods[1]).NotTo(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
 		Expect(pods[0]).To(HaveBeenProbed(trace.Liveness).After(62 * time.Second))
 	})

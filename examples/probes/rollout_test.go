@@ -12,7 +12,8 @@ import (
 	. "probesim.dev/probetest"
 )
 
-// A new version of the shop under 200 requests a second. The program closes its listener at SIGTERM, and ends 3 s later.
+// A new version of the shop under 200 requests a second. The program closes its listener at
+// SIGTERM, and ends 3 s later.
 var _ = Describe("a rollout", func() {
 	var (
 		n       *Node

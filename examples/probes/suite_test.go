@@ -1,4 +1,5 @@
-// Package probes tests that the probes of the shop fit its behavior. No test needs a cluster or waits in real time.
+// Package probes tests that the probes of the shop fit its behavior. No test needs a cluster or
+// waits in real time.
 package probes
 
 import (

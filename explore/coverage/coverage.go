@@ -1,4 +1,5 @@
-// Package coverage says which facts of the kubelet, and which of the choices that it leaves open, runs show, and which they never do.
+// Package coverage says which facts of the kubelet, and which of the choices that it leaves open,
+// runs show, and which they never do.
 package coverage
 
 import (
@@ -11,7 +12,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Group is a group of things that runs can show, such as the reasons for which the kubelet stops containers.
+// Group is a group of things that runs can show, such as the reasons for which the kubelet stops
+// containers.
 type Group struct {
 	Name  string `json:"name"`
 	Items []Item `json:"items"`
@@ -36,7 +38,8 @@ func (g *Group) Never() []string {
 	return names
 }
 
-// facts are the fields of records that say what the kubelet does, by kind. The table of package trace/match has their values.
+// facts are the fields of records that say what the kubelet does, by kind. The table of package
+// trace/match has their values.
 var facts = []struct {
 	kind   trace.Kind
 	title  string
@@ -56,10 +59,11 @@ var facts = []struct {
 }
 
 // single are the kinds of records that are facts by themselves.
-var single = []trace.Kind{trace.BackOff, trace.ManualTrigger, trace.TriggerTaken, trace.KubeletStopped, trace.PodRemoved, trace.ContainerExited}
+var single = []trace.Kind{trace.BackOff, trace.ManualTrigger, trace.TriggerTaken, trace.KubeletStopped,
+	trace.PodRemoved, trace.ContainerExited}
 
-// points are the points at which the model leaves a choice open, by the beginning of the key of the choice. A test compares them with
-// the source.
+// points are the points at which the model leaves a choice open, by the beginning of the key of the
+// choice. A test compares them with the source.
 var points = []struct {
 	kind   choose.Kind
 	prefix string
@@ -184,7 +188,8 @@ func (c *Coverage) Add(scenario string, records []trace.Record, choices []choose
 }
 
 func (c *Coverage) record(r *trace.Record) {
-	of := map[string]string{"probe": string(r.Probe), "result": string(r.Result), "reason": r.Reason, "message": r.Message, "type": r.Type}
+	of := map[string]string{"probe": string(r.Probe), "result": string(r.Result), "reason": r.Reason,
+		"message": r.Message, "type": r.Type}
 	for g, f := range facts {
 		if f.kind != r.Kind {
 			continue

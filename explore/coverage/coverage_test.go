@@ -14,8 +14,10 @@ import (
 
 // Each point in the source where the model leaves a choice open is listed.
 func TestPointsAreThoseOfTheSource(t *testing.T) {
-	kinds := map[string]choose.Kind{"Preempt": choose.Preemption, "Shuffle": choose.Order, "Choose": choose.Order, "Race": choose.Race, "raceOf": choose.Race, "JitterSource": choose.Jitter}
-	calls := regexp.MustCompile(`(?:\b(Preempt|Race)(?:Before)?\(|\b(Shuffle|Choose)\([^"]*, |(JitterSource) = |\b(raceOf)\w+ += )"([^"]*)"`)
+	kinds := map[string]choose.Kind{"Preempt": choose.Preemption, "Shuffle": choose.Order, "Choose": choose.Order,
+		"Race": choose.Race, "raceOf": choose.Race, "JitterSource": choose.Jitter}
+	calls := regexp.MustCompile(`(?:\b(Preempt|Race)(?:Before)?\(|\b(Shuffle|Choose)\([^"]*, |(JitterSource) = ` +
+		`|\b(raceOf)\w+ += )"([^"]*)"`)
 	var found []string
 	for _, dir := range []string{"kubelet", "prober", "prober/results", "status", "apiserver", "node", "fakeruntime"} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")
@@ -44,21 +46,26 @@ func TestPointsAreThoseOfTheSource(t *testing.T) {
 	slices.Sort(found)
 	slices.Sort(listed)
 	if found = slices.Compact(found); !slices.Equal(found, listed) {
-		t.Errorf("the source has the points\n%s\nand the list\n%s", strings.Join(found, "\n"), strings.Join(listed, "\n"))
+		t.Errorf("the source has the points\n%s\nand the list\n%s", strings.Join(found, "\n"),
+			strings.Join(listed, "\n"))
 	}
 }
 
 func TestCoverage(t *testing.T) {
 	c := New()
 	records := []trace.Record{
-		{Kind: trace.ContainerStopping, Reason: "LivenessProbe"}, {Kind: trace.ContainerStopping, Reason: "LivenessProbe"},
-		{Kind: trace.ProbeExecuted, Probe: trace.Liveness, Result: trace.Failure}, {Kind: trace.BackOff}, {Kind: trace.Event, Type: "Warning", Reason: "Unhealthy"},
+		{Kind: trace.ContainerStopping, Reason: "LivenessProbe"},
+		{Kind: trace.ContainerStopping, Reason: "LivenessProbe"},
+		{Kind: trace.ProbeExecuted, Probe: trace.Liveness, Result: trace.Failure}, {Kind: trace.BackOff},
+		{Kind: trace.Event, Type: "Warning", Reason: "Unhealthy"},
 	}
 	c.Add("one", records, []choose.Choice{{Kind: choose.Preemption, Key: "result stored, not sent liveness worker"}})
 	c.Add("two", records[:1], nil)
 	want := map[string]Item{
-		"LivenessProbe": {Name: "LivenessProbe", Runs: 2, In: "one"}, "liveness failure": {Name: "liveness failure", Runs: 1, In: "one"},
-		"BackOff": {Name: "BackOff", Runs: 1, In: "one"}, "Warning Unhealthy": {Name: "Warning Unhealthy", Runs: 1, In: "one"},
+		"LivenessProbe":                      {Name: "LivenessProbe", Runs: 2, In: "one"},
+		"liveness failure":                   {Name: "liveness failure", Runs: 1, In: "one"},
+		"BackOff":                            {Name: "BackOff", Runs: 1, In: "one"},
+		"Warning Unhealthy":                  {Name: "Warning Unhealthy", Runs: 1, In: "one"},
 		"preemption result stored, not sent": {Name: "preemption result stored, not sent", Runs: 1, In: "one"},
 	}
 	for _, g := range c.Groups {

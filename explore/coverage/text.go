@@ -13,7 +13,8 @@ func (c *Coverage) Text(w io.Writer, o report.Options) error {
 	table := &report.Table{Left: 1}
 	table.Head("", "exercised", "of")
 	for _, g := range c.Groups {
-		table.Row(report.Cell{Text: g.Name}, report.Cell{Text: fmt.Sprint(len(g.Items) - len(g.Never()))}, report.Cell{Text: fmt.Sprint(len(g.Items))})
+		table.Row(report.Cell{Text: g.Name}, report.Cell{Text: fmt.Sprint(len(g.Items) - len(g.Never()))},
+			report.Cell{Text: fmt.Sprint(len(g.Items))})
 	}
 	if err := table.Write(w, o); err != nil {
 		return err

@@ -1,7 +1,8 @@
-// Package invariants has rules that the kubelet should obey in every run of every scenario, and checks runs against them.
+// Package invariants has rules that the kubelet should obey in every run of every scenario, and
+// checks runs against them.
 //
-// The kubelet breaks some of them: such a run shows a bug of the kubelet, or one of the simulator. Package trace/invariant has the
-// rules about the simulation itself, which every trace obeys.
+// The kubelet breaks some of them: such a run shows a bug of the kubelet, or one of the simulator.
+// Package trace/invariant has the rules about the simulation itself, which every trace obeys.
 package invariants
 
 import (
@@ -43,28 +44,37 @@ const (
 // All returns all invariants, in the order in which reports list them.
 func All() []Invariant {
 	return []Invariant{
-		{killNeedsFailures, "A container is stopped because of a liveness or startup probe only after failureThreshold failures of this probe in a row, all of this instance.",
+		{killNeedsFailures, "A container is stopped because of a liveness or startup probe only after " +
+			"failureThreshold failures of this probe in a row, all of this instance.",
 			"Failures before a restart of the kubelet count.", kubelet + "prober/worker.go"},
-		{startedNeedsSuccess, "A container with a startup probe is published as started only after the probe has succeeded for this instance.",
+		{startedNeedsSuccess, "A container with a startup probe is published as started only after the probe has " +
+			"succeeded for this instance.",
 			"A success before a restart of the kubelet counts.", kubelet + "prober/prober_manager.go"},
 		{readyNeedsStarted, "A running container that is published as ready is published as started.",
-			"It holds across restarts of the kubelet.", "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes"},
-		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its exit, unless its readiness probe succeeded before.",
+			"It holds across restarts of the kubelet.",
+			"https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes"},
+		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its " +
+			"exit, unless its readiness probe succeeded before.",
 			"It holds across restarts of the kubelet.", kubelet + "kuberuntime/kuberuntime_manager.go"},
-		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start, unless the wall clock was set meanwhile.",
+		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start, " +
+			"unless the wall clock was set meanwhile.",
 			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
-		{noProbeWhileTerminates, "No liveness or startup probe of a container begins after the kubelet has stopped a container of its pod to end the pod.",
+		{noProbeWhileTerminates, "No liveness or startup probe of a container begins after the kubelet has stopped a " +
+			"container of its pod to end the pod.",
 			"It holds across restarts of the kubelet for a pod that is deleted.", kubelet + "prober/prober_manager.go"},
 		{noProbeAfterExit, "No probe of an instance begins after its status says that it has ended.",
 			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
 		{restartCountGrows, "The restartCount of a container never falls.",
-			"It holds across restarts of the kubelet, and ends with the pod.", "https://github.com/kubernetes/kubernetes/blob/v1.37.0/test/e2e/common/node/container_probe.go"},
-		{settledStatusAgrees, "From ten seconds after the results of a readiness or startup probe have settled, the published Ready and Started agree with them.",
+			"It holds across restarts of the kubelet, and ends with the pod.",
+			"https://github.com/kubernetes/kubernetes/blob/v1.37.0/test/e2e/common/node/container_probe.go"},
+		{settledStatusAgrees, "From ten seconds after the results of a readiness or startup probe have settled, the " +
+			"published Ready and Started agree with them.",
 			"The results since the last start of the kubelet count.", kubelet + "status/status_manager.go"},
 	}
 }
 
-// Known is a bug of the kubelet that breaks an invariant, and that a scenario of the library asserts.
+// Known is a bug of the kubelet that breaks an invariant, and that a scenario of the library
+// asserts.
 type Known struct {
 	Bug      string // its row in docs/bugs.md, such as B22; empty: it has none
 	Issue    string // the number of the issue or pull request, such as #141155; may be empty
@@ -108,9 +118,11 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Check returns the violations in the records of a run, in order: the first one of each class. The pods have their defaults set.
+// Check returns the violations in the records of a run, in order: the first one of each class. The
+// pods have their defaults set.
 func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
-	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{}, off: map[string]bool{}, seen: map[class]bool{}}
+	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{},
+		off: map[string]bool{}, seen: map[class]bool{}}
 	for _, name := range o.Off {
 		c.off[name] = true
 	}
@@ -148,7 +160,8 @@ type checker struct {
 
 // broken notes a violation, unless there is one of its class.
 func (c *checker) broken(r *trace.Record, container, invariant, what string, known *Known) {
-	v := Violation{Invariant: invariant, Case: what, Known: known, Pod: r.Pod, Container: container, T: r.T, Step: r.Step}
+	v := Violation{Invariant: invariant, Case: what, Known: known, Pod: r.Pod, Container: container, T: r.T,
+		Step: r.Step}
 	class := class{invariant, what, r.Pod, container}
 	if c.off[invariant] || c.seen[class] {
 		return

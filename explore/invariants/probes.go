@@ -55,8 +55,8 @@ func (c *checker) checkProbe(p *pod, k *container, r *trace.Record) {
 		case k.sidecar:
 			known, what = sidecarProbes, what+" of a sidecar"
 		case !probe.worked && begin < c.node.since.Add(2*time.Duration(spec.PeriodSeconds)*time.Second):
-			// A worker of a young kubelet sleeps before its first run, and then runs once before it looks whether it was stopped:
-			// run in pkg/kubelet/prober/worker.go.
+			// A worker of a young kubelet sleeps before its first run, and then runs once before it
+			// looks whether it was stopped: run in pkg/kubelet/prober/worker.go.
 			known, what = lastProbe, what+", for the first time on a young kubelet"
 		case probe.due && probe.last > p.ends && begin.Sub(probe.last) < atOnce:
 			// After a probe, the worker selects among the stop and a tick that is due.
@@ -79,7 +79,8 @@ func (c *checker) checkStop(k *container, r *trace.Record) {
 	switch {
 	case failures >= threshold:
 	case failures > 0 && failures+of.before >= threshold:
-		c.broken(r, r.Container, killNeedsFailures, fmt.Sprintf("the instance before had failures of the %s probe, and they count", probe), carriedFailures)
+		c.broken(r, r.Container, killNeedsFailures,
+			fmt.Sprintf("the instance before had failures of the %s probe, and they count", probe), carriedFailures)
 	case failures == 0:
 		c.broken(r, r.Container, killNeedsFailures, fmt.Sprintf("the %s probe has not failed last", probe), nil)
 	default:

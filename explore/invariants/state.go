@@ -23,7 +23,8 @@ type node struct {
 	shutDown  bool         // its shutdown was announced
 }
 
-// fraction returns how far the wall clock is into its second. Once the clock was set, this is not known, and below a second.
+// fraction returns how far the wall clock is into its second. Once the clock was set, this is not
+// known, and below a second.
 func (n *node) fraction(t virtual.Time) time.Duration {
 	if n.set {
 		return time.Second - 1
@@ -41,7 +42,8 @@ func (n *node) follow(r *trace.Record) {
 		n.jumped, n.set = r.T, true
 	case r.Kind == trace.Step && r.Reason == "shutdownNode":
 		n.shutDown = true
-	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" || r.Reason == "setDelays"):
+	case r.Kind == trace.Step && r.Pod == "" && (r.Reason == "apiDown" || r.Reason == "runtimeDown" ||
+		r.Reason == "setDelays"):
 		n.disturbed = r.T
 		if r.Message == trace.StepOver {
 			n.outages--
@@ -63,7 +65,8 @@ type pod struct {
 	evicted    int64 // the step at which the kubelet last stopped a container to evict it
 	unstopped  bool  // a stop of the pod has failed
 	changed    bool  // a patch may have changed its probes: nothing of it is checked from then on
-	// synced has the instants at which a sync of the pod has written an event. The sync began then: nothing before it takes time.
+	// synced has the instants at which a sync of the pod has written an event. The sync began then:
+	// nothing before it takes time.
 	synced map[virtual.Time]bool
 }
 
@@ -79,7 +82,8 @@ type container struct {
 	started  virtual.Time  // of this instance
 	stopping *trace.Record // of this instance
 	pulling  bool          // the kubelet pulls the image of the next instance
-	killing  bool          // the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
+	// the kubelet stops this instance: its preStop hook runs, or it has been sent its stop signal
+	killing bool
 
 	carried bool                   // the instance before had started
 	idle    bool                   // an instance was created and never started, and another one was created after it
@@ -131,8 +135,10 @@ func newPod(spec *v1.Pod) *pod {
 	for c := range podutil.Containers(&spec.Spec) {
 		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
 		k := &container{spec: c}
-		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first && !podutil.IsRestartableInitContainer(c)
-		k.of(trace.Liveness).spec, k.of(trace.Readiness).spec, k.of(trace.Startup).spec = c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
+		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first &&
+			!podutil.IsRestartableInitContainer(c)
+		k.of(trace.Liveness).spec, k.of(trace.Readiness).spec, k.of(trace.Startup).spec = c.LivenessProbe,
+			c.ReadinessProbe, c.StartupProbe
 		k.begin(-1)
 		p.names, p.containers[c.Name] = append(p.names, c.Name), k
 	}
@@ -168,12 +174,14 @@ func (p *pod) kubeletStopped() {
 	}
 }
 
-// endedBy reports whether the reason of a stop is the end of the whole pod. A pod whose sandbox has gone starts again.
+// endedBy reports whether the reason of a stop is the end of the whole pod. A pod whose sandbox has
+// gone starts again.
 func (p *pod) endedBy(reason string, n *node) bool {
 	return reason == "Deleted" || reason == "Evicted" || reason == "Stopped" && (p.late || n.shutDown)
 }
 
-// fails reports whether the reason of a stop is that the pod has failed. Its probe workers end then, at their next tick.
+// fails reports whether the reason of a stop is that the pod has failed. Its probe workers end
+// then, at their next tick.
 func (p *pod) fails(reason string) bool {
 	return p.late || reason == "Evicted" || reason == "Stopped" && p.spec.Spec.RestartPolicy != v1.RestartPolicyAlways
 }
@@ -191,7 +199,8 @@ func (p *pod) follow(r *trace.Record, n *node) {
 			p.synced[r.T] = true
 		}
 	case trace.ContainerStopping:
-		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped // a kubelet that has ended began this call
+		// a kubelet that has ended began this call
+		forgotten := r.Reason == "Evicted" && n.stopped > 0 && r.Cause < n.stopped
 		if p.endedBy(r.Reason, n) && !p.ending && !forgotten {
 			p.ending, p.ends = true, r.T
 		}
@@ -202,14 +211,17 @@ func (p *pod) follow(r *trace.Record, n *node) {
 }
 
 // afterCalls are the events that a probe writes, or a sync after a call that takes time.
-var afterCalls = map[string]bool{"Unhealthy": true, "ProbeWarning": true, "Created": true, "Started": true, "Pulled": true}
+var afterCalls = map[string]bool{"Unhealthy": true, "ProbeWarning": true, "Created": true, "Started": true,
+	"Pulled": true}
 
-// waits reports whether a sync of the pod is in progress that waits for a container other than k: it stops the container, pulls its image,
-// or has started it and runs its postStart hook, so that the published status does not show it yet.
+// waits reports whether a sync of the pod is in progress that waits for a container other than k:
+// it stops the container, pulls its image, or has started it and runs its postStart hook, so that
+// the published status does not show it yet.
 func (p *pod) waits(k *container) bool {
 	return slices.ContainsFunc(p.names, func(name string) bool {
 		o := p.containers[name]
-		unseen := o.running && (o.status == nil || o.status.State != "running" || int(o.status.RestartCount) != o.instance)
+		unseen := o.running && (o.status == nil || o.status.State != "running" ||
+			int(o.status.RestartCount) != o.instance)
 		return o != k && (o.killing || o.pulling || unseen)
 	})
 }
@@ -242,7 +254,8 @@ func (k *container) follow(r *trace.Record, n *node) {
 	}
 }
 
-// atOnce is longer than the time from the end of a probe to a further one whose tick is already due.
+// atOnce is longer than the time from the end of a probe to a further one whose tick is already
+// due.
 const atOnce = 100 * time.Millisecond
 
 // probed counts a result. The kubelet ignores errors, and a warning is a success.

@@ -20,14 +20,16 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 		if k.status != nil && s.RestartCount < k.status.RestartCount {
 			what, known := "it falls", (*Known)(nil)
 			if p.evicted > 0 && (k.idle || c.node.stopped > p.evicted) {
-				// The containers of an evicted pod are removed, the newest one included. An older one that never started stays, or a new kubelet,
-				// which does not know of the eviction, starts again from zero.
+				// The containers of an evicted pod are removed, the newest one included. An older
+				// one that never started stays, or a new kubelet, which does not know of the
+				// eviction, starts again from zero.
 				what, known = "an eviction has removed an instance", countFalls
 			}
 			c.broken(r, s.Name, restartCountGrows, what, known)
 		}
 		before := k.status
-		still := before != nil && before.State == "running" && before.Ready && !before.Started && before.RestartCount == s.RestartCount
+		still := before != nil && before.State == "running" && before.Ready && !before.Started &&
+			before.RestartCount == s.RestartCount
 		if s.State == "running" && s.Ready && !s.Started && !still {
 			why, known := k.whyStarted(p, false) // Ready waits for the next sync, at any time
 			c.broken(r, s.Name, readyNeedsStarted, why, known)
@@ -39,15 +41,16 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 			why, known := k.whyStarted(p, k.noticed(r.T))
 			c.broken(r, s.Name, startedNeedsSuccess, why, known)
 		}
-		if k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready && int(before.RestartCount) == k.instance && before.State == "running" {
+		if k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready &&
+			int(before.RestartCount) == k.instance && before.State == "running" {
 			c.readyWhileStopping(p, k, s, r)
 		}
 	}
 }
 
-// whyStarted says why the kubelet takes an instance for started whose startup probe has not succeeded. It computes Ready from that,
-// and takes back only Started when the startup worker begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes
-// nothing else.
+// whyStarted says why the kubelet takes an instance for started whose startup probe has not
+// succeeded. It computes Ready from that, and takes back only Started when the startup worker
+// begins: SetContainerStartup in pkg/kubelet/status/status_manager.go changes nothing else.
 func (k *container) whyStarted(p *pod, noticed bool) (string, *Known) {
 	switch {
 	case k.up && k.restart:
@@ -66,14 +69,16 @@ func (k *container) whyStarted(p *pod, noticed bool) (string, *Known) {
 	return "without a success", nil
 }
 
-// noticed reports whether the startup worker of this kubelet has probed this instance for so long that a status shows it.
+// noticed reports whether the startup worker of this kubelet has probed this instance for so long
+// that a status shows it.
 func (k *container) noticed(now virtual.Time) bool {
 	first := k.of(trace.Startup).first
 	return first != nil && now.Sub(*first) >= settleTime
 }
 
-// readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes Ready without regard to a stop in
-// progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go. A container without a readiness worker is ready: UpdatePodStatus in
+// readyWhileStopping notes a container that becomes ready while it stops. The kubelet computes
+// Ready without regard to a stop in progress: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
+// A container without a readiness worker is ready: UpdatePodStatus in
 // pkg/kubelet/prober/prober_manager.go.
 func (c *checker) readyWhileStopping(p *pod, k *container, s *trace.ContainerStatus, r *trace.Record) {
 	if k.verdict == trace.Success && k.judged <= k.stopping.T {
@@ -101,8 +106,8 @@ func (c *checker) readyWhileStopping(p *pod, k *container, s *trace.ContainerSta
 	c.broken(r, s.Name, noReadyWhileStopping, what, known)
 }
 
-// succeeded reports whether the container has no readiness probe, or one whose last verdict is a success. Successes of the instance
-// before count: B22.
+// succeeded reports whether the container has no readiness probe, or one whose last verdict is a
+// success. Successes of the instance before count: B22.
 func (k *container) succeeded() bool {
 	last := k.of(trace.Readiness).runs
 	carried := k.instance > 0 && last != nil && last.last == trace.Success
@@ -112,8 +117,8 @@ func (k *container) succeeded() bool {
 // settleTime is how long results may take to be published.
 const settleTime = 10 * time.Second
 
-// settled checks at a time of the run whether the published status of each container agrees with its results, and notes since when it does
-// not.
+// settled checks at a time of the run whether the published status of each container agrees with
+// its results, and notes since when it does not.
 func (c *checker) settled(p *pod, key string, now virtual.Time) {
 	for _, name := range p.names {
 		k := p.containers[name]
@@ -128,10 +133,12 @@ func (c *checker) settled(p *pod, key string, now virtual.Time) {
 	}
 }
 
-// disagrees says in what the published status does not agree with the results of the probes; "" if it does.
+// disagrees says in what the published status does not agree with the results of the probes; "" if
+// it does.
 func (k *container) disagrees(p *pod) (what string, known *Known) {
 	s := k.status
-	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" || int(s.RestartCount) != k.instance {
+	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" ||
+		int(s.RestartCount) != k.instance {
 		return "", nil
 	}
 	if last := k.of(trace.Startup).runs; last != nil && k.up && last.settled > 0 && !s.Started {
@@ -151,12 +158,13 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 		what = "the readiness probe succeeds, and the container is not ready"
 	}
 	if last != nil && p.synced[last.settled] {
-		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in pkg/kubelet/kubelet_pods.go.
+		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in
+		// pkg/kubelet/kubelet_pods.go.
 		return what + ", since a sync that began at the instant of the result", lostResult
 	}
 	if !s.Ready && k.up && (last == nil || last.settled <= k.upAt) && p.waits(k) {
-		// The result of the startup probe changes Started alone, and the next sync has to wait: SetContainerStartup in
-		// pkg/kubelet/status/status_manager.go.
+		// The result of the startup probe changes Started alone, and the next sync has to wait:
+		// SetContainerStartup in pkg/kubelet/status/status_manager.go.
 		return what + ", while a sync of the pod waits for another container", readyWaits
 	}
 	return what, nil

@@ -17,9 +17,9 @@ import (
 	"probesim.dev/scenarios/library"
 )
 
-// BenchmarkExploreQuickstart explores each scenario of the quickstart on all CPUs, and all of them one after the other. It reports the
-// runs a second, and the runs for each second of CPU time. On a machine that does nothing else, the former is the latter times the
-// number of CPUs.
+// BenchmarkExploreQuickstart explores each scenario of the quickstart on all CPUs, and all of them
+// one after the other. It reports the runs a second, and the runs for each second of CPU time. On a
+// machine that does nothing else, the former is the latter times the number of CPUs.
 func BenchmarkExploreQuickstart(b *testing.B) {
 	list, err := library.Scenarios()
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"probesim.dev/sim/choose"
 )
 
-// Change is how a run differs from the canonical run of the plan. The zero value is the canonical run.
+// Change is how a run differs from the canonical run of the plan. The zero value is the canonical
+// run.
 type Change struct {
 	Uptime  *time.Duration `json:"uptime,omitempty"` // age of the kubelet at t=0, in nanoseconds
 	Seed    *int64         `json:"seed,omitempty"`   // decides orders, jitters, and the times within ranges
@@ -56,7 +57,8 @@ func (f Fault) String() string {
 	return string(f.Kind) + " at " + value.Format(f.At) + " for " + value.Format(f.For)
 }
 
-// Choice is a choice that a run makes other than canonically. Its key identifies it: Index and At are for people.
+// Choice is a choice that a run makes other than canonically. Its key identifies it: Index and At
+// are for people.
 type Choice struct {
 	Index    int           `json:"index"` // the number of the choice in its run, from 0
 	At       time.Duration `json:"at"`    // when it came up, since t=0, in nanoseconds
@@ -71,7 +73,8 @@ type Choice struct {
 }
 
 func (c Choice) made() choose.Made {
-	m := choose.Made{Choice: choose.Choice{Kind: c.Kind, Key: c.Key, Ordinal: c.Ordinal}, Value: c.Value, Fraction: c.Fraction}
+	m := choose.Made{Choice: choose.Choice{Kind: c.Kind, Key: c.Key, Ordinal: c.Ordinal}, Value: c.Value,
+		Fraction: c.Fraction}
 	if c.Kind == choose.Next {
 		m.Before = choose.Choice{Kind: choose.Next, Key: c.OverKey, Ordinal: c.OverOrdinal}
 	}
@@ -80,11 +83,12 @@ func (c Choice) made() choose.Made {
 
 // choiceOf returns a choice of a policy with its place in the run.
 func choiceOf(m choose.Made, index int, at time.Duration) Choice {
-	return Choice{Index: index, At: at, Kind: m.Kind, Key: m.Key, Ordinal: m.Ordinal, Value: m.Value, Fraction: m.Fraction, OverKey: m.Before.Key, OverOrdinal: m.Before.Ordinal}
+	return Choice{Index: index, At: at, Kind: m.Kind, Key: m.Key, Ordinal: m.Ordinal, Value: m.Value,
+		Fraction: m.Fraction, OverKey: m.Before.Key, OverOrdinal: m.Before.Ordinal}
 }
 
-// chooser returns the policy of a run with the change and a seed. It is nil for canonical choices: without a policy, the kubelet's
-// idle relists take no time.
+// chooser returns the policy of a run with the change and a seed. It is nil for canonical choices:
+// without a policy, the kubelet's idle relists take no time.
 func (c *Change) chooser(seed *int64) choose.Chooser {
 	switch {
 	case len(c.Choices) == 0 && seed != nil:
@@ -99,8 +103,8 @@ func (c *Change) chooser(seed *int64) choose.Chooser {
 	return choose.NewReplay(made)
 }
 
-// moved reports whether the change moves something in the scenario or adds something to it. The expectations of a scenario
-// are about the scenario as it is.
+// moved reports whether the change moves something in the scenario or adds something to it. The
+// expectations of a scenario are about the scenario as it is.
 func (c *Change) moved() bool { return len(c.Faults)+len(c.Shifts) > 0 }
 
 // variation returns the part of the change that concerns the scenario.
@@ -162,7 +166,8 @@ func (c Choice) String() string {
 	case choose.Next:
 		return at + fmt.Sprintf("%q goes before %q", c.Key, c.OverKey)
 	case choose.Preemption:
-		return at + fmt.Sprintf("%q is interrupted, %s", c.Key, []string{"", "others go first", "all others go first"}[min(c.Value, 2)])
+		return at + fmt.Sprintf("%q is interrupted, %s", c.Key,
+			[]string{"", "others go first", "all others go first"}[min(c.Value, 2)])
 	case choose.Jitter:
 		return at + fmt.Sprintf("jitter of %q %s%%", c.Key, strconv.FormatFloat(100*c.Fraction, 'f', -1, 64))
 	case choose.SelectCase:

@@ -60,7 +60,8 @@ func TestMovesAreEdits(t *testing.T) {
 	if s.Run(outcomes.Change{}, false).Hash() != as {
 		t.Error("a move changes the scenario itself")
 	}
-	if r := s.Run(outcomes.Change{Shifts: []plan.Shift{{Path: "spec.steps[7].at", By: time.Second}}}, false); r.Err == nil {
+	if r := s.Run(outcomes.Change{Shifts: []plan.Shift{{Path: "spec.steps[7].at", By: time.Second}}}, false); r.Err ==
+		nil {
 		t.Error("a time that does not exist is moved")
 	}
 }
@@ -69,13 +70,16 @@ func TestMovesAreEdits(t *testing.T) {
 func TestFaultsAreSteps(t *testing.T) {
 	s := subject(t, timed)
 	for kind, step := range map[outcomes.FaultKind]string{
-		outcomes.KubeletRestart: "restartKubelet: {downtime: 3s}", outcomes.APIOutage: "apiDown: {for: 3s}", outcomes.RuntimeOutage: "runtimeDown: {for: 3s}",
+		outcomes.KubeletRestart: "restartKubelet: {downtime: 3s}", outcomes.APIOutage: "apiDown: {for: 3s}",
+		outcomes.RuntimeOutage: "runtimeDown: {for: 3s}",
 	} {
 		file := subject(t, timed+"  - {at: 40s, "+step+"}\n")
 		edited := file.Run(outcomes.Change{}, false)
-		got := s.Run(outcomes.Change{Faults: []outcomes.Fault{{Kind: kind, At: 40 * time.Second, For: 3 * time.Second}}}, false)
+		got := s.Run(outcomes.Change{Faults: []outcomes.Fault{{Kind: kind, At: 40 * time.Second,
+			For: 3 * time.Second}}}, false)
 		// The record of an outage has the text of the step, which a fault does not have.
-		if got.Err != nil || edited.Err != nil || got.History.ID() != edited.History.ID() || len(got.Records) != len(edited.Records) {
+		if got.Err != nil || edited.Err != nil || got.History.ID() != edited.History.ID() ||
+			len(got.Records) != len(edited.Records) {
 			t.Errorf("%s is not the same as a step (%v, %v)", kind, got.Err, edited.Err)
 		}
 		if got.Hash() == s.Run(outcomes.Change{}, false).Hash() {

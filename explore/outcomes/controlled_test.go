@@ -34,12 +34,15 @@ spec:
   expect: [{within: 10s.., workload: web, becomes: {complete: true}}]
 `
 
-// TestControlPlane explores a rollout: the histories have the Deployment and the Service, and invariants are about the pods that the
-// controllers create.
+// TestControlPlane explores a rollout: the histories have the Deployment and the Service, and
+// invariants are about the pods that the controllers create.
 func TestControlPlane(t *testing.T) {
-	r := explore(t, subject(t, rolledOut), outcomes.Options{Runs: 150, Deviations: 2, Policies: []string{"canonical", "restarts", "orders", "pairs", "meetings"}})
+	r := explore(t, subject(t, rolledOut),
+		outcomes.Options{Runs: 150, Deviations: 2,
+			Policies: []string{"canonical", "restarts", "orders", "pairs", "meetings"}})
 	want := []outcomes.ObjectHistory{
-		{Object: "Deployment default/web", Events: []string{"rolling out", "complete", "rolling out", "complete", "fewest Ready: 2"}},
+		{Object: "Deployment default/web",
+			Events: []string{"rolling out", "complete", "rolling out", "complete", "fewest Ready: 2"}},
 		{Object: "Service default/web by kube-proxy", Events: []string{"lost: exited", "lost: inFlight"}},
 	}
 	if got := r.Outcomes[0].History.Objects; !slices.EqualFunc(got, want, func(a, b outcomes.ObjectHistory) bool {
@@ -59,7 +62,8 @@ func TestControlPlane(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := outcomes.Text(&b, r, outcomes.TextOptions{Options: report.Options{Width: 80}}); err != nil || !strings.Contains(b.String(), "Controllers do not restart") {
+	if err := outcomes.Text(&b, r, outcomes.TextOptions{Options: report.Options{Width: 80}}); err != nil ||
+		!strings.Contains(b.String(), "Controllers do not restart") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

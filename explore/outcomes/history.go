@@ -14,10 +14,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// History is what a run shows to users of the API and of the containers: without times, and without an order between pods.
+// History is what a run shows to users of the API and of the containers: without times, and without
+// an order between pods.
 type History struct {
 	Pods []PodHistory `json:"pods"`
-	// Objects are the histories of Deployments and Services, by name. Empty without a control plane.
+	// Objects are the histories of Deployments and Services, by name. Empty without a control
+	// plane.
 	Objects []ObjectHistory `json:"objects,omitempty"`
 	// Failed are the expectations that failed.
 	Failed []string `json:"failedExpectations,omitempty"`
@@ -57,8 +59,8 @@ type Breach struct {
 
 func (b Breach) String() string { return b.Invariant + ": " + b.Case }
 
-// historyOf returns the history of a run, and the times of its entries: for each pod its statuses, then the events of its
-// containers.
+// historyOf returns the history of a run, and the times of its entries: for each pod its statuses,
+// then the events of its containers.
 func historyOf(r *Run) (History, []virtual.Time) {
 	b := &historian{pods: map[string]*podHistorian{}}
 	for i := range r.Records {
@@ -90,7 +92,8 @@ func historyOf(r *Run) (History, []virtual.Time) {
 		h.Broken = append(h.Broken, breach)
 	}
 	slices.SortFunc(h.Broken, func(x, y Breach) int {
-		return cmp.Or(cmp.Compare(x.Invariant, y.Invariant), cmp.Compare(x.Case, y.Case), cmp.Compare(x.Pod, y.Pod), cmp.Compare(x.Container, y.Container))
+		return cmp.Or(cmp.Compare(x.Invariant, y.Invariant), cmp.Compare(x.Case, y.Case), cmp.Compare(x.Pod, y.Pod),
+			cmp.Compare(x.Container, y.Container))
 	})
 	return h, times
 }
@@ -165,13 +168,15 @@ func (b *historian) follow(r *trace.Record) {
 	}
 }
 
-// sameStatus reports whether two statuses are the same for a history, which leaves out conditions other than Ready.
+// sameStatus reports whether two statuses are the same for a history, which leaves out conditions
+// other than Ready.
 func sameStatus(a, b *trace.PodStatus) bool {
-	return a.Phase == b.Phase && a.Ready == b.Ready && slices.EqualFunc(a.Containers, b.Containers, func(x, y trace.ContainerStatus) bool {
-		x.ExitCode, y.ExitCode = 0, 0
-		x.Details, y.Details = nil, nil
-		return x == y
-	})
+	return a.Phase == b.Phase && a.Ready == b.Ready &&
+		slices.EqualFunc(a.Containers, b.Containers, func(x, y trace.ContainerStatus) bool {
+			x.ExitCode, y.ExitCode = 0, 0
+			x.Details, y.Details = nil, nil
+			return x == y
+		})
 }
 
 // statusText writes a status, such as "Running, ready; app running, started, ready, 1 restart".
@@ -230,7 +235,9 @@ func (h *History) ID() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Bad reports whether the history fails an expectation or breaks an invariant in a way that is not a known bug of the kubelet.
+// Bad reports whether the history fails an expectation or breaks an invariant in a way that is not
+// a known bug of the kubelet.
 func (h *History) Bad() bool {
-	return len(h.Failed) > 0 || h.Error != "" || slices.ContainsFunc(h.Broken, func(b Breach) bool { return b.Known == "" })
+	return len(h.Failed) > 0 || h.Error != "" || slices.ContainsFunc(h.Broken,
+		func(b Breach) bool { return b.Known == "" })
 }

@@ -16,18 +16,22 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-var lawScenarios = flag.Int("law.scenarios", long.Sample(3, 20), "number of small scenarios for which the laws of the search are tested")
+var lawScenarios = flag.Int("law.scenarios", long.Sample(3, 20),
+	"number of small scenarios for which the laws of the search are tested")
 
-// smallScenario returns a scenario of a few seconds, for which all pairs of deviations are feasible.
+// smallScenario returns a scenario of a few seconds, for which all pairs of deviations are
+// feasible.
 func smallScenario(t *testing.T, seed uint64) Subject {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	probe := func(name string, more string) string {
-		return fmt.Sprintf("%s: {exec: {command: [x]}, periodSeconds: %d, failureThreshold: %d%s}", name, 1+r.IntN(3), 1+r.IntN(3), more)
+		return fmt.Sprintf("%s: {exec: {command: [x]}, periodSeconds: %d, failureThreshold: %d%s}", name, 1+r.IntN(3),
+			1+r.IntN(3), more)
 	}
 	var probes []string
-	for _, p := range []string{probe("livenessProbe", ""), probe("readinessProbe", pick("", ", successThreshold: 2")), probe("startupProbe", "")} {
+	for _, p := range []string{probe("livenessProbe", ""), probe("readinessProbe", pick("", ", successThreshold: 2")),
+		probe("startupProbe", "")} {
 		if r.IntN(2) == 0 {
 			probes = append(probes, p)
 		}
@@ -36,7 +40,8 @@ func smallScenario(t *testing.T, seed uint64) Subject {
 		probes = []string{probe("readinessProbe", "")}
 	}
 	behavior := []string{"{afterSigterm: " + pick("0s", "500ms", "1500ms") + ", exit: 0}"}
-	for _, b := range []string{"{for: 2s, probes: fail}", "{after: 1s, for: 2s, probes: fail}", "{instance: 0, after: 1500ms, exit: 1}", "{probes: ok in 700ms}"} {
+	for _, b := range []string{"{for: 2s, probes: fail}", "{after: 1s, for: 2s, probes: fail}",
+		"{instance: 0, after: 1500ms, exit: 1}", "{probes: ok in 700ms}"} {
 		if r.IntN(3) == 0 {
 			behavior = append(behavior, b)
 		}
@@ -67,7 +72,8 @@ type orders struct{ choose.Seeded }
 
 func (orders) Fraction(choose.Choice) float64 { return 0.5 }
 
-// few makes up to two choices in another way: orders, and jitters among the three values of the search. A seed says which.
+// few makes up to two choices in another way: orders, and jitters among the three values of the
+// search. A seed says which.
 type few struct {
 	choose.Seeded
 	left int
@@ -133,9 +139,9 @@ func ids(t *testing.T, s Subject, o Options) ([]string, *Result) {
 	return list, r
 }
 
-// The search that leaves out what lies behind equal states finds the same outcomes as the one that makes all pairs of deviations. The
-// outcomes of random orders are a subset, unless they need more than two choices, and so are those of two random choices, jitters
-// included.
+// The search that leaves out what lies behind equal states finds the same outcomes as the one that
+// makes all pairs of deviations. The outcomes of random orders are a subset, unless they need more
+// than two choices, and so are those of two random choices, jitters included.
 func TestReductionAndSeeds(t *testing.T) {
 	all, made := 0, 0
 	for seed := range *lawScenarios {
@@ -145,18 +151,21 @@ func TestReductionAndSeeds(t *testing.T) {
 			plain, whole := ids(t, s, Options{Policies: policies, Runs: 1_000_000, plain: true})
 			reduced, part := ids(t, s, Options{Policies: policies, Runs: 1_000_000})
 			if !slices.Equal(plain, reduced) {
-				t.Errorf("%d outcomes in %d runs, and %d outcomes in %d reduced runs", len(plain), whole.Runs, len(reduced), part.Runs)
+				t.Errorf("%d outcomes in %d runs, and %d outcomes in %d reduced runs", len(plain), whole.Runs,
+					len(reduced), part.Runs)
 			}
 			all, made = all+whole.Runs, made+part.Runs
 			for seed := range uint64(long.Sample(30, 300)) {
 				for what, chooser := range map[string]choose.Chooser{
-					"orders":                    orders{choose.Seeded(seed)},
-					"two choices in other ways": &few{Seeded: choose.Seeded(seed), left: 2, from: virtual.At(-time.Second)},
+					"orders": orders{choose.Seeded(seed)},
+					"two choices in other ways": &few{Seeded: choose.Seeded(seed), left: 2,
+						from: virtual.At(-time.Second)},
 				} {
 					recorder := &recording{choose.Recorder{Of: chooser}}
 					r := s.run(Change{}, runOptions{chooser: recorder})
 					if id := r.History.ID(); !slices.Contains(plain, id) && len(needed(s, recorder.Made, id)) <= 2 {
-						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what, r.History.difference(&s.run(Change{}, runOptions{}).History))
+						t.Errorf("seed %d of %s finds an outcome that the search does not find: %s", seed, what,
+							r.History.difference(&s.run(Change{}, runOptions{}).History))
 					}
 				}
 			}

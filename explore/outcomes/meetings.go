@@ -12,9 +12,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// A meeting is an instant at which a probe changes its verdict and the kubelet begins to sync the pod for another reason. Between the
-// two, the kubelet can lose one of them. Such an instant is a matter of nanoseconds: no step of a sweep falls on it. The policy meetings
-// therefore computes by how much times must move for the two to meet, and then draws the order at that instant.
+// A meeting is an instant at which a probe changes its verdict and the kubelet begins to sync the
+// pod for another reason. Between the two, the kubelet can lose one of them. Such an instant is a
+// matter of nanoseconds: no step of a sweep falls on it. The policy meetings therefore computes by
+// how much times must move for the two to meet, and then draws the order at that instant.
 const (
 	meetingRounds   = 6        // runs with a better shift after each other
 	meetingSeeds    = 100      // orders of the instant
@@ -42,21 +43,26 @@ func meetings(e *Explorer) []task {
 				continue
 			}
 			seen[r.Reason] = true
-			tasks = append(tasks, task{size: 2 * (meetingRuns + meetingSeeds), do: func(run *runner) { run.meet(v.verdictOf, r.Reason) }})
+			tasks = append(tasks, task{size: 2 * (meetingRuns + meetingSeeds), do: func(run *runner) {
+				run.meet(v.verdictOf, r.Reason)
+			}})
 		}
 	}
 	return tasks
 }
 
-// verdict is the time at which a probe has had as many equal results in a row as its threshold says, and differs from its last verdict.
+// verdict is the time at which a probe has had as many equal results in a row as its threshold
+// says, and differs from its last verdict.
 type verdict struct {
 	verdictOf
 	t virtual.Time
 }
 
-// syncs reports whether a record is an item of the sync loop that makes the kubelet sync the pod of the verdict, besides the verdict.
+// syncs reports whether a record is an item of the sync loop that makes the kubelet sync the pod of
+// the verdict, besides the verdict.
 func (v *verdictOf) syncs(r *trace.Record) bool {
-	return r.Kind == trace.SyncLoop && r.Pod == v.pod && r.Reason != string(v.probe) && r.Reason != "RECONCILE" && r.Reason != "ADD"
+	return r.Kind == trace.SyncLoop && r.Pod == v.pod && r.Reason != string(v.probe) && r.Reason != "RECONCILE" &&
+		r.Reason != "ADD"
 }
 
 // verdicts returns the verdicts in the records of a run, in order.
@@ -105,7 +111,8 @@ func threshold(pods []*v1.Pod, of verdictOf, result trace.Result) int {
 		if c == nil {
 			break
 		}
-		probe := map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe}[of.probe]
+		probe := map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe,
+			trace.Startup: c.StartupProbe}[of.probe]
 		switch {
 		case probe == nil:
 		case result == trace.Success:
@@ -117,7 +124,8 @@ func threshold(pods []*v1.Pod, of verdictOf, result trace.Result) int {
 	return 1
 }
 
-// gap returns the time from a verdict to the nearest sync for a reason, and the time of the verdict.
+// gap returns the time from a verdict to the nearest sync for a reason, and the time of the
+// verdict.
 func (r *runner) gap(run *Run, of verdictOf, reason string) (gap time.Duration, at virtual.Time, ok bool) {
 	for _, v := range verdicts(r.pods, run.Records) {
 		if v.verdictOf == of {
@@ -138,8 +146,9 @@ func (r *runner) gap(run *Run, of verdictOf, reason string) (gap time.Duration, 
 	return gap, at, ok
 }
 
-// meet moves times until the verdict and the sync meet, and then draws the order of that instant. It does so for kubelets that are a second
-// apart in age: every other second, the sync loop is busy with its housekeeping.
+// meet moves times until the verdict and the sync meet, and then draws the order of that instant.
+// It does so for kubelets that are a second apart in age: every other second, the sync loop is busy
+// with its housekeeping.
 func (r *runner) meet(of verdictOf, reason string) {
 	for i := range 2 {
 		older := r.subject.Plan.Uptime + time.Duration(i)*time.Second
@@ -227,7 +236,8 @@ func (c *Change) shifted(path string, by time.Duration) Change {
 	return moved
 }
 
-// shake draws the order of an instant from a seed, makes the run, and notes its outcome with the choices that were drawn.
+// shake draws the order of an instant from a seed, makes the run, and notes its outcome with the
+// choices that were drawn.
 func (r *runner) shake(c Change, at virtual.Time, seed choose.Seeded) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {
 		return nil
@@ -243,7 +253,8 @@ func (r *runner) shake(c Change, at virtual.Time, seed choose.Seeded) *Run {
 	return run
 }
 
-// shaker draws the choices of one instant from a seed, except jitters, and keeps those that are not canonical.
+// shaker draws the choices of one instant from a seed, except jitters, and keeps those that are not
+// canonical.
 type shaker struct {
 	choose.Seeded
 	at    virtual.Time

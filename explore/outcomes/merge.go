@@ -10,8 +10,9 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Merge joins the results of all shards of an exploration. The result is that of an exploration without shards. Merge returns an error
-// if the results are not those of all shards of one exploration.
+// Merge joins the results of all shards of an exploration. The result is that of an exploration
+// without shards. Merge returns an error if the results are not those of all shards of one
+// exploration.
 func Merge(shards []*Result) (*Result, error) {
 	if len(shards) == 0 {
 		return nil, errors.New("there is no result")
@@ -45,7 +46,8 @@ func Merge(shards []*Result) (*Result, error) {
 	return &merged, nil
 }
 
-// Check returns the error of a result of a file that no exploration can have, with its place. path is the path of the result in the file.
+// Check returns the error of a result of a file that no exploration can have, with its place. path
+// is the path of the result in the file.
 func (r *Result) Check(f strict.JSONFile, path string) error {
 	if r.Shards < 0 || r.Shards > maxShards || r.Shard < 0 || r.Shard >= max(1, r.Shards) {
 		return f.Errorf(path+".shard", "must be one of at most %d parts", maxShards)
@@ -54,8 +56,11 @@ func (r *Result) Check(f strict.JSONFile, path string) error {
 		return f.Errorf(path+".kubernetes", "a result needs a scenario, and a version that probesim supports")
 	}
 	for i, p := range r.Policies {
-		if !slices.Contains(Policies(), p.Policy) || slices.IndexFunc(r.Policies, func(q PolicyResult) bool { return q.Policy == p.Policy }) != i {
-			return f.Errorf(fmt.Sprintf("%s.policies[%d]", path, i), "must be a policy of explore, and not another time")
+		if !slices.Contains(Policies(), p.Policy) || slices.IndexFunc(r.Policies, func(q PolicyResult) bool {
+			return q.Policy == p.Policy
+		}) != i {
+			return f.Errorf(fmt.Sprintf("%s.policies[%d]", path, i),
+				"must be a policy of explore, and not another time")
 		}
 	}
 	for i, o := range r.Outcomes {
@@ -108,7 +113,8 @@ func complete(shards []*Result) error {
 		case s.Shards == 0:
 			return errors.New("is not a part of an exploration: run explore with --shard")
 		case !first.sameExploration(s):
-			return errors.New("the parts are not of the same exploration: use the same file, the same probesim and the same flags")
+			return errors.New("the parts are not of the same exploration: use the same file, the same probesim and " +
+				"the same flags")
 		case seen[s.Shard]:
 			return fmt.Errorf("part %d of %d is there twice", s.Shard, s.Shards)
 		}
@@ -132,6 +138,8 @@ func complete(shards []*Result) error {
 // sameExploration reports whether two results are of the same scenario, with the same options.
 func (r *Result) sameExploration(s *Result) bool {
 	samePolicy := func(p, q PolicyResult) bool { return p.Policy == q.Policy && p.Cut == q.Cut }
-	return r.Scenario == s.Scenario && r.Kubernetes == s.Kubernetes && r.Shards == s.Shards && r.Deviations == s.Deviations && r.MaxRuns == s.MaxRuns &&
-		r.Seeds == s.Seeds && slices.Equal(r.Off, s.Off) && r.JudgeAll == s.JudgeAll && r.Canonical == s.Canonical && slices.EqualFunc(r.Policies, s.Policies, samePolicy)
+	return r.Scenario == s.Scenario && r.Kubernetes == s.Kubernetes && r.Shards == s.Shards &&
+		r.Deviations == s.Deviations && r.MaxRuns == s.MaxRuns &&
+		r.Seeds == s.Seeds && slices.Equal(r.Off, s.Off) && r.JudgeAll == s.JudgeAll && r.Canonical == s.Canonical &&
+		slices.EqualFunc(r.Policies, s.Policies, samePolicy)
 }

@@ -6,8 +6,8 @@ import (
 	"probesim.dev/scenarios/plan"
 )
 
-// Moves of a time: by up to moveSpan in both directions in steps of moveStep, whole seconds first, and halved between neighbors with
-// different outcomes down to moveFinest.
+// Moves of a time: by up to moveSpan in both directions in steps of moveStep, whole seconds first,
+// and halved between neighbors with different outcomes down to moveFinest.
 const (
 	moveSpan   = 10 * time.Second
 	moveStep   = 500 * time.Millisecond
@@ -68,7 +68,8 @@ func (r *runner) refine(from, to time.Duration, at func(time.Duration) string) {
 	r.refine(middle, to, at)
 }
 
-// withoutExpectations returns the history without the verdicts of expectations, which runs with moved times do not have.
+// withoutExpectations returns the history without the verdicts of expectations, which runs with
+// moved times do not have.
 func (h *History) withoutExpectations() *History {
 	return &History{Pods: h.Pods, Objects: h.Objects, Broken: h.Broken, Error: h.Error}
 }

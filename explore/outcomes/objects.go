@@ -8,9 +8,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// objectsOf returns the histories of Deployments and Services. That of a Deployment is whether it is complete and why its rollout goes on or
-// not, and the fewest Ready pods after it was complete first. That of a Service is why requests are lost, but not how many: each order of
-// events loses another number.
+// objectsOf returns the histories of Deployments and Services. That of a Deployment is whether it
+// is complete and why its rollout goes on or not, and the fewest Ready pods after it was complete
+// first. That of a Service is why requests are lost, but not how many: each order of events loses
+// another number.
 func objectsOf(records []trace.Record) []ObjectHistory {
 	deployments, lost := map[string]*deploymentHistory{}, map[string]map[string]bool{}
 	for i := range records {
@@ -23,7 +24,8 @@ func objectsOf(records []trace.Record) []ObjectHistory {
 				lost[object] = map[string]bool{}
 			}
 			lost[object]["lost: "+r.Reason] = true
-		case r.Kind == trace.WorkloadChanged && r.Object.Workload != nil && r.Object.Workload.Condition("Progressing").Reason != "":
+		case r.Kind == trace.WorkloadChanged && r.Object.Workload != nil &&
+			r.Object.Workload.Condition("Progressing").Reason != "":
 			d := deployments[r.Object.Name]
 			if d == nil {
 				d = &deploymentHistory{}

@@ -10,7 +10,8 @@ import (
 // fractions are the jitters besides the canonical 0.5: the shortest and nearly the longest.
 var fractions = []float64{0, 0.999}
 
-// deviations returns the changes that make one choice of a run in another way, for the choices from a number on.
+// deviations returns the changes that make one choice of a run in another way, for the choices from
+// a number on.
 func (e *Explorer) deviations(r *Run, from int) []Change {
 	var list []Change
 	begin := e.after()
@@ -43,9 +44,9 @@ func (d *decision) others() []choose.Made {
 	return list
 }
 
-// pairs has a task for each deviation: it makes each later choice of that run in another way too. If the node is in the same state
-// at the end of the instant as without the deviation, the later instants are those of the canonical run, and only the other choices of
-// the same instant remain.
+// pairs has a task for each deviation: it makes each later choice of that run in another way too.
+// If the node is in the same state at the end of the instant as without the deviation, the later
+// instants are those of the canonical run, and only the other choices of the same instant remain.
 func pairs(e *Explorer) []task {
 	if e.options.Deviations < 2 {
 		return nil
@@ -79,8 +80,9 @@ func momentOf(n *node.Node) moment {
 	return moment{stateOf(n), h.Sum()}
 }
 
-// states returns the states of the canonical run at the instants of deviations. It is nil if the search is not reduced: controllers
-// keep what they do next in the stacks of their syncs, which a state does not have.
+// states returns the states of the canonical run at the instants of deviations. It is nil if the
+// search is not reduced: controllers keep what they do next in the stacks of their syncs, which a
+// state does not have.
 func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
 	if e.options.plain || e.controlled() {
 		return nil
@@ -92,10 +94,11 @@ func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
 		}
 	}
 	states := map[virtual.Time]moment{}
-	e.subject.run(Change{}, runOptions{decisions: true, instants: instants, at: func(n *node.Node, t virtual.Time) bool {
-		states[t] = momentOf(n)
-		return false
-	}})
+	e.subject.run(Change{}, runOptions{decisions: true, instants: instants,
+		at: func(n *node.Node, t virtual.Time) bool {
+			states[t] = momentOf(n)
+			return false
+		}})
 	return states
 }
 

@@ -1,11 +1,13 @@
 // Package outcomes finds the outcomes that a scenario can have.
 //
-// A run of a scenario is one of many: the order of what happens at one instant, the jitters, the age of the kubelet and the
-// moment of a restart are open. The package runs a scenario under many of these choices and collects the distinct histories
-// that users can observe, each with a witness: the smallest description of a run from which Replay repeats it, byte for byte.
+// A run of a scenario is one of many: the order of what happens at one instant, the jitters, the
+// age of the kubelet and the moment of a restart are open. The package runs a scenario under many
+// of these choices and collects the distinct histories that users can observe, each with a witness:
+// the smallest description of a run from which Replay repeats it, byte for byte.
 //
-// An Explorer has a list of tasks, which follows from the canonical run alone. Tasks are independent of each other: any number of
-// workers and machines can do them, in any order, and the result is the same.
+// An Explorer has a list of tasks, which follows from the canonical run alone. Tasks are
+// independent of each other: any number of workers and machines can do them, in any order, and the
+// result is the same.
 package outcomes
 
 import (
@@ -24,13 +26,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// Options configure an exploration. The zero value explores with all policies and the default bounds.
+// Options configure an exploration. The zero value explores with all policies and the default
+// bounds.
 type Options struct {
-	Policies   []string // names of the policies to use, as in Policies; empty: all
-	Runs       int      // maximum number of runs; 0: DefaultRuns
-	Deviations int      // maximum number of choices, besides jitters, that deviate from the canonical ones in a run: 1 or 2; 0: 2
-	Seeds      int      // number of seeds that the policy seeds runs; 0: 100
-	// Shard and Shards select the tasks of one of several machines: number Shard, from 0, of Shards. Zero Shards: all tasks.
+	Policies []string // names of the policies to use, as in Policies; empty: all
+	Runs     int      // maximum number of runs; 0: DefaultRuns
+	// maximum number of choices, besides jitters, that deviate from the canonical ones in a run: 1
+	// or 2; 0: 2
+	Deviations int
+	Seeds      int // number of seeds that the policy seeds runs; 0: 100
+	// Shard and Shards select the tasks of one of several machines: number Shard, from 0, of
+	// Shards. Zero Shards: all tasks.
 	Shard, Shards int
 
 	plain bool // make all pairs of deviations, also behind equal states
@@ -48,7 +54,8 @@ func (o Options) Validate() error {
 	var errs []error
 	for _, name := range o.Policies {
 		if !slices.Contains(Policies(), name) {
-			errs = append(errs, fmt.Errorf("there is no policy %q: the policies are %s", name, strings.Join(order, ", ")))
+			errs = append(errs, fmt.Errorf("there is no policy %q: the policies are %s", name,
+				strings.Join(order, ", ")))
 		}
 	}
 	if o.Runs < 0 {
@@ -72,7 +79,8 @@ func (o Options) withDefaults() Options {
 	if len(o.Policies) == 0 {
 		o.Policies = Policies()
 	}
-	o.Runs, o.Deviations, o.Seeds = cmp.Or(o.Runs, DefaultRuns), cmp.Or(o.Deviations, defaultDeviations), cmp.Or(o.Seeds, defaultSeeds)
+	o.Runs, o.Deviations, o.Seeds = cmp.Or(o.Runs, DefaultRuns), cmp.Or(o.Deviations, defaultDeviations),
+		cmp.Or(o.Seeds, defaultSeeds)
 	return o
 }
 
@@ -98,7 +106,8 @@ type task struct {
 	do     func(r *runner)
 }
 
-// New makes the canonical run and lists the tasks. The error says that the options are invalid, or why the canonical run ended early.
+// New makes the canonical run and lists the tasks. The error says that the options are invalid, or
+// why the canonical run ended early.
 func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	if err := errors.Join(o.Validate(), invariants.Options{Off: s.Off}.Validate()); err != nil {
 		return nil, err
@@ -161,8 +170,8 @@ func instantsOf(records []trace.Record) []virtual.Time {
 // Tasks returns the number of tasks, of this shard.
 func (e *Explorer) Tasks() int { return len(e.mine) }
 
-// Do does a task and returns what it found. Several goroutines can do different tasks at the same time. A task whose context is done
-// returns what it has found so far, and is not complete.
+// Do does a task and returns what it found. Several goroutines can do different tasks at the same
+// time. A task whose context is done returns what it has found so far, and is not complete.
 func (e *Explorer) Do(ctx context.Context, number int) *Part {
 	i := e.mine[number]
 	t := &e.tasks[i]
@@ -181,7 +190,8 @@ func (e *Explorer) Result() *Result {
 	return &e.result
 }
 
-// Explore does all tasks, one after the other. If the context is done before the end, the result has what was found until then.
+// Explore does all tasks, one after the other. If the context is done before the end, the result
+// has what was found until then.
 func Explore(ctx context.Context, s Subject, o Options) (*Result, error) {
 	e, err := New(ctx, s, o)
 	if err != nil {
@@ -204,7 +214,8 @@ type runner struct {
 	left int // runs
 }
 
-// try makes a run and notes its outcome. It returns nil if the task has no runs left, or if its context is done.
+// try makes a run and notes its outcome. It returns nil if the task has no runs left, or if its
+// context is done.
 func (r *runner) try(c Change) *Run { return r.run(c, runOptions{}) }
 
 // tryEach makes the runs of a list, as long as the task has runs left.
@@ -230,7 +241,8 @@ func (r *runner) run(c Change, o runOptions) *Run {
 	return run
 }
 
-// after is when deviations begin: a second before the first pod, for the jitters that were drawn by then.
+// after is when deviations begin: a second before the first pod, for the jitters that were drawn by
+// then.
 func (e *Explorer) after() virtual.Time {
 	first := virtual.Time(0)
 	for i := range e.canonical.Records {

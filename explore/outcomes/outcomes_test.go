@@ -19,7 +19,8 @@ import (
 	"probesim.dev/scenarios/library"
 )
 
-// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs
+// allocate much.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	m.Run()
@@ -56,7 +57,8 @@ func subjectOf(s *scenarios.Scenario) outcomes.Subject {
 	return outcomes.Subject{Plan: s.Plan(plans[len(plans)-1].Version, nil)}
 }
 
-// countedOverACrash returns a scenario of the library about failures or successes that count over a crash.
+// countedOverACrash returns a scenario of the library about failures or successes that count over a
+// crash.
 func countedOverACrash(t testing.TB, name string) outcomes.Subject {
 	t.Helper()
 	text, err := library.FS.ReadFile("bugs/b22-count-survives-a-crash.yaml")
@@ -89,7 +91,8 @@ func TestExploreFindsARace(t *testing.T) {
 		t.Errorf("ended by %s, complete for %q", r.Ended, r.Complete)
 	}
 	failed := slices.IndexFunc(r.Outcomes, func(o *outcomes.Outcome) bool { return o.History.Bad() })
-	if o := r.Outcomes[failed]; len(o.Change.Choices) != 1 || o.Change.Choices[0].Kind != "preemption" || o.Policy != "orders" {
+	if o := r.Outcomes[failed]; len(o.Change.Choices) != 1 || o.Change.Choices[0].Kind != "preemption" ||
+		o.Policy != "orders" {
 		t.Errorf("the witness is %+v", o.Change)
 	}
 }
@@ -110,7 +113,8 @@ func TestSpread(t *testing.T) {
 // Each witness repeats its run: the same history, and the same trace.
 func TestWitnessesReplay(t *testing.T) {
 	for _, s := range []outcomes.Subject{subject(t, race), countedOverACrash(t, "failures-are-counted-over-a-crash")} {
-		r := explore(t, s, outcomes.Options{Runs: 600, Policies: []string{"canonical", "restarts", "moves", "orders", "seeds", "products"}})
+		r := explore(t, s, outcomes.Options{Runs: 600,
+			Policies: []string{"canonical", "restarts", "moves", "orders", "seeds", "products"}})
 		if len(r.Outcomes) < 2 {
 			t.Errorf("%s has %d outcomes", r.Scenario, len(r.Outcomes))
 		}
@@ -128,7 +132,8 @@ func TestWitnessesReplay(t *testing.T) {
 			}
 			run := again.Run(w.Change, true)
 			if run.Hash() != w.TraceHash || run.History.ID() != o.ID || w.Outcome != o.ID {
-				t.Errorf("%s: the witness of %s (%v) repeats %s with trace %s, want %s", r.Scenario, o.ID, o.Change.Lines(), run.History.ID(), run.Hash(), w.TraceHash)
+				t.Errorf("%s: the witness of %s (%v) repeats %s with trace %s, want %s", r.Scenario, o.ID,
+					o.Change.Lines(), run.History.ID(), run.Hash(), w.TraceHash)
 			}
 		}
 	}
@@ -162,7 +167,8 @@ func TestShards(t *testing.T) {
 func TestMergeRejectsOtherParts(t *testing.T) {
 	s := subject(t, race)
 	part := func(shard, shards, runs int) *outcomes.Result {
-		return explore(t, s, outcomes.Options{Runs: runs, Shard: shard, Shards: shards, Policies: []string{"canonical", "phases"}})
+		return explore(t, s, outcomes.Options{Runs: runs, Shard: shard, Shards: shards,
+			Policies: []string{"canonical", "phases"}})
 	}
 	whole := explore(t, s, outcomes.Options{Runs: 5})
 	for _, test := range []struct {
@@ -181,7 +187,8 @@ func TestMergeRejectsOtherParts(t *testing.T) {
 	}
 }
 
-// Parts that are done in any order, by several workers, give the same result when they are added in order.
+// Parts that are done in any order, by several workers, give the same result when they are added in
+// order.
 func TestOrderOfTasks(t *testing.T) {
 	s, o := countedOverACrash(t, "failures-are-counted-over-a-crash"), outcomes.Options{Runs: 300}
 	x, err := outcomes.New(context.Background(), s, o)
@@ -230,29 +237,37 @@ func TestBounds(t *testing.T) {
 }
 
 func TestInvalidOptions(t *testing.T) {
-	_, err := outcomes.New(context.Background(), subject(t, race), outcomes.Options{Policies: []string{"luck"}, Runs: -1, Deviations: 3, Seeds: -1, Shard: 2, Shards: 2})
-	for _, want := range []string{`no policy "luck"`, "number of runs", "number of deviations", "number of seeds", "number of a shard"} {
+	_, err := outcomes.New(context.Background(), subject(t, race),
+		outcomes.Options{Policies: []string{"luck"}, Runs: -1, Deviations: 3, Seeds: -1, Shard: 2, Shards: 2})
+	for _, want := range []string{`no policy "luck"`, "number of runs", "number of deviations", "number of seeds",
+		"number of a shard"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want also %q", err, want)
 		}
 	}
 	s := subject(t, race)
 	s.Off = []string{"nothing"}
-	if _, err := outcomes.New(context.Background(), s, outcomes.Options{}); err == nil || !strings.Contains(err.Error(), `no invariant "nothing"`) {
+	if _, err := outcomes.New(context.Background(), s, outcomes.Options{}); err == nil ||
+		!strings.Contains(err.Error(), `no invariant "nothing"`) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// The text for a terminal has no line of more than 80 columns, and names the command that replays a failure.
+// The text for a terminal has no line of more than 80 columns, and names the command that replays a
+// failure.
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	r := explore(t, subject(t, race), outcomes.Options{Runs: 400})
-	err := outcomes.Text(&b, r, outcomes.TextOptions{Options: report.Options{Width: 80}, Replay: func(*outcomes.Outcome) string { return "probesim replay w.json" }})
+	err := outcomes.Text(&b, r, outcomes.TextOptions{Options: report.Options{Width: 80},
+		Replay: func(*outcomes.Outcome) string {
+			return "probesim replay w.json"
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"race  v1.37  320 runs", "Ended by: the maximum number of runs.", "FAIL  expectation failed: ready at once", "  probesim replay w.json\n"} {
+	for _, want := range []string{"race  v1.37  320 runs", "Ended by: the maximum number of runs.",
+		"FAIL  expectation failed: ready at once", "  probesim replay w.json\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
@@ -312,16 +327,21 @@ func TestReadWitnessErrors(t *testing.T) {
 		{"{\n  \"kind\": \"Witness\",\n", "w.json:3:1: the file ends too early"},
 		{"", "w.json:1:1: the file ends too early"},
 		{"kind: Witness", "w.json:1:1: is not a witness of 'probesim explore': not valid JSON: invalid character 'k'"},
-		{"{\n  \"kind\": }", "w.json:2:11: is not a witness of 'probesim explore': not valid JSON: invalid character '}'"},
-		{"{\"kind\": \"Witness\"}", "w.json:1:1: is not a witness of 'probesim explore': it needs apiVersion probesim.dev/v1alpha1 and kind Witness"},
-		{head + "\"change\": {\"choices\": [{\n\"index\": \"x\"}]}}", "w.json:2:10: change.choices[0].index: must be a whole number, not the string \"x\""},
+		{"{\n  \"kind\": }", "w.json:2:11: is not a witness of 'probesim explore': not valid JSON: invalid " +
+			"character '}'"},
+		{"{\"kind\": \"Witness\"}", "w.json:1:1: is not a witness of 'probesim explore': it needs apiVersion " +
+			"probesim.dev/v1alpha1 and kind Witness"},
+		{head + "\"change\": {\"choices\": [{\n\"index\": \"x\"}]}}",
+			"w.json:2:10: change.choices[0].index: must be a whole number, not the string \"x\""},
 		{head + "\"change\": 1}", "change: must be a mapping, not the number 1"},
 		{head + "\"colour\": 1}", "colour: unknown field"},
 		{head + "\"uptime\": 10000000000000000000}", "uptime: 10000000000000000000 is out of range for 64 bits"},
 		{head + "\"scenario\": \"s\", \"traceHash\": \"0\"}", "file: must be set"},
-		{head + "\"file\": \"f\", \"scenario\": \"s\", \"traceHash\": \"0\", \"kubernetes\": \"v9\"}", "kubernetes: must be a version that probesim supports"},
+		{head + "\"file\": \"f\", \"scenario\": \"s\", \"traceHash\": \"0\", \"kubernetes\": \"v9\"}",
+			"kubernetes: must be a version that probesim supports"},
 	} {
-		if _, err := outcomes.ReadWitness("w.json", []byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := outcomes.ReadWitness("w.json", []byte(test.data)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q gives %v, want %q", test.data, err, test.want)
 		}
 	}

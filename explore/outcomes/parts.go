@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// PartsFrom says where the run first differs from the run as written. It returns "" if they are equal.
+// PartsFrom says where the run first differs from the run as written. It returns "" if they are
+// equal.
 func (r *Run) PartsFrom(written *Run) string {
 	end := virtual.At(0)
 	if n := len(written.Records); n > 0 {

@@ -7,20 +7,24 @@ import (
 	"probesim.dev/scenarios/plan"
 )
 
-// The policies, in the order in which an exploration uses them: those first that find most with few runs.
-var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seeds", "outages", "meetings", "pairs", "products"}
+// The policies, in the order in which an exploration uses them: those first that find most with few
+// runs.
+var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seeds", "outages", "meetings", "pairs",
+	"products"}
 
 // Policies returns the names of the policies, in the order in which an exploration uses them.
 func Policies() []string { return append([]string(nil), order...) }
 
-// order returns the policies in the order for the scenario. In a rollout most depends on latencies, which only seeds draw, and on the order of
-// controllers; its trace is long, so that restarts at each instant would leave no runs for the others.
+// order returns the policies in the order for the scenario. In a rollout most depends on latencies,
+// which only seeds draw, and on the order of controllers; its trace is long, so that restarts at
+// each instant would leave no runs for the others.
 func (e *Explorer) order() []string {
 	if !e.controlled() {
 		return Policies()
 	}
 	first := []string{"canonical", "seeds", "orders"}
-	return append(first, slices.DeleteFunc(Policies(), func(name string) bool { return slices.Contains(first, name) })...)
+	return append(first, slices.DeleteFunc(Policies(),
+		func(name string) bool { return slices.Contains(first, name) })...)
 }
 
 func (e *Explorer) controlled() bool { return e.canonical.plan.Scenario.Spec.ControlPlane != nil }
@@ -49,9 +53,10 @@ func Describe(policy string) string {
 		"orders":    "each choice in each other way, one at a time",
 		"seeds":     "random orders and jitters",
 		"outages":   "an outage of the API server, and of the runtime, at each instant",
-		"meetings":  "times moved until a verdict of a probe and a sync of its pod fall together, and random orders of that instant",
-		"pairs":     "two choices in other ways",
-		"products":  "a seed together with a restart, a move and a phase",
+		"meetings": "times moved until a verdict of a probe and a sync of its pod fall together, and random orders " +
+			"of that instant",
+		"pairs":    "two choices in other ways",
+		"products": "a seed together with a restart, a move and a phase",
 	}[policy]
 }
 
@@ -89,8 +94,8 @@ func outages(e *Explorer) []task {
 	return append(changes(e.faults(APIOutage, outageTime)), changes(e.faults(RuntimeOutage, outageTime))...)
 }
 
-// phaseCount is the number of ages of the kubelet, spread evenly over a second and over ten: the tickers of the kubelet have
-// periods of one, two and ten seconds, and statuses have whole seconds.
+// phaseCount is the number of ages of the kubelet, spread evenly over a second and over ten: the
+// tickers of the kubelet have periods of one, two and ten seconds, and statuses have whole seconds.
 const phaseCount = 20
 
 func (e *Explorer) phaseChanges() []Change {
@@ -122,8 +127,8 @@ func seeds(e *Explorer) []task { return changes(e.seedChanges(e.options.Seeds)) 
 // productSeeds is the number of seeds for each product of other changes.
 const productSeeds = 10
 
-// products combines kinds of changes: some restarts, moves and phases, each with seeds. The changes are spread evenly over those of
-// their policy.
+// products combines kinds of changes: some restarts, moves and phases, each with seeds. The changes
+// are spread evenly over those of their policy.
 func products(e *Explorer) []task {
 	some := func(list []Change, n int) []Change {
 		var chosen []Change

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without one.
+// Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without
+// one.
 const (
 	quickRestart = time.Millisecond
 	slowRestart  = 3 * time.Second
@@ -17,7 +18,8 @@ const (
 // branches is the number of runs of a task of restarts. All of them branch off from one run.
 const branches = 64
 
-// restarts has tasks that restart the kubelet at each instant of the run as written. Until the restart, such a run is the run as written.
+// restarts has tasks that restart the kubelet at each instant of the run as written. Until the
+// restart, such a run is the run as written.
 func restarts(e *Explorer) []task {
 	var tasks []task
 	for list := range slices.Chunk(e.faults(KubeletRestart, quickRestart, slowRestart), branches) {
@@ -26,8 +28,8 @@ func restarts(e *Explorer) []task {
 	return tasks
 }
 
-// restart makes runs with a restart each, ordered by time. It makes the run as written once, stops it before each restart, and lets a
-// copy of the node go on with the restart.
+// restart makes runs with a restart each, ordered by time. It makes the run as written once, stops
+// it before each restart, and lets a copy of the node go on with the restart.
 func (r *runner) restart(list []Change) {
 	o := runOptions{interrupt: r.ctx.Err, pods: r.pods, room: r.room}
 	stem := r.subject.begin(&Run{}, Change{}, o)
@@ -46,7 +48,8 @@ func (r *runner) restart(list []Change) {
 	}
 }
 
-// branch makes a run with a restart. It begins where the run parts from the run as written, if possible.
+// branch makes a run with a restart. It begins where the run parts from the run as written, if
+// possible.
 func (r *runner) branch(stem *progress, c Change, records *trace.Recorder, o runOptions) *Run {
 	if run := r.subject.branch(stem, c, records, &o); run != nil && run.Err == nil {
 		return run
@@ -55,8 +58,9 @@ func (r *runner) branch(stem *progress, c Change, records *trace.Recorder, o run
 	return r.subject.run(c, o)
 }
 
-// branch makes the run of a change whose only fault is a restart of the kubelet, from the run without it, which has not come to that time.
-// It returns nil if this is not possible. The records of the run are valid until the recorder is used again.
+// branch makes the run of a change whose only fault is a restart of the kubelet, from the run
+// without it, which has not come to that time. It returns nil if this is not possible. The records
+// of the run are valid until the recorder is used again.
 func (s *Subject) branch(stem *progress, c Change, records *trace.Recorder, o *runOptions) *Run {
 	run, at := &Run{}, virtual.At(c.Faults[0].At)
 	defer run.recover()

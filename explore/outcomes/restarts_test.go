@@ -15,8 +15,9 @@ import (
 // restartsOfEach is the number of runs of each scenario of TestBranches. Some have a few more.
 const restartsOfEach = 4
 
-// A run that branches off before its restart has the same records, with the internal ones, and the same outcome as the run from the beginning.
-// The scenarios are each tenth, or each, of the library and of 300 random ones.
+// A run that branches off before its restart has the same records, with the internal ones, and the
+// same outcome as the run from the beginning. The scenarios are each tenth, or each, of the library
+// and of 300 random ones.
 func TestBranches(t *testing.T) {
 	all, err := library.Scenarios()
 	if err != nil {
@@ -44,8 +45,8 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// compareBranches compares runs with restarts at some of the instants of a subject, other ones for each number. It counts the runs, and
-// those that branch off.
+// compareBranches compares runs with restarts at some of the instants of a subject, other ones for
+// each number. It counts the runs, and those that branch off.
 func compareBranches(t *testing.T, s *Subject, number int, branched, runs *int) {
 	e, err := New(context.Background(), *s, Options{Policies: []string{"canonical"}})
 	if err != nil {
@@ -67,9 +68,11 @@ func compareBranches(t *testing.T, s *Subject, number int, branched, runs *int) 
 		if want.Err != nil && got.Err != nil {
 			continue // the search repeats it from the beginning
 		}
-		same := reflect.DeepEqual(got.Records, want.Records) && reflect.DeepEqual(got.History, want.History) && reflect.DeepEqual(got.times, want.times)
+		same := reflect.DeepEqual(got.Records, want.Records) && reflect.DeepEqual(got.History, want.History) &&
+			reflect.DeepEqual(got.times, want.times)
 		if !same || got.Err != nil || want.Err != nil {
-			t.Errorf("%s: %s: the records or the outcome differ; errors %v and %v", s.Plan.Scenario.Metadata.Name, list[i].Faults[0], got.Err, want.Err)
+			t.Errorf("%s: %s: the records or the outcome differ; errors %v and %v", s.Plan.Scenario.Metadata.Name,
+				list[i].Faults[0], got.Err, want.Err)
 		}
 	}
 }

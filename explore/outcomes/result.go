@@ -54,11 +54,12 @@ type Outcome struct {
 	Policy  string  `json:"policy"`
 	Change  Change  `json:"change"` // of the first run with this history
 	History History `json:"history"`
-	// Spread has the entries of the history whose times differ by more than half a period of a probe between runs that differ only in their
-	// choices.
+	// Spread has the entries of the history whose times differ by more than half a period of a
+	// probe between runs that differ only in their choices.
 	Spread []Spread `json:"spread,omitempty"`
 
-	// Times has the range of the time of each entry of the history, over the runs that differ only in their choices.
+	// Times has the range of the time of each entry of the history, over the runs that differ only
+	// in their choices.
 	Times []Span `json:"times,omitempty"`
 	// Place is the position of the first run in the exploration, whatever shard made it.
 	Place Place `json:"place"`
@@ -151,9 +152,12 @@ func widened(a, b []Span) []Span {
 func newResult(e *Explorer) Result {
 	plan := e.subject.Plan
 	r := Result{
-		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard, Shards: e.options.Shards,
-		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off, JudgeAll: e.subject.JudgeAll,
-		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results, func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
+		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard,
+		Shards:     e.options.Shards,
+		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off,
+		JudgeAll:  e.subject.JudgeAll,
+		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results,
+			func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
 		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
 	}
 	for _, name := range e.order() {
@@ -188,7 +192,8 @@ func (r *Result) add(p *Part) (fresh int) {
 	return fresh
 }
 
-// addOutcome adds an outcome, or joins it with the one of the same history. It reports whether the outcome is new.
+// addOutcome adds an outcome, or joins it with the one of the same history. It reports whether the
+// outcome is new.
 func (r *Result) addOutcome(o *Outcome) bool {
 	if known := r.byID[o.ID]; known != nil {
 		known.join(o)

@@ -26,12 +26,14 @@ type Subject struct {
 	Off  []string // invariants that are not checked
 	// JudgeAll judges the expectations also in runs with faults and moved times.
 	JudgeAll bool
-	// Limits of a run. Zero: a thousandth of the limits of a run of a command, which is enough for an exploration.
+	// Limits of a run. Zero: a thousandth of the limits of a run of a command, which is enough for
+	// an exploration.
 	Limits limit.Limits
 }
 
 // runLimits bound each run of an exploration.
-var runLimits = limit.Limits{Events: 5_000_000, Processes: 20_000, AtOneInstant: 200_000, Time: node.DefaultLimits.Time, Memory: 200_000_000}
+var runLimits = limit.Limits{Events: 5_000_000, Processes: 20_000, AtOneInstant: 200_000, Time: node.DefaultLimits.Time,
+	Memory: 200_000_000}
 
 // Run is one run of a subject.
 type Run struct {
@@ -73,7 +75,8 @@ type runOptions struct {
 	chooser   choose.Chooser // instead of that of the change, unless nil
 	pods      []*v1.Pod      // of the plan, if they are known
 	room      int            // for records
-	// at, unless nil, is called at the end of each of these instants, in order. If it returns true, the run ends there.
+	// at, unless nil, is called at the end of each of these instants, in order. If it returns true,
+	// the run ends there.
 	instants []virtual.Time
 	at       func(n *node.Node, t virtual.Time) bool
 }
@@ -113,7 +116,8 @@ type progress struct {
 	observed *observer // nil unless decisions were asked for
 }
 
-// begin begins a run: its node exists, and no time has passed. It returns nil if the run cannot begin.
+// begin begins a run: its node exists, and no time has passed. It returns nil if the run cannot
+// begin.
 func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 	plan, err := s.plan(c)
 	if err != nil {
@@ -131,7 +135,8 @@ func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 		limits = runLimits
 	}
 	p := &progress{Run: r, subject: s, recorder: &trace.Recorder{
-		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(), Also: o.also,
+		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(),
+		Also: o.also,
 		Room: o.room,
 	}}
 	chooser := o.chooser
@@ -146,7 +151,8 @@ func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
 		chooser = p.observed
 	}
 	p.node = node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(), Trace: p.recorder,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		ControlPlane: plan.ControlPlane(), Trace: p.recorder,
 		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
 	})
 	if p.observed != nil {
@@ -171,7 +177,8 @@ func (p *progress) finish(c Change, o *runOptions) {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
 		return
 	}
-	r.Violations = invariants.Check(slices.Concat(o.specs(plan), r.created), r.Records, invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
+	r.Violations = invariants.Check(slices.Concat(o.specs(plan), r.created), r.Records,
+		invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	if !c.moved() || p.subject.JudgeAll {
 		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: p.recorder.Internal})
 	}
@@ -231,7 +238,8 @@ func (o *observer) Choose(c choose.Choice, n int) int {
 }
 
 func (o *observer) Next(candidates []choose.Choice) int {
-	o.keep(decision{choice: choose.Choice{Kind: choose.Next}, n: len(candidates), candidates: append([]choose.Choice(nil), candidates...)})
+	o.keep(decision{choice: choose.Choice{Kind: choose.Next}, n: len(candidates),
+		candidates: append([]choose.Choice(nil), candidates...)})
 	return o.Chooser.Next(candidates)
 }
 

@@ -18,7 +18,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// ShrinkOptions configure Shrink. The zero value shrinks the first finding that is not a known bug, or else the first one.
+// ShrinkOptions configure Shrink. The zero value shrinks the first finding that is not a known bug,
+// or else the first one.
 type ShrinkOptions struct {
 	Finding  string      // the beginning of the finding to keep, such as "no-ready-while-stopping"; empty: see above
 	Trials   int         // maximum number of smaller files to try; 0: 2000
@@ -38,8 +39,9 @@ type Shrunk struct {
 // maxSeed is the number of seeds that Shrink tries, so that a file needs no choices.
 const maxSeed = 300
 
-// Shrink finds the smallest scenario file that fails as a change of a scenario of the file does. Restarts, moved times, the age of
-// the kubelet and the seed become part of the file, and so does an expectation that describes the failure.
+// Shrink finds the smallest scenario file that fails as a change of a scenario of the file does.
+// Restarts, moved times, the age of the kubelet and the seed become part of the file, and so does
+// an expectation that describes the failure.
 func (s *Subject) Shrink(ctx context.Context, c Change, data []byte, o ShrinkOptions) (*Shrunk, error) {
 	x := &shrinking{subject: s, options: o, ctx: ctx}
 	run := s.Run(c, false)
@@ -60,12 +62,14 @@ func (s *Subject) Shrink(ctx context.Context, c Change, data []byte, o ShrinkOpt
 		return nil, err
 	}
 	if seeded != nil {
-		if text, err = shrink.Edit(text, s.Plan.Scenario.Metadata.Name, []shrink.Field{{Path: "spec.seeds", Value: fmt.Sprint(*seeded)}}); err != nil {
+		if text, err = shrink.Edit(text, s.Plan.Scenario.Metadata.Name,
+			[]shrink.Field{{Path: "spec.seeds", Value: fmt.Sprint(*seeded)}}); err != nil {
 			return nil, err
 		}
 	}
 	x.needed = Change{Choices: choices}
-	small, err := shrink.File(text, x.shows, shrink.Options{Trials: o.Trials, Enough: o.Enough, ReadFile: o.ReadFile, Progress: x.progress})
+	small, err := shrink.File(text, x.shows,
+		shrink.Options{Trials: o.Trials, Enough: o.Enough, ReadFile: o.ReadFile, Progress: x.progress})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,8 @@ func chosen(findings []string, prefix string) (string, error) {
 	if len(findings) == 0 {
 		return "", errors.New("nothing fails in this run")
 	}
-	i := slices.IndexFunc(findings, func(f string) bool { return strings.HasPrefix(f, prefix) || strings.HasPrefix(f, failedPrefix+prefix) })
+	i := slices.IndexFunc(findings,
+		func(f string) bool { return strings.HasPrefix(f, prefix) || strings.HasPrefix(f, failedPrefix+prefix) })
 	if i < 0 {
 		return "", fmt.Errorf("no finding begins with %q; the findings are: %s", prefix, strings.Join(findings, "; "))
 	}
@@ -109,7 +114,8 @@ func (x *shrinking) progress(r shrink.Result) {
 	}
 }
 
-// signature is what the smaller files must show: for an invariant the case that breaks it, for an expectation its name.
+// signature is what the smaller files must show: for an invariant the case that breaks it, for an
+// expectation its name.
 func (x *shrinking) signature(finding string) string {
 	text, _, _ := strings.Cut(finding, " (")
 	return text
@@ -188,7 +194,8 @@ func (x *shrinking) failsIn(r *Run) bool {
 	return slices.ContainsFunc(r.History.Findings(), func(f string) bool { return x.signature(f) == x.alone })
 }
 
-// shows is the test of package shrink. An expectation must stay as it is written, and hold without the choices if it held before.
+// shows is the test of package shrink. An expectation must stay as it is written, and hold without
+// the choices if it held before.
 func (x *shrinking) shows(text []byte) (string, bool) {
 	s, err := x.load(text)
 	if err != nil || x.ctx.Err() != nil {
@@ -210,7 +217,8 @@ func (x *shrinking) shows(text []byte) (string, bool) {
 	return "", false
 }
 
-// fewest returns the fewest choices with which the file fails: none, those of a seed that the file can name, or some of the choices.
+// fewest returns the fewest choices with which the file fails: none, those of a seed that the file
+// can name, or some of the choices.
 func (x *shrinking) fewest(text []byte, c Change) (choices []Choice, seed *int64, err error) {
 	if x.fails(text, Change{}) {
 		return nil, nil, nil
@@ -263,8 +271,8 @@ func (x *shrinking) recorded(text []byte, seed int64) ([]Choice, error) {
 	return list, nil
 }
 
-// expecting returns the file with an expectation that describes the broken invariant. For an expectation that fails, it returns the
-// file.
+// expecting returns the file with an expectation that describes the broken invariant. For an
+// expectation that fails, it returns the file.
 func (x *shrinking) expecting(text []byte) ([]byte, error) {
 	s, err := x.load(text)
 	if err != nil {
@@ -276,7 +284,8 @@ func (x *shrinking) expecting(text []byte) ([]byte, error) {
 			continue
 		}
 		e := describe(r, v)
-		file, err := shrink.Edit(text, s.Plan.Scenario.Metadata.Name, []shrink.Field{{Path: "spec.expect[+]", Value: e}})
+		file, err := shrink.Edit(text, s.Plan.Scenario.Metadata.Name,
+			[]shrink.Field{{Path: "spec.expect[+]", Value: e}})
 		if err != nil {
 			return nil, err
 		}
@@ -317,13 +326,16 @@ func describe(r *Run, v invariants.Violation) string {
 	case trace.StatusPatched:
 		for _, c := range record.Status.Containers {
 			if c.Name == v.Container {
-				return fmt.Sprintf("{%s%sat: %s, status: {started: %t, ready: %t, restartCount: %d}}", name, where, at, c.Started, c.Ready, c.RestartCount)
+				return fmt.Sprintf("{%s%sat: %s, status: {started: %t, ready: %t, restartCount: %d}}", name, where, at,
+					c.Started, c.Ready, c.RestartCount)
 			}
 		}
 	case trace.ContainerStopping:
-		return fmt.Sprintf("{%s%sinstance: %d, %s, record: {kind: ContainerStopping, reason: %s}}", name, where, record.Instance, exact, record.Reason)
+		return fmt.Sprintf("{%s%sinstance: %d, %s, record: {kind: ContainerStopping, reason: %s}}", name, where,
+			record.Instance, exact, record.Reason)
 	case trace.ProbeExecuted:
-		return fmt.Sprintf("{%s%sinstance: %d, within: %s..%s, count: 1.., record: {kind: ProbeExecuted, probe: %s}}", name, where, record.Instance, at, at, record.Probe)
+		return fmt.Sprintf("{%s%sinstance: %d, within: %s..%s, count: 1.., record: {kind: ProbeExecuted, probe: %s}}",
+			name, where, record.Instance, at, at, record.Probe)
 	}
 	return fmt.Sprintf("{%s%s%s, record: {kind: %s}}", name, where, exact, cmp.Or(string(record.Kind), "Step"))
 }

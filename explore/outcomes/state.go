@@ -10,10 +10,11 @@ import (
 	"probesim.dev/node"
 )
 
-// stateOf returns a hash of everything that is reachable from a node and decides how it goes on: two nodes with the same hash at the
-// end of the same instant, and the same trace until then, go on in the same way. It leaves out counters that only name things, and the
-// layout of queues. It does not see the local variables of processes that wait, and the variables of closures: that these never
-// matter alone is what TestReduction shows.
+// stateOf returns a hash of everything that is reachable from a node and decides how it goes on:
+// two nodes with the same hash at the end of the same instant, and the same trace until then, go on
+// in the same way. It leaves out counters that only name things, and the layout of queues. It does
+// not see the local variables of processes that wait, and the variables of closures: that these
+// never matter alone is what TestReduction shows.
 func stateOf(n *node.Node) uint64 {
 	h := &hasher{sum: 14695981039346656037, seen: map[reached]uint64{}}
 	h.value(reflect.ValueOf(n))
@@ -48,11 +49,18 @@ func (h *hasher) text(s string) {
 
 // ignored lists fields that do not decide how a run goes on, by type and field.
 var ignored = map[string]bool{
-	"node.Node.trace": true, "node.Node.use": true, "node.Node.closed": true, "node.Node.misuse": true, "node.Node.options": true, // fixed, or about the caller
-	"sim.Sim.meter": true, "sim.Sim.Asker": true, "sim.Sim.woken": true, "sim.Sim.stacks": true, "sim.Sim.until": true, "sim.Sim.group": true, "sim.Sim.idleTimers": true, "sim.Sim.cause": true,
-	"sim.Timer.turns": true, "sim.Timer.set": true, "sim.Proc.stack": true, "sim.Proc.woken": true, // names of choices, and stacks
-	"kubelet.Kubelet.trace": true, "kubelet.Kubelet.profile": true, "prober.Manager.profile": true, "apiserver.Server.trace": true,
-	"fakeruntime.Runtime.free": true, "fakeruntime.event.slot": true, "fakeruntime.Runtime.handed": true, "fakeruntime.Runtime.generation": true,
+	// fixed, or about the caller
+	"node.Node.trace": true, "node.Node.use": true, "node.Node.closed": true, "node.Node.misuse": true,
+	"node.Node.options": true,
+	"sim.Sim.meter":     true, "sim.Sim.Asker": true, "sim.Sim.woken": true, "sim.Sim.stacks": true,
+	"sim.Sim.until": true,
+	"sim.Sim.group": true, "sim.Sim.idleTimers": true, "sim.Sim.cause": true,
+	// names of choices, and stacks
+	"sim.Timer.turns": true, "sim.Timer.set": true, "sim.Proc.stack": true, "sim.Proc.woken": true,
+	"kubelet.Kubelet.trace": true, "kubelet.Kubelet.profile": true, "prober.Manager.profile": true,
+	"apiserver.Server.trace":   true,
+	"fakeruntime.Runtime.free": true, "fakeruntime.event.slot": true, "fakeruntime.Runtime.handed": true,
+	"fakeruntime.Runtime.generation": true,
 }
 
 func (h *hasher) value(v reflect.Value) {
@@ -215,7 +223,8 @@ func (h *hasher) calls(v reflect.Value) {
 	}
 	of := func(i int, field string) reflect.Value { return heap.Index(i).FieldByName(field) }
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(of(a, "at").Int(), of(b, "at").Int()), cmp.Compare(of(a, "rank").Uint(), of(b, "rank").Uint()))
+		return cmp.Or(cmp.Compare(of(a, "at").Int(), of(b, "at").Int()),
+			cmp.Compare(of(a, "rank").Uint(), of(b, "rank").Uint()))
 	})
 	h.add(uint64(len(order)))
 	for _, i := range order {

@@ -54,7 +54,8 @@ func (r *Result) Findings() []*Finding {
 	return list
 }
 
-// Bad reports whether an outcome fails an expectation, or breaks an invariant in a way that is not a known bug of the kubelet.
+// Bad reports whether an outcome fails an expectation, or breaks an invariant in a way that is not
+// a known bug of the kubelet.
 func (r *Result) Bad() bool {
 	return slices.ContainsFunc(r.Outcomes, func(o *Outcome) bool { return o.History.Bad() })
 }
@@ -66,7 +67,8 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	if r.Shards > 0 {
 		shard = fmt.Sprintf("  shard %d of %d", r.Shard, r.Shards)
 	}
-	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"), count(len(r.Outcomes), "outcome"), shard), report.Bold)
+	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"),
+		count(len(r.Outcomes), "outcome"), shard), report.Bold)
 	t.Line(0, r.ending(), report.Dim)
 	t.policies(r)
 	t.outcomes(r)
@@ -121,7 +123,8 @@ func (t *textWriter) policies(r *Result) {
 				left = "all"
 			}
 		}
-		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: report.Thousands(p.Runs)}, report.Cell{Text: report.Thousands(p.Outcomes)}, report.Cell{Text: left})
+		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: report.Thousands(p.Runs)},
+			report.Cell{Text: report.Thousands(p.Outcomes)}, report.Cell{Text: left})
 	}
 	t.Table(table)
 }
@@ -134,7 +137,8 @@ func (t *textWriter) outcomes(r *Result) {
 	}
 	for i, o := range r.Outcomes {
 		if i == maxListed && len(r.Outcomes) > maxListed+1 && !t.o.All {
-			t.Line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")), report.Dim)
+			t.Line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")),
+				report.Dim)
 			break
 		}
 		style := report.Plain
@@ -153,10 +157,12 @@ func (t *textWriter) outcomes(r *Result) {
 		}
 		for i, s := range o.Spread {
 			if i > 0 && !t.o.All {
-				t.Line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")), report.Dim)
+				t.Line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")),
+					report.Dim)
 				break
 			}
-			t.Line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()), value.Format(s.To.Offset())), report.Warn)
+			t.Line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()),
+				value.Format(s.To.Offset())), report.Warn)
 			t.Line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
 			t.Line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
 		}
@@ -171,7 +177,8 @@ func (t *textWriter) finding(f *Finding) {
 	}
 	t.Line(0, word+"  "+f.Text, style)
 	first := f.Outcomes[0]
-	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
+	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"),
+		strings.Join(first.Change.Lines(), ", ")), report.Plain)
 	if t.o.Replay == nil {
 		return
 	}
@@ -180,7 +187,8 @@ func (t *textWriter) finding(f *Finding) {
 	}
 }
 
-// difference says in a few words in what a history first differs from another one. It names the pod if there are several.
+// difference says in a few words in what a history first differs from another one. It names the pod
+// if there are several.
 func (h *History) difference(from *History) string {
 	for _, p := range h.Pods {
 		i := slices.IndexFunc(from.Pods, func(q PodHistory) bool { return q.Pod == p.Pod })

@@ -39,8 +39,8 @@ type Witness struct {
 // witnessKind is the kind of the documents with witnesses.
 const witnessKind = "Witness"
 
-// Witness runs a change again and returns its witness. The caller sets Engine and, if the scenario was not loaded from a file named as
-// it is, File. data is the content of the file.
+// Witness runs a change again and returns its witness. The caller sets Engine and, if the scenario
+// was not loaded from a file named as it is, File. data is the content of the file.
 func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
 	r := s.Run(c, false)
 	if r.plan == nil {
@@ -48,8 +48,10 @@ func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
 	}
 	sum := sha256.Sum256(data)
 	return &Witness{
-		APIVersion: format.APIVersion, Kind: witnessKind, File: s.Plan.Scenario.Path(), FileHash: hex.EncodeToString(sum[:]),
-		Scenario: s.Plan.Scenario.Metadata.Name, Kubernetes: s.Plan.Version, Uptime: r.plan.Uptime, Change: c, Off: s.Off, JudgeAll: s.JudgeAll,
+		APIVersion: format.APIVersion, Kind: witnessKind, File: s.Plan.Scenario.Path(),
+		FileHash: hex.EncodeToString(sum[:]),
+		Scenario: s.Plan.Scenario.Metadata.Name, Kubernetes: s.Plan.Version, Uptime: r.plan.Uptime, Change: c,
+		Off: s.Off, JudgeAll: s.JudgeAll,
 		Outcome: r.History.ID(), Findings: r.History.Findings(), TraceHash: r.Hash(),
 	}, nil
 }
@@ -91,7 +93,8 @@ func (w *Witness) JSON() []byte {
 	return b.Bytes()
 }
 
-// FileName returns the name of the file of the witness. A scenario of a variant has a slash in its name.
+// FileName returns the name of the file of the witness. A scenario of a variant has a slash in its
+// name.
 func (w *Witness) FileName() string {
 	return regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(w.Scenario, "-") + "-" + w.Outcome + ".json"
 }
@@ -104,7 +107,8 @@ const maxChanges = 100_000
 
 // ReadWitness reads a witness from a file of this name. The error has the place of what is wrong.
 func ReadWitness(name string, data []byte) (*Witness, error) {
-	f := strict.JSONFile{Name: name, Data: data, What: "a witness of 'probesim explore'", APIVersion: format.APIVersion, Kind: witnessKind}
+	f := strict.JSONFile{Name: name, Data: data, What: "a witness of 'probesim explore'", APIVersion: format.APIVersion,
+		Kind: witnessKind}
 	w := &Witness{}
 	if err := f.Decode(w); err != nil {
 		return nil, err
@@ -115,18 +119,21 @@ func ReadWitness(name string, data []byte) (*Witness, error) {
 		}
 	}
 	if _, known := profile.Named(w.Kubernetes); !known {
-		return nil, f.Errorf("kubernetes", "must be a version that probesim supports, not %s", strict.Quote(w.Kubernetes))
+		return nil, f.Errorf("kubernetes", "must be a version that probesim supports, not %s",
+			strict.Quote(w.Kubernetes))
 	}
 	w.source = f
 	return w, w.Change.check(f, "change")
 }
 
-// Errorf returns the error about the value at a path of the witness, with its place. ReadWitness has read the witness.
+// Errorf returns the error about the value at a path of the witness, with its place. ReadWitness
+// has read the witness.
 func (w *Witness) Errorf(path, format string, args ...any) error {
 	return w.source.Errorf(path, format, args...)
 }
 
-// check returns the error of a change of a file that no run can have. path is the path of the change in the file.
+// check returns the error of a change of a file that no run can have. path is the path of the
+// change in the file.
 func (c *Change) check(f strict.JSONFile, path string) error {
 	if len(c.Faults)+len(c.Shifts)+len(c.Choices) > maxChanges {
 		return f.Errorf(path, "has more than %d parts", maxChanges)
@@ -136,7 +143,8 @@ func (c *Change) check(f strict.JSONFile, path string) error {
 	}
 	for i, c := range c.Choices {
 		if c.Value < 0 || c.Fraction < 0 || c.Fraction >= 1 {
-			return f.Errorf(fmt.Sprintf("%s.choices[%d]", path, i), "value must not be negative, and fraction must be from 0 to below 1")
+			return f.Errorf(fmt.Sprintf("%s.choices[%d]", path, i),
+				"value must not be negative, and fraction must be from 0 to below 1")
 		}
 	}
 	for i, fault := range c.Faults {

@@ -9,7 +9,8 @@ import (
 
 // answerFields lists the fields that hold answers.
 var answerFields = map[string]bool{
-	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true, "then": true,
+	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true,
+	"then": true,
 }
 
 // unfoldAnswers replaces each list of answers by one of its answers.

@@ -60,7 +60,8 @@ func duration(spec *yaml.Node) time.Duration {
 	return defaultDuration
 }
 
-// shortenRuns makes runs shorter and leaves some spare time: after more removals the problem may come later.
+// shortenRuns makes runs shorter and leaves some spare time: after more removals the problem may
+// come later.
 func (s *shrinker) shortenRuns() {
 	for _, spec := range s.specs() {
 		was := duration(spec)
@@ -78,7 +79,8 @@ func (s *shrinker) cutRuns() {
 	}
 }
 
-// cut searches for the shortest run. It assumes that the problem appears at some time and then stays.
+// cut searches for the shortest run. It assumes that the problem appears at some time and then
+// stays.
 func (s *shrinker) cut(spec *yaml.Node) {
 	enough, less := duration(spec), time.Duration(0)
 	for enough-less > time.Second && !s.exhausted() {

@@ -9,9 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Edit sets fields of one scenario of a file, and drops the other scenarios and the comments. Edits is a list of paths and values:
-// a value is YAML, and the path of a list with an index of "+" adds an item, as in spec.steps[+]. The file must load. Edit returns
-// an error if a scenario is a variant, or if a path does not exist.
+// Edit sets fields of one scenario of a file, and drops the other scenarios and the comments. Edits
+// is a list of paths and values: a value is YAML, and the path of a list with an index of "+" adds
+// an item, as in spec.steps[+]. The file must load. Edit returns an error if a scenario is a
+// variant, or if a path does not exist.
 func Edit(data []byte, scenario string, edits []Field) ([]byte, error) {
 	var left documents
 	found := false
@@ -37,7 +38,8 @@ func Edit(data []byte, scenario string, edits []Field) ([]byte, error) {
 		left = append(left, doc)
 	}
 	if !found {
-		return nil, fmt.Errorf("the file has no Scenario document named %q: write a variant as a scenario of its own first", scenario)
+		return nil, fmt.Errorf("the file has no Scenario document named %q: write a variant as a scenario of its own "+
+			"first", scenario)
 	}
 	return left.write(nil).text, nil
 }

@@ -28,7 +28,8 @@ spec:
 
 func TestEdit(t *testing.T) {
 	got, err := shrink.Edit([]byte(edited), "one", []shrink.Field{
-		{"spec.duration", "2m"}, {"spec.kubelet.uptime", "3s"}, {"spec.pods[0].at", "1s"}, {"spec.steps[+]", "{at: 5s, delete: {}}"}, {"spec.steps[+]", "{at: 6s, restartKubelet: {}}"},
+		{"spec.duration", "2m"}, {"spec.kubelet.uptime", "3s"}, {"spec.pods[0].at", "1s"},
+		{"spec.steps[+]", "{at: 5s, delete: {}}"}, {"spec.steps[+]", "{at: 6s, restartKubelet: {}}"},
 	})
 	want := `apiVersion: v1
 kind: Pod
@@ -55,7 +56,8 @@ spec:
 		{"one", "spec.pods[1].at", "pods has no item 1"},
 		{"one", "spec.duration.at", "at is no field of a mapping"},
 	} {
-		if _, err := shrink.Edit([]byte(edited), test.scenario, []shrink.Field{{test.path, "1s"}}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := shrink.Edit([]byte(edited), test.scenario, []shrink.Field{{test.path, "1s"}}); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s of %s: the error is %v, want %q", test.path, test.scenario, err, test.want)
 		}
 	}

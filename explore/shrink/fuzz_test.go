@@ -15,7 +15,8 @@ import (
 	"probesim.dev/scenarios/random"
 )
 
-// FuzzFile shrinks every input that loads. The result must load and differ, where a hash decides which files differ.
+// FuzzFile shrinks every input that loads. The result must load and differ, where a hash decides
+// which files differ.
 func FuzzFile(f *testing.F) {
 	files, err := filepath.Glob("../../scenarios/testdata/format/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -112,8 +113,8 @@ items:
     expect: [{order: [{record: {kind: PodAdded}}, {container: app, becomes: {started: true}}]}]
 `
 
-// TestOdd checks that parsing and writing a file with rarely used YAML keeps its meaning, and that the formatting is
-// stable.
+// TestOdd checks that parsing and writing a file with rarely used YAML keeps its meaning, and that
+// the formatting is stable.
 func TestOdd(t *testing.T) {
 	load(t, []byte(odd))
 	docs := parse([]byte(odd))

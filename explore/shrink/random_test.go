@@ -26,7 +26,8 @@ func load(t *testing.T, file []byte) *scenarios.Scenario {
 	return loaded[0]
 }
 
-// checkMinimal tries to leave out each part of a result, and reports parts that the problem does not need.
+// checkMinimal tries to leave out each part of a result, and reports parts that the problem does
+// not need.
 func checkMinimal(t *testing.T, r Result, differs func([]byte) (string, bool)) {
 	t.Helper()
 	if !r.Minimal {
@@ -70,8 +71,8 @@ func twoProbesAndExit(s *scenarios.Scenario) bool {
 	return false
 }
 
-// TestStaticProperty shrinks files to a property of their text, which needs no run. The results must be minimal and
-// small.
+// TestStaticProperty shrinks files to a property of their text, which needs no run. The results
+// must be minimal and small.
 func TestStaticProperty(t *testing.T) {
 	count, largest, most := 0, 0, 0
 	for seed := uint64(1); count < long.Sample(4, 12); seed++ {
@@ -89,12 +90,13 @@ func TestStaticProperty(t *testing.T) {
 	}
 	t.Logf("%d files, at most %d bytes, %d trials", count, largest, most)
 	if largest > 450 || most > 200 {
-		t.Errorf("the largest result has %d bytes, want at most 450; File made up to %d trials, want at most 200", largest, most)
+		t.Errorf("the largest result has %d bytes, want at most 450; File made up to %d trials, want at most 200",
+			largest, most)
 	}
 }
 
-// TestProgress checks that each file that Progress receives loads and shows the same problem, and that the last one
-// is the result.
+// TestProgress checks that each file that Progress receives loads and shows the same problem, and
+// that the last one is the result.
 func TestProgress(t *testing.T) {
 	differs := func(file []byte) (string, bool) { return "", twoProbesAndExit(load(t, file)) }
 	var last Result
@@ -107,17 +109,21 @@ func TestProgress(t *testing.T) {
 	}
 	r, err := File(random.Scenario(1), differs, Options{Progress: progress, Comment: "Seed 1."})
 	if err != nil || calls == 0 || !bytes.Equal(last.File, r.File) || !bytes.HasPrefix(r.File, []byte("# Seed 1.\n")) {
-		t.Errorf("error %v; Progress was called %d times, the last time with\n%s\nThe result is\n%s", err, calls, last.File, r.File)
+		t.Errorf("error %v; Progress was called %d times, the last time with\n%s\nThe result is\n%s", err, calls,
+			last.File, r.File)
 	}
 }
 
-// unseen are the fields of profiles that change no record of a random scenario: no record contains the reason of a
-// condition, and random scenarios neither step the wall clock nor use the pod fields that the other gates enable.
+// unseen are the fields of profiles that change no record of a random scenario: no record contains
+// the reason of a condition, and random scenarios neither step the wall clock nor use the pod
+// fields that the other gates enable.
 var unseen = []string{
-	"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe", "ContainerStopSignals",
+	"SandboxReasonInCondition", "SandboxesByAttempt", "GRPCContainerProbeTLS", "H2CContainerProbe",
+	"ContainerStopSignals",
 }
 
-// otherRules returns profiles that differ from the newest in one field each, by the name of the field.
+// otherRules returns profiles that differ from the newest in one field each, by the name of the
+// field.
 func otherRules() map[string]profile.Profile {
 	others := map[string]profile.Profile{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[profile.Profile]()) {
@@ -132,8 +138,9 @@ func otherRules() map[string]profile.Profile {
 	return others
 }
 
-// TestOneRule checks that, for each sixth rule or for each, some random scenario distinguishes two kubelets that differ only in this
-// rule, and that the scenario shrinks to a small file. The signature is the kind of the first record that differs.
+// TestOneRule checks that, for each sixth rule or for each, some random scenario distinguishes two
+// kubelets that differ only in this rule, and that the scenario shrinks to a small file. The
+// signature is the kind of the first record that differs.
 func TestOneRule(t *testing.T) {
 	rules := otherRules()
 	for i, name := range slices.Sorted(maps.Keys(rules)) {
@@ -152,15 +159,18 @@ func TestOneRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d of %d bytes are left after %d trials; the signature is %s\n%s", len(r.File), len(file), r.Trials, r.Signature, r.File)
+			t.Logf("%d of %d bytes are left after %d trials; the signature is %s\n%s", len(r.File), len(file), r.Trials,
+				r.Signature, r.File)
 			if _, ok := differs(r.File); !ok || len(r.File) > 1000 || r.Trials > 400 {
-				t.Errorf("the result has %d bytes, want at most 1000, after %d trials, want at most 400; or it does not differ", len(r.File), r.Trials)
+				t.Errorf("the result has %d bytes, want at most 1000, after %d trials, want at most 400; or it does "+
+					"not differ", len(r.File), r.Trials)
 			}
 		})
 	}
 }
 
-// rare has scenario files for the fields of profiles whose effect random scenarios hardly ever show.
+// rare has scenario files for the fields of profiles whose effect random scenarios hardly ever
+// show.
 var rare = map[string]string{
 	"UpdateNeedsAdmission":      "../../scenarios/library/versions/rejected-pod.yaml",
 	"InspectReadsResources":     "../../scenarios/library/versions/resources-of-an-evicted-pod.yaml",
@@ -180,17 +190,21 @@ func firstToDiffer(t *testing.T, flag string, differs func([]byte) (string, bool
 		}
 		return path.Base(name), file
 	}
-	seed, file := firstSeed(t, random.Options{Late: slices.Contains(ofResizes, flag), WithInitResizes: flag == ofInitResizes}, differs)
+	seed, file := firstSeed(t, random.Options{Late: slices.Contains(ofResizes, flag),
+		WithInitResizes: flag == ofInitResizes}, differs)
 	return fmt.Sprintf("Seed %d", seed), file
 }
 
-// ofResizes are the fields of profiles whose effect needs a resize, which only random scenarios with the later features have.
+// ofResizes are the fields of profiles whose effect needs a resize, which only random scenarios
+// with the later features have.
 var ofResizes = []string{
-	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "PodMemoryRequestFollows", "InPlacePodLevelResourcesVerticalScaling",
+	"ResizesWithStarts", "ResizesAreQueued", "ResizeEvents", "PodMemoryRequestFollows",
+	"InPlacePodLevelResourcesVerticalScaling",
 	ofInitResizes,
 }
 
-// ofInitResizes is the field whose effect needs a resize of an init container that is not a sidecar.
+// ofInitResizes is the field whose effect needs a resize of an init container that is not a
+// sidecar.
 const ofInitResizes = "InPlacePodVerticalScalingInitContainers"
 
 // firstSeed returns a random scenario that differs.

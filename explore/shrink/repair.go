@@ -48,8 +48,8 @@ func (r *repair) run(s *shrinker) (out nodes, text []byte, ok bool) {
 	return nil, nil, false
 }
 
-// blame returns the parts that the loader rejects. If it rejects one because a part in wish is missing, blame gives up
-// that wish instead and returns nil.
+// blame returns the parts that the loader rejects. If it rejects one because a part in wish is
+// missing, blame gives up that wish instead and returns nil.
 func (r *repair) blame(w written, err error) (more nodes, possible bool) {
 	var wrong scenarios.Errors
 	if !errors.As(err, &wrong) {
@@ -85,7 +85,8 @@ type place struct {
 	lacking *yaml.Node // the removed field that the part needs; nil if there is none
 }
 
-// locate finds the part that an error is about. ok is false for errors about the whole file or another file.
+// locate finds the part that an error is about. ok is false for errors about the whole file or
+// another file.
 func (w *written) locate(e scenarios.Error) (place, bool) {
 	if e.File != fileName || e.Line == 0 {
 		return place{}, false
@@ -113,8 +114,8 @@ func (w *written) locate(e scenarios.Error) (place, bool) {
 	return at, true
 }
 
-// step follows one element of a path such as spec.pods[0].name, and returns the rest of the path. Field names may contain
-// dots: of several names that match, step takes the longest.
+// step follows one element of a path such as spec.pods[0].name, and returns the rest of the path.
+// Field names may contain dots: of several names that match, step takes the longest.
 func step(n *yaml.Node, path string) (*yaml.Node, string) {
 	if n.Kind == yaml.SequenceNode {
 		index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")

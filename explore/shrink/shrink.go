@@ -1,14 +1,15 @@
-// Package shrink reduces a scenario file that shows a problem, such as a difference between the simulator and the real
-// kubelet, to the parts that the problem needs.
+// Package shrink reduces a scenario file that shows a problem, such as a difference between the
+// simulator and the real kubelet, to the parts that the problem needs.
 //
-// Shrinking changes the file step by step and keeps a change if the file still loads and still shows the same problem.
-// First it shortens the run. Then it removes parts, from whole documents down to single fields: many parts together as
-// long as that works, then one by one (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002;
-// Misherghi, Su: HDD, 2006). Then it replaces lists of answers by one answer, and values by rounder and smaller ones.
-// It repeats all of these until no step changes the file.
+// Shrinking changes the file step by step and keeps a change if the file still loads and still
+// shows the same problem. First it shortens the run. Then it removes parts, from whole documents
+// down to single fields: many parts together as long as that works, then one by one (Zeller,
+// Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002; Misherghi, Su: HDD, 2006).
+// Then it replaces lists of answers by one answer, and values by rounder and smaller ones. It
+// repeats all of these until no step changes the file.
 //
-// After each removal, shrink also removes all parts that the loader now rejects, for example the answers to a probe
-// together with the probe.
+// After each removal, shrink also removes all parts that the loader now rejects, for example the
+// answers to a probe together with the probe.
 package shrink
 
 import (
@@ -26,13 +27,14 @@ type Options struct {
 	Trials int
 	// Enough, unless nil, ends the search when it returns true.
 	Enough func() bool
-	// ReadFile reads the files that scenarios take workloads from, as for scenarios.LoadBytes. File does not change
-	// them. Nil means that there are none.
+	// ReadFile reads the files that scenarios take workloads from, as for scenarios.LoadBytes. File
+	// does not change them. Nil means that there are none.
 	ReadFile func(path string) ([]byte, error)
-	// Comment becomes the comment at the head of the result, for example the origin of the file. File drops the
-	// comments of the original file, because they describe what is no longer there.
+	// Comment becomes the comment at the head of the result, for example the origin of the file.
+	// File drops the comments of the original file, because they describe what is no longer there.
 	Comment string
-	// Progress, if not nil, receives each smaller file. A caller that stops early still has the best file so far.
+	// Progress, if not nil, receives each smaller file. A caller that stops early still has the
+	// best file so far.
 	Progress func(Result)
 }
 
@@ -41,8 +43,9 @@ type Result struct {
 	File      []byte
 	Signature string // what the file shows, as differs returned it
 	Trials    int    // the number of calls of differs
-	// Minimal reports that no document, list item or field can be removed together with the parts that depend on it.
-	// (The duration of a run is shortened and never removed.) It is false if the search ended before.
+	// Minimal reports that no document, list item or field can be removed together with the parts
+	// that depend on it. (The duration of a run is shortened and never removed.) It is false if the
+	// search ended before.
 	Minimal bool
 }
 
@@ -52,9 +55,9 @@ const (
 	bytesPerTrial = 256 << 10
 )
 
-// File shrinks a scenario file. differs reports whether a file that loads shows the problem, and a signature of the
-// problem: File keeps only files with the signature of the original file. differs must return the same for the same
-// file.
+// File shrinks a scenario file. differs reports whether a file that loads shows the problem, and a
+// signature of the problem: File keeps only files with the signature of the original file. differs
+// must return the same for the same file.
 //
 // File returns an error if the file does not load, or does not show a problem.
 func File(data []byte, differs func(file []byte) (signature string, ok bool), o Options) (Result, error) {
@@ -72,7 +75,8 @@ func File(data []byte, differs func(file []byte) (signature string, ok bool), o 
 	}
 	s.docs = parse(data)
 	if s.text = s.docs.write(nil).text; string(s.text) != string(data) && !s.shows(s.text) {
-		return Result{}, errors.New("the file shows something else once it is formatted, without its comments, anchors and merges")
+		return Result{}, errors.New("the file shows something else once it is formatted, without its comments, " +
+			"anchors and merges")
 	}
 	s.shortenRuns()
 	s.repeat(s.removeParts, s.unfoldAnswers, s.simplifyValues)
@@ -105,7 +109,8 @@ type shrinker struct {
 }
 
 func (s *shrinker) exhausted() bool {
-	return s.trials >= s.options.Trials || s.loaded/bytesPerTrial >= s.options.Trials || s.options.Enough != nil && s.options.Enough()
+	return s.trials >= s.options.Trials || s.loaded/bytesPerTrial >= s.options.Trials ||
+		s.options.Enough != nil && s.options.Enough()
 }
 
 func (s *shrinker) load(text []byte) error {

@@ -19,13 +19,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs
+// allocate much.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	m.Run()
 }
 
-// TestShrink shrinks the files in testdata/shrink. After an intended change, run it with -rewrite and review the diff.
+// TestShrink shrinks the files in testdata/shrink. After an intended change, run it with -rewrite
+// and review the diff.
 //
 //	file NAME               adds a file that later scenarios can take workloads from
 //	shrink shows=(A, B, …)  shrinks a file as long as each of these RE2 expressions matches: with the prefix
@@ -105,7 +107,8 @@ func holds(t *testing.T, file []byte, o Options, shows []string) bool {
 func observed(t *testing.T, s *scenarios.Scenario, p profile.Profile) []byte {
 	t.Helper()
 	plan := s.Plans()[0]
-	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays,
+		Config: plan.Config, ControlPlane: plan.ControlPlane()})
 	defer n.Close()
 	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {

@@ -21,8 +21,8 @@ func (s *shrinker) simplifyValues() {
 	})
 }
 
-// eachField calls do for each scalar and each list of the file with the name of its field. The items of a list have the
-// name of the list.
+// eachField calls do for each scalar and each list of the file with the name of its field. The
+// items of a list have the name of the list.
 func (s *shrinker) eachField(do func(key string, n *yaml.Node)) {
 	var visit func(string, *yaml.Node)
 	visit = func(key string, n *yaml.Node) {
@@ -77,12 +77,13 @@ func (s *shrinker) simplify(n *yaml.Node, key string) bool {
 
 // names lists fields whose values refer to other parts or identify an object.
 var names = map[string]bool{
-	"apiVersion": true, "kind": true, "name": true, "namespace": true, "pod": true, "container": true, "image": true, "file": true,
+	"apiVersion": true, "kind": true, "name": true, "namespace": true, "pod": true, "container": true, "image": true,
+	"file":     true,
 	"duration": true, // shortened by cut
 }
 
-// simpler returns simpler values for a field, the simplest first. Each is simpler than the current value, so
-// repeating simplify terminates.
+// simpler returns simpler values for a field, the simplest first. Each is simpler than the current
+// value, so repeating simplify terminates.
 func simpler(key string, n *yaml.Node) []string {
 	switch {
 	case names[key]:
@@ -121,7 +122,8 @@ var rangePattern = regexp.MustCompile(`^\d+\.\.\d+$`)
 // isRange reports whether text is a range of numbers with both ends.
 func isRange(text string) bool { return rangePattern.MatchString(text) }
 
-// simplerNumbers returns smaller positive numbers, the smallest first: some round ones, half of n, and n-1 for small n.
+// simplerNumbers returns smaller positive numbers, the smallest first: some round ones, half of n,
+// and n-1 for small n.
 func simplerNumbers(n int64) []int64 {
 	list := []int64{1, 2, 3, 5, 10, 20, 30, 60, n / 2}
 	if n <= 20 {
@@ -134,12 +136,13 @@ func simplerNumbers(n int64) []int64 {
 
 // grains are the units of round times, the roundest first.
 var grains = []time.Duration{
-	time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond, 10 * time.Millisecond,
+	time.Hour, 10 * time.Minute, time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond,
+	10 * time.Millisecond,
 	time.Millisecond, 100 * time.Microsecond, time.Microsecond, time.Nanosecond,
 }
 
-// simplerTimes returns rounder or smaller times for a duration and exact times for a range. It returns nil if text is
-// neither, and an empty list if there is no simpler time.
+// simplerTimes returns rounder or smaller times for a duration and exact times for a range. It
+// returns nil if text is neither, and an empty list if there is no simpler time.
 func simplerTimes(text string) []string {
 	var d value.Draw
 	if d.UnmarshalText([]byte(text)) != nil {

@@ -40,11 +40,14 @@ const unstoppable = -2
 func (c *subject) behaviors() (list []behavior) {
 	begins, stops := []behavior{{}}, []time.Duration{100 * time.Millisecond}
 	if c.kills == "" {
-		begins = []behavior{{begin: ((c.v.Life.Least + c.v.Life.Greatest) / 2).Round(time.Millisecond)}, {begin: c.v.Life.Least}, {begin: c.v.Life.Greatest}}
+		begins = []behavior{{begin: ((c.v.Life.Least + c.v.Life.Greatest) / 2).Round(time.Millisecond)},
+			{begin: c.v.Life.Least}, {begin: c.v.Life.Greatest}}
 	} else {
 		toKill := time.Duration(cmp.Or(c.probe.FailureThreshold, 3)-1) * c.period
-		for _, early := range []time.Duration{c.period / 2, c.period * 9 / 10, c.period / 10} { // before the first probe that fails
-			begins = append(begins, behavior{begin: c.gap(started, failed) - early}, behavior{begin: c.gap(started, killed) - toKill - early})
+		// before the first probe that fails
+		for _, early := range []time.Duration{c.period / 2, c.period * 9 / 10, c.period / 10} {
+			begins = append(begins, behavior{begin: c.gap(started, failed) - early},
+				behavior{begin: c.gap(started, killed) - toKill - early})
 		}
 		if c.v.ExitCode == nil || *c.v.ExitCode == 137 { // the code of a SIGKILL
 			stops = append(stops, unstoppable)
@@ -74,7 +77,8 @@ func (c *subject) behaviors() (list []behavior) {
 	return list
 }
 
-// try runs a behavior. It returns nil if the run does not have what the recording has first, or has a life that it does not show.
+// try runs a behavior. It returns nil if the run does not have what the recording has first, or has
+// a life that it does not show.
 func (c *subject) try(ctx context.Context, b behavior) (*behavior, error) {
 	b.duration = c.end.Sub(c.sights[0].at.At) + time.Minute
 	if c.sights[0].record != started { // and something comes before it
@@ -114,10 +118,12 @@ func (c *subject) run(ctx context.Context, b *behavior, expected []*sight) (*sim
 	return run, run.Err
 }
 
-// times returns the times of the starts, kills or ends of the container, or of the failures of its probe.
+// times returns the times of the starts, kills or ends of the container, or of the failures of its
+// probe.
 func (c *subject) times(records []trace.Record, kind trace.Kind) (list []time.Duration) {
 	for i := range records {
-		if r := &records[i]; r.Container == c.container.Name && r.Kind == kind && (kind != failed || r.Probe == c.kills && r.Result == trace.Failure) {
+		if r := &records[i]; r.Container == c.container.Name && r.Kind == kind && (kind != failed ||
+			r.Probe == c.kills && r.Result == trace.Failure) {
 			list = append(list, r.T.Offset())
 		}
 	}
@@ -129,7 +135,8 @@ func (c *subject) says(b *behavior) (says []string) {
 	add := func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) }
 	switch age := c.gap(started, failed); {
 	case c.kills == "":
-		add("Each instance that ends in the run exits by itself, with the exit code of the last one, %d.", *c.v.ExitCode)
+		add("Each instance that ends in the run exits by itself, with the exit code of the last one, %d.",
+			*c.v.ExitCode)
 	case len(c.failures) == 0:
 		add("No fact shows how the %s probe failed.", c.kills)
 	case b.begin == 0 && !b.moment:
@@ -144,7 +151,8 @@ func (c *subject) says(b *behavior) (says []string) {
 	}
 	if b.long > 0 { // n failures in a row take n-1 periods
 		add("It stopped failing in the %v after %s.", c.period, c.when(c.failures[len(c.failures)-1].at.At))
-		add("With %sProbe.failureThreshold: %d, the run has no kill, if the success at %s did not need the restart.", c.kills, b.long/c.period+2, c.success.Place)
+		add("With %sProbe.failureThreshold: %d, the run has no kill, if the success at %s did not need the restart.",
+			c.kills, b.long/c.period+2, c.success.Place)
 	}
 	return says
 }
@@ -152,11 +160,13 @@ func (c *subject) says(b *behavior) (says []string) {
 // validName matches names that can stand in a scenario without quotes.
 var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$`)
 
-// podOf returns the parts of a pod on which its containers and probes depend. Nothing else is written.
+// podOf returns the parts of a pod on which its containers and probes depend. Nothing else is
+// written.
 func podOf(p *incident.Pod) *v1.Pod {
 	old := p.Object.DeepCopy().Spec
-	pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: old.RestartPolicy, TerminationGracePeriodSeconds: old.TerminationGracePeriodSeconds,
-		InitContainers: old.InitContainers, Containers: old.Containers}}
+	pod := &v1.Pod{Spec: v1.PodSpec{RestartPolicy: old.RestartPolicy,
+		TerminationGracePeriodSeconds: old.TerminationGracePeriodSeconds,
+		InitContainers:                old.InitContainers, Containers: old.Containers}}
 	pod.Name, pod.Namespace = cmp.Or(validName.FindString(strings.ReplaceAll(p.Name, ".", "-")), "pod"), p.Namespace
 	for c := range podutil.Containers(&pod.Spec) {
 		for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
@@ -164,8 +174,10 @@ func podOf(p *incident.Pod) *v1.Pod {
 				probe.HTTPGet.Port = intstr.FromInt32(8080) // the text can lack the number of a named port
 			}
 		}
-		*c = v1.Container{Name: cmp.Or(c.Name, "container"), Image: cmp.Or(c.Image, "unknown"), Ports: c.Ports, LivenessProbe: c.LivenessProbe,
-			ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe, Lifecycle: c.Lifecycle, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
+		*c = v1.Container{Name: cmp.Or(c.Name, "container"), Image: cmp.Or(c.Image, "unknown"), Ports: c.Ports,
+			LivenessProbe:  c.LivenessProbe,
+			ReadinessProbe: c.ReadinessProbe, StartupProbe: c.StartupProbe, Lifecycle: c.Lifecycle,
+			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
 	}
 	return pod
 }
@@ -178,12 +190,15 @@ func (c *subject) text(b *behavior, expected []*sight, comments []string) []byte
 		line("# %s", printable.Text(text))
 	}
 	line("---\n%s---", printable.Lines(string(c.manifest)))
-	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: incident-%s}\nspec:\n  duration: %v", format.APIVersion, c.pod, b.duration)
-	line("  pods:\n  - name: %s\n    containers:\n    - name: %s\n      behavior:\n%s\n  expect: # what the recording shows", c.pod, c.container.Name, c.rules(b))
+	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: incident-%s}\nspec:\n  duration: %v", format.APIVersion,
+		c.pod, b.duration)
+	line("  pods:\n  - name: %s\n    containers:\n    - name: %s\n      behavior:\n%s\n  expect: # what the "+
+		"recording shows", c.pod, c.container.Name, c.rules(b))
 	for _, s := range expected {
 		at := s.at.At.Sub(b.zero)
 		from, to := max(at-c.period, 0), max(min(at+s.at.Within+c.period, b.duration), 0)
-		line("  - {container: %s, within: %v..%v, %s}", c.container.Name, from.Truncate(time.Millisecond), to.Truncate(time.Millisecond), s.expects)
+		line("  - {container: %s, within: %v..%v, %s}", c.container.Name, from.Truncate(time.Millisecond),
+			to.Truncate(time.Millisecond), s.expects)
 	}
 	return out.Bytes()
 }
@@ -214,10 +229,12 @@ func (c *subject) rules(b *behavior) string {
 	return rules + fmt.Sprintf("      - {afterSigterm: %v, exit: %s}", max(b.stop, 0), exit)
 }
 
-// failing matches what a failed probe says about its answer: a status code, that nothing listens, or that there was none.
+// failing matches what a failed probe says about its answer: a status code, that nothing listens,
+// or that there was none.
 var failing = regexp.MustCompile(`statuscode: ([1-5]\d\d)\b|(refused)|(?:deadline exceeded|timed out|[Tt]imeout)`)
 
-// answer returns what a program answers so that a probe fails as in its most frequent recorded failure, or nothing if there is none.
+// answer returns what a program answers so that a probe fails as in its most frequent recorded
+// failure, or nothing if there is none.
 func (c *subject) answer(kind trace.Probe, p *v1.Probe) string {
 	output, most := "", -1
 	for _, f := range c.facts {

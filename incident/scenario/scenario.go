@@ -1,8 +1,10 @@
-// Package scenario writes a scenario for a verdict: a run that meets the kills, ends and starts that a recording dates.
+// Package scenario writes a scenario for a verdict: a run that meets the kills, ends and starts
+// that a recording dates.
 //
-// Each cause has a template with a few parameters: when a program begins to fail or exits, for how long it fails, and how long it takes to
-// stop. [Of] runs the values that the dated facts suggest, the simplest first. Each dated fact is an expectation: the run meets the fact if the
-// expectation holds. No run has a life that the recording does not show.
+// Each cause has a template with a few parameters: when a program begins to fail or exits, for how
+// long it fails, and how long it takes to stop. [Of] runs the values that the dated facts suggest,
+// the simplest first. Each dated fact is an expectation: the run meets the fact if the expectation
+// holds. No run has a life that the recording does not show.
 package scenario
 
 import (
@@ -26,16 +28,17 @@ import (
 // Result is a scenario for a verdict.
 type Result struct {
 	Text []byte // the scenario file: the pod, and a Scenario with behavior and expectations
-	// Meets is the number of dated facts that the scenario expects. Misses has a sentence about each other one, with its place.
+	// Meets is the number of dated facts that the scenario expects. Misses has a sentence about
+	// each other one, with its place.
 	Meets  int
 	Misses []string
-	// Says has sentences that add to the verdict: when failures began and ended, what the recording does not show, and, only if it shows a
-	// success, a setting that would have survived.
+	// Says has sentences that add to the verdict: when failures began and ended, what the recording
+	// does not show, and, only if it shows a success, a setting that would have survived.
 	Says []string
 }
 
-// Of returns a scenario for a verdict on a container of a recording. An error says what is missing: a cause that has a template, the
-// settings, dated facts, or a run with the recorded times.
+// Of returns a scenario for a verdict on a container of a recording. An error says what is missing:
+// a cause that has a template, the settings, dated facts, or a run with the recorded times.
 func Of(ctx context.Context, rec *incident.Recording, v *verdict.Verdict) (*Result, error) {
 	c, err := newSubject(rec, v)
 	if err != nil {
@@ -59,17 +62,21 @@ func Of(ctx context.Context, rec *incident.Recording, v *verdict.Verdict) (*Resu
 	r := &Result{Meets: len(best.met), Says: c.says(best)}
 	for _, s := range c.sights {
 		if !slices.Contains(best.met, s) {
-			r.Misses = append(r.Misses, fmt.Sprintf("The run does not meet %s: %s %s at %s.", s.fact.Place, c.container.Name, s.did, c.when(s.at.At)))
+			r.Misses = append(r.Misses, fmt.Sprintf("The run does not meet %s: %s %s at %s.", s.fact.Place,
+				c.container.Name, s.did, c.when(s.at.At)))
 		}
 	}
 	r.Text = c.text(best, best.met, slices.Concat(r.Says, r.Misses))
 	return r, nil
 }
 
-// templates are the causes that have a template, and the probe that kills. Without a probe, the program exits.
-var templates = map[verdict.Cause]trace.Probe{verdict.LivenessProbe: trace.Liveness, verdict.StartupProbe: trace.Startup, verdict.OwnExit: "", verdict.OutOfMemory: ""}
+// templates are the causes that have a template, and the probe that kills. Without a probe, the
+// program exits.
+var templates = map[verdict.Cause]trace.Probe{verdict.LivenessProbe: trace.Liveness,
+	verdict.StartupProbe: trace.Startup, verdict.OwnExit: "", verdict.OutOfMemory: ""}
 
-// retried is how long a start can be late: a kubelet looks again 10 s to 15 s after a back-off (pkg/kubelet/pod_workers.go of v1.37.0).
+// retried is how long a start can be late: a kubelet looks again 10 s to 15 s after a back-off
+// (pkg/kubelet/pod_workers.go of v1.37.0).
 const retried = 15 * time.Second
 
 // subject is what a scenario is about.
@@ -100,16 +107,19 @@ func newSubject(rec *incident.Recording, v *verdict.Verdict) (*subject, error) {
 	case v.Sure == verdict.Open && len(v.Or) > 0:
 		return nil, errors.New("the cause is open: a scenario would show only one of those that are left")
 	case v.Pod == nil || v.Pod.Object == nil || len(v.Pod.Object.Spec.Containers) == 0:
-		return nil, errors.New("the settings are missing: add the pod as YAML, the text of kubectl describe pod, or its manifest")
+		return nil, errors.New("the settings are missing: add the pod as YAML, the text of kubectl describe pod, or " +
+			"its manifest")
 	}
 	pod := podOf(v.Pod)
 	manifest, err := manifests.Document(pod)
 	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
-	i := slices.IndexFunc(all, func(x v1.Container) bool { return x.Name == v.Container || v.Container == "" && len(all) == 1 })
+	i := slices.IndexFunc(all,
+		func(x v1.Container) bool { return x.Name == v.Container || v.Container == "" && len(all) == 1 })
 	if i < 0 {
 		return nil, fmt.Errorf("the settings of container %q are missing", v.Container)
 	}
-	c := &subject{rec: rec, v: v, pod: pod.Name, manifest: manifest, container: &all[i], kills: probe, period: retried, shown: max(v.Restarts, v.Kills) + 1}
+	c := &subject{rec: rec, v: v, pod: pod.Name, manifest: manifest, container: &all[i], kills: probe, period: retried,
+		shown: max(v.Restarts, v.Kills) + 1}
 	if c.probe = prober.ProbeOf(c.container, probe); c.probe != nil {
 		c.period = time.Duration(cmp.Or(c.probe.PeriodSeconds, 10)) * time.Second
 	}
@@ -121,10 +131,13 @@ func newSubject(rec *incident.Recording, v *verdict.Verdict) (*subject, error) {
 		return nil, fmt.Errorf("the settings of the %s probe are missing", probe)
 	case c.gap(started, killed) < 0 && c.gap(started, ended) < 0 && c.gap(killed, killed) < 0:
 		return nil, errors.New("the dates of two kills are missing, or the start and the end of one instance")
-	case probe == "" && (v.ExitCode == nil || v.Life == nil), v.ExitCode != nil && (*v.ExitCode < 0 || *v.ExitCode > 255):
-		return nil, errors.New("an exit code from 0 to 255, or the start or the end of the instance that exited, is missing")
+	case probe == "" && (v.ExitCode == nil || v.Life == nil),
+		v.ExitCode != nil && (*v.ExitCode < 0 || *v.ExitCode > 255):
+		return nil, errors.New("an exit code from 0 to 255, or the start or the end of the instance that exited, is " +
+			"missing")
 	}
-	c.anchor = c.sights[slices.IndexFunc(c.sights, func(s *sight) bool { return s.record == failed || s.record != "" && len(c.failures) == 0 })]
+	c.anchor = c.sights[slices.IndexFunc(c.sights,
+		func(s *sight) bool { return s.record == failed || s.record != "" && len(c.failures) == 0 })]
 	return c, nil
 }
 
@@ -138,13 +151,15 @@ type sight struct {
 }
 
 // The records of the sights that have parameters of a template.
-const started, killed, ended, failed = trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.ProbeExecuted
+const started, killed, ended, failed = trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited,
+	trace.ProbeExecuted
 
 // maxDuration is the longest run. Older facts are left out.
 const maxDuration = 24 * time.Hour
 
-// collect collects the facts of the container, and what they date. Nothing compares ages with dates: it keeps what there is more of. Of the
-// sights that can be the same it keeps the most exact one, and of the failures the first and the last one.
+// collect collects the facts of the container, and what they date. Nothing compares ages with
+// dates: it keeps what there is more of. Of the sights that can be the same it keeps the most exact
+// one, and of the failures the first and the last one.
 func (c *subject) collect(only bool) {
 	aged := map[bool][]*incident.Fact{}
 	for _, f := range c.v.Pod.Facts {
@@ -184,29 +199,37 @@ func (c *subject) collect(only bool) {
 // look collects what a fact of the container dates.
 func (c *subject) look(f *incident.Fact) {
 	when, last := incident.Point{At: f.When}, incident.Point{At: f.Last}
-	start, kill := "record: {kind: ContainerStarted}", fmt.Sprintf(`record: {kind: Event, reason: Killing, message: "/failed %s probe/"}`, c.kills)
+	start, kill := "record: {kind: ContainerStarted}",
+		fmt.Sprintf(`record: {kind: Event, reason: Killing, message: "/failed %s probe/"}`, c.kills)
 	u := f.Unhealthy()
 	switch {
 	case f.Kind == incident.Event && f.Reason == "Started":
 		c.shown = max(c.shown, f.Count)
 		c.add(f, started, "started", start, f.Points...)
-	case f.Kind == incident.Event && f.Reason == "Killing" && string(incident.ParseKilling(f.Message)) == string(c.kills):
+	case f.Kind == incident.Event && f.Reason == "Killing" &&
+		string(incident.ParseKilling(f.Message)) == string(c.kills):
 		c.add(f, killed, "was killed by its probe", kill, f.Points...)
 		if f.Count > 1 && !f.AtLeast {
 			all := incident.Moment{At: f.When.At, Within: f.Last.End().Sub(f.When.At)}
-			c.sights = append(c.sights, &sight{f, all, "", fmt.Sprintf("was killed %d times, first", f.Count), fmt.Sprintf("count: %d.., %s", f.Count, kill)})
+			c.sights = append(c.sights, &sight{f, all, "", fmt.Sprintf("was killed %d times, first", f.Count),
+				fmt.Sprintf("count: %d.., %s", f.Count, kill)})
 		}
 	case u.Result == trace.Failure && u.Probe == c.kills:
-		c.add(f, failed, "failed its probe", fmt.Sprintf(`record: {kind: Event, reason: Unhealthy, message: "/(?i)^%s probe failed/"}`, c.kills), when, last)
+		c.add(f, failed, "failed its probe",
+			fmt.Sprintf(`record: {kind: Event, reason: Unhealthy, message: "/(?i)^%s probe failed/"}`, c.kills), when,
+			last)
 	case f.Kind == incident.Running, f.Kind == incident.Terminated:
 		if c.add(f, started, "started", start, when); f.ExitKnown {
-			c.add(f, ended, fmt.Sprintf("ended with exit code %d", f.ExitCode), fmt.Sprintf("record: {kind: ContainerExited, exitCode: %d}", f.ExitCode), last)
+			c.add(f, ended, fmt.Sprintf("ended with exit code %d", f.ExitCode),
+				fmt.Sprintf("record: {kind: ContainerExited, exitCode: %d}", f.ExitCode), last)
 		}
 	case (f.Kind == incident.Restarts || f.Kind == incident.Row) && f.Count >= 0:
-		c.add(f, "", fmt.Sprintf("had the restart count %d", f.Count), fmt.Sprintf("status: {restartCount: %d}", f.Count), when)
+		c.add(f, "", fmt.Sprintf("had the restart count %d", f.Count),
+			fmt.Sprintf("status: {restartCount: %d}", f.Count), when)
 	}
 	ready, all, row := strings.Cut(f.Value, "/")
-	if u.Result == trace.Success && u.Probe == c.kills || (f.Kind == incident.Ready || f.Kind == incident.Started) && f.Value == "true" || row && ready == all {
+	if u.Result == trace.Success && u.Probe == c.kills ||
+		(f.Kind == incident.Ready || f.Kind == incident.Started) && f.Value == "true" || row && ready == all {
 		c.success = f
 	}
 }

@@ -32,8 +32,9 @@ func of(t *testing.T, rec *incident.Recording, pod string, cause verdict.Cause) 
 	return nil
 }
 
-// written returns the scenario of a verdict, and checks that it is valid, that its expectations hold, that its run has no life that
-// the recording does not show, and that its comments say what it adds and what it does not meet.
+// written returns the scenario of a verdict, and checks that it is valid, that its expectations
+// hold, that its run has no life that the recording does not show, and that its comments say what
+// it adds and what it does not meet.
 func written(t *testing.T, rec *incident.Recording, v *verdict.Verdict) *Result {
 	t.Helper()
 	r, err := Of(context.Background(), rec, v)
@@ -70,7 +71,8 @@ func written(t *testing.T, rec *incident.Recording, v *verdict.Verdict) *Result 
 	return r
 }
 
-// TestRecordings writes the scenarios of real incidents. The settings are those of the recording, or those in the note beside it.
+// TestRecordings writes the scenarios of real incidents. The settings are those of the recording,
+// or those in the note beside it.
 func TestRecordings(t *testing.T) {
 	for _, test := range []struct {
 		dir, pod string
@@ -79,17 +81,22 @@ func TestRecordings(t *testing.T) {
 		rules    []string
 		misses   int
 	}{
-		{"event-stream-liveness-10s", "app-target", verdict.LivenessProbe, "", []string{"at: 38m34", "liveness: 500}", "exit: never"}, 0},
+		{"event-stream-liveness-10s", "app-target", verdict.LivenessProbe, "",
+			[]string{"at: 38m34", "liveness: 500}", "exit: never"}, 0},
 		{"minikube-failing-liveness", "failing-liveness-pod", verdict.LivenessProbe,
-			"metadata: {name: failing-liveness-pod, namespace: message-container-creating-failed-mount, uid: c6e243c6-21c3-4d14-96f6-49f6a5dc3efc}\n" +
-				"spec: {containers: [{name: CONTAINER, image: busybox, livenessProbe: {exec: {command: [cat, /tmp/healthy]}, initialDelaySeconds: 5, periodSeconds: 5}}]}",
+			"metadata: {name: failing-liveness-pod, namespace: message-container-creating-failed-mount, uid: " +
+				"c6e243c6-21c3-4d14-96f6-49f6a5dc3efc}\n" +
+				"spec: {containers: [{name: CONTAINER, image: busybox, livenessProbe: {exec: {command: [cat, " +
+				"/tmp/healthy]}, initialDelaySeconds: 5, periodSeconds: 5}}]}",
 			[]string{"liveness: fail}", "exit: never"}, 0},
 		{"orion-liveness-crashloop", "fiware-orionld-548584cdf-bkfbr", verdict.LivenessProbe,
 			"metadata: {name: fiware-orionld-548584cdf-bkfbr, namespace: teste-orion}\n" +
-				"spec: {containers: [{name: orion, image: orion, livenessProbe: {httpGet: {path: /version, port: 1026}, initialDelaySeconds: 10, periodSeconds: 5},\n" +
+				"spec: {containers: [{name: orion, image: orion, livenessProbe: {httpGet: {path: /version, port: " +
+				"1026}, initialDelaySeconds: 10, periodSeconds: 5},\n" +
 				"  readinessProbe: {httpGet: {path: /version, port: 1026}, periodSeconds: 5}}]}",
 			[]string{"- {liveness: down}", "- {readiness: down}"}, 0},
-		{"aks-liveness-http-pcap", "liveness-http", verdict.LivenessProbe, "", []string{"after: 10.5s, liveness: 500"}, 1},
+		{"aks-liveness-http-pcap", "liveness-http", verdict.LivenessProbe, "", []string{"after: 10.5s, liveness: 500"},
+			1},
 		{"k3s-bundle", "backend-api", verdict.OwnExit, "", []string{"exit: 1}"}, 0},
 	} {
 		t.Run(test.dir, func(t *testing.T) {
@@ -107,10 +114,13 @@ func TestRecordings(t *testing.T) {
 			}
 			v := of(t, incident.Read(files), test.pod, test.cause)
 			if test.settings != "" {
-				if _, err := Of(context.Background(), incident.Read(files), v); err == nil || !strings.Contains(err.Error(), "the settings are missing") {
+				if _, err := Of(context.Background(), incident.Read(files), v); err == nil ||
+					!strings.Contains(err.Error(), "the settings are missing") {
 					t.Errorf("without settings, the error is %v", err)
 				}
-				files = append(files, incident.File{Name: "pod.yaml", Data: []byte("kind: Pod\napiVersion: v1\n" + strings.Replace(test.settings, "CONTAINER", v.Container, 1))})
+				files = append(files, incident.File{Name: "pod.yaml",
+					Data: []byte("kind: Pod\napiVersion: v1\n" +
+						strings.Replace(test.settings, "CONTAINER", v.Container, 1))})
 				v = of(t, incident.Read(files), test.pod, test.cause)
 			}
 			r := written(t, incident.Read(files), v)
@@ -139,7 +149,8 @@ spec: {containers: [{name: app, image: web, PROBES}]}
 status: {containerStatuses: [{name: app, ready: true, started: true, restartCount: 1, state: {running: {startedAt: "START"}}, lastState: {terminated: {LAST}}}]}
 `
 
-// TestOneLife checks that the dates of one instance are enough, for a pod that has run for days, too, and what is missing otherwise.
+// TestOneLife checks that the dates of one instance are enough, for a pod that has run for days,
+// too, and what is missing otherwise.
 func TestOneLife(t *testing.T) {
 	const dates = `startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-18T21:00:52Z"`
 	for _, test := range []struct {
@@ -147,17 +158,26 @@ func TestOneLife(t *testing.T) {
 		cause                            verdict.Cause
 		want, err                        string
 	}{
-		{"memory", readiness, "2024-05-18T21:00:53Z", "reason: OOMKilled, exitCode: 137, " + dates, "", verdict.OutOfMemory, "exit: 137}", ""},
-		{"days", liveness, "2024-06-18T21:00:03Z", `reason: Error, exitCode: 137, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-06-18T21:00:02Z"`, killing, verdict.LivenessProbe, "", "the dates of two kills are missing"},
-		{"a day", liveness, "2024-05-19T20:00:03Z", `reason: Error, exitCode: 143, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-19T20:00:02Z"`,
+		{"memory", readiness, "2024-05-18T21:00:53Z", "reason: OOMKilled, exitCode: 137, " + dates, "",
+			verdict.OutOfMemory, "exit: 137}", ""},
+		{"days", liveness, "2024-06-18T21:00:03Z",
+			`reason: Error, exitCode: 137, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-06-18T21:00:02Z"`,
+			killing, verdict.LivenessProbe, "", "the dates of two kills are missing"},
+		{"a day", liveness, "2024-05-19T20:00:03Z",
+			`reason: Error, exitCode: 143, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-19T20:00:02Z"`,
 			strings.ReplaceAll(killing, "06-18T21", "05-19T20"), verdict.LivenessProbe, "exit: 143}", ""},
-		{"no dates", readiness, "2024-06-18T21:00:03Z", "reason: Error, exitCode: 1", "", verdict.OwnExit, "", "the dates of two kills are missing"},
-		{"an open cause", liveness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "", verdict.OwnExit, "", "the cause is open"},
-		{"no probe", readiness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "", verdict.LivenessProbe, "", "the settings of the liveness probe are missing"},
-		{"no template", readiness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "", verdict.Image, "", "the cause is image"},
+		{"no dates", readiness, "2024-06-18T21:00:03Z", "reason: Error, exitCode: 1", "", verdict.OwnExit, "",
+			"the dates of two kills are missing"},
+		{"an open cause", liveness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "",
+			verdict.OwnExit, "", "the cause is open"},
+		{"no probe", readiness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "",
+			verdict.LivenessProbe, "", "the settings of the liveness probe are missing"},
+		{"no template", readiness, "2024-05-18T21:00:53Z", "reason: Error, exitCode: 137, " + dates, "", verdict.Image,
+			"", "the cause is image"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			text := strings.NewReplacer("PROBES", test.probes, "START", test.start, "LAST", test.last).Replace(object) + test.extra
+			text := strings.NewReplacer("PROBES", test.probes, "START", test.start, "LAST", test.last).Replace(object) +
+				test.extra
 			rec := incident.Read([]incident.File{{Name: "pod.yaml", Data: []byte(text)}})
 			v := verdict.Of(rec).Verdicts[0]
 			v.Cause = test.cause
@@ -186,7 +206,9 @@ count: 1
 `
 
 func BenchmarkOf(b *testing.B) {
-	text := strings.NewReplacer("PROBES", liveness, "START", "2024-05-19T20:00:03Z", "LAST", `reason: Error, exitCode: 143, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-19T20:00:02Z"`).Replace(object) + strings.ReplaceAll(killing, "06-18T21", "05-19T20")
+	text := strings.NewReplacer("PROBES", liveness, "START", "2024-05-19T20:00:03Z", "LAST",
+		`reason: Error, exitCode: 143, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-19T20:00:02Z"`).
+		Replace(object) + strings.ReplaceAll(killing, "06-18T21", "05-19T20")
 	rec := incident.Read([]incident.File{{Name: "pod.yaml", Data: []byte(text)}})
 	v := verdict.Of(rec).Verdicts[0]
 	for b.Loop() {

@@ -2,19 +2,26 @@ package verdict
 
 import "testing"
 
-// TestClassify checks the class of each output that a probe can have, in the words of the programs that write them.
+// TestClassify checks the class of each output that a probe can have, in the words of the programs
+// that write them.
 func TestClassify(t *testing.T) {
 	for output, want := range map[string]Class{
-		"HTTP probe failed with statuscode: 404":                                                                                             WrongPath,
-		"HTTP probe failed with statuscode: 403":                                                                                             Credentials,
-		"HTTP probe failed with statuscode: 400":                                                                                             BadRequest,
-		"HTTP probe failed with statuscode: 503":                                                                                             ServerError,
-		`Get "http://10.0.0.1:80/": dial tcp 10.0.0.1:80: connect: connection refused`:                                                       Refused,
-		`Get http://10.0.0.1:80/: dial tcp 10.0.0.1:80: getsockopt: connection refused`:                                                      Refused,
-		"curl: (7) Failed to connect to localhost port 8080: Connection refused":                                                             Refused,
-		`Get "http://10.0.0.1:80/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`:                              Timeout,
-		`Get http://10.0.0.1:80/: net/http: request canceled (Client.Timeout exceeded while awaiting headers)`:                               Timeout,
-		`Get http://10.0.0.1:80/: net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)`:  Dial,
+		"HTTP probe failed with " +
+			"statuscode: 404": WrongPath,
+		"HTTP probe failed with " +
+			"statuscode: 403": Credentials,
+		"HTTP probe failed with " +
+			"statuscode: 400": BadRequest,
+		"HTTP probe failed with " +
+			"statuscode: 503": ServerError,
+		`Get "http://10.0.0.1:80/": dial tcp 10.0.0.1:80: connect: connection refused`:  Refused,
+		`Get http://10.0.0.1:80/: dial tcp 10.0.0.1:80: getsockopt: connection refused`: Refused,
+		"curl: (7) Failed to connect to localhost port 8080: Connection " +
+			"refused": Refused,
+		`Get "http://10.0.0.1:80/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`: Timeout,
+		`Get http://10.0.0.1:80/: net/http: request canceled (Client.Timeout exceeded while awaiting headers)`:  Timeout,
+		"Get http://10.0.0.1:80/: net/http: request canceled while waiting for connection (Client.Timeout exceeded " +
+			"while awaiting headers)": Dial,
 		`dial tcp 10.0.0.1:80: i/o timeout`:                                                                                                  Dial,
 		`dial tcp 10.0.0.1:80: connect: no route to host`:                                                                                    Dial,
 		`command timed out: "check" timed out after 1s`:                                                                                      Timeout,
@@ -32,7 +39,8 @@ func TestClassify(t *testing.T) {
 		`cannot exec in a stopped container`:                                                                                                 Ending,
 		`container 569bdd1b is not running`:                                                                                                  Ending,
 		"":                                                                                                                                   Empty,
-		"ls: cannot access '/tmp/healthy': No such file or directory":                                                                        Output,
+		"ls: cannot access '/tmp/healthy': No such file or " +
+			"directory": Output,
 	} {
 		if got := classify(output); got != want {
 			t.Errorf("classify(%q) = %s, want %s", output, got, want)

@@ -17,7 +17,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// evidence is what the facts say about a container, or about a pod with several containers where they do not name one.
+// evidence is what the facts say about a container, or about a pod with several containers where
+// they do not name one.
 type evidence struct {
 	pod      *incident.Pod
 	of       *evidence // on the pod; itself if the pod has one container, or none is named
@@ -55,7 +56,8 @@ type kubeletLog struct {
 	restarted bool // a kubelet
 }
 
-// forgotten returns the line of a log that says that a new kubelet does not know whether a pod is ready, and finds out at once, or nil.
+// forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
+// ready, and finds out at once, or nil.
 func forgotten(p *incident.Pod) (empty *incident.Fact) {
 	for _, f := range p.Facts {
 		switch {
@@ -85,7 +87,8 @@ type failure struct {
 	fact   *incident.Fact
 }
 
-// collect returns the evidence on each container of a pod, and last that on the pod itself, which has the name "" if it has several.
+// collect returns the evidence on each container of a pod, and last that on the pod itself, which
+// has the name "" if it has several.
 func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	object := &v1.Pod{}
 	if p.Object != nil {
@@ -98,7 +101,8 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	of := map[string]*evidence{}
 	for _, name := range names {
-		of[name] = &evidence{pod: p, object: object, name: name, spec: &v1.Container{}, conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
+		of[name] = &evidence{pod: p, object: object, name: name, spec: &v1.Container{},
+			conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
 		of[name].setSpec()
 		list = append(list, of[name])
 	}
@@ -115,7 +119,9 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 
 // finish computes what follows from all facts.
 func (e *evidence) finish() {
-	e.whole = e.objects || e.count("Scheduled")+e.of.count("Scheduled") > 0 && e.count("Created") > 0 && e.count("Started") > 0 && e.count("Pulled")+e.count("Pulling") > 0
+	e.whole = e.objects || e.count("Scheduled")+
+		e.of.count("Scheduled") > 0 && e.count("Created") > 0 && e.count("Started") > 0 && e.count("Pulled")+
+		e.count("Pulling") > 0
 	for _, f := range slices.Backward(e.ends) {
 		if f.ExitKnown || f.Reason != "" {
 			e.end, e.life, e.exits = f, life(f), f.ExitKnown
@@ -138,8 +144,10 @@ func (e *evidence) setSpec() {
 	if c := podutil.Find(e.object, e.name); c != nil {
 		e.spec, e.complete = c, !e.pod.Partial
 	}
-	e.init = slices.ContainsFunc(e.object.Spec.InitContainers, func(c v1.Container) bool { // kubectl describe does not show the policy, and only sidecars have probes
-		sidecar := podutil.IsRestartableInitContainer(&c) || c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	// kubectl describe does not show the policy, and only sidecars have probes
+	e.init = slices.ContainsFunc(e.object.Spec.InitContainers, func(c v1.Container) bool {
+		sidecar := podutil.IsRestartableInitContainer(&c) || c.LivenessProbe != nil || c.ReadinessProbe != nil ||
+			c.StartupProbe != nil
 		return c.Name == e.name && !sidecar
 	})
 }
@@ -165,7 +173,8 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
-			e.failures = append(e.failures, failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			e.failures = append(e.failures,
+				failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
 			return
 		}
 		e.objects = e.objects || f.Source == incident.FromEvent
@@ -182,28 +191,34 @@ func (e *evidence) add(f *incident.Fact) {
 // mayFail are the reasons of events that say in their message what fails.
 const mayFail = " BackOff Failed FailedSync FailedStart FailedCreate "
 
-// kinds have the causes that events and lines of a log prove, by their reason and the words of their message. The first that fits counts.
+// kinds have the causes that events and lines of a log prove, by their reason and the words of
+// their message. The first that fits counts.
 var kinds = []struct {
 	reasons string
 	words   *regexp.Regexp
 	cause   Cause
 }{
 	{" ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName InspectFailed ", regexp.MustCompile(``), Image},
-	{" FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady ", regexp.MustCompile(``), Sandbox},
+	{" FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady ", regexp.MustCompile(``),
+		Sandbox},
 	{" FailedScheduling ", regexp.MustCompile(``), Unschedulable},
 	{" FailedPostStartHook ", regexp.MustCompile(``), PostStartHook},
 	{" Killing Message ", regexp.MustCompile(`FailedPostStartHook`), PostStartHook},
 	{" Killing Message ", regexp.MustCompile(`failed startup probe`), StartupProbe},
 	{" Killing Message ", regexp.MustCompile(`failed liveness probe|is unhealthy, it will be killed`), LivenessProbe},
 	{" Killing Message ", regexp.MustCompile(`Stopping container|Need to kill`), Removed},
-	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`), Configuration},
+	{" FailedMount FailedAttachVolume FailedMapVolume ",
+		regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`), Configuration},
 	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(``), Volume},
-	{mayFail, regexp.MustCompile(`pull(ing)? image|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|inspect image|image can't be pulled`), Image},
+	{mayFail, regexp.MustCompile(`pull(ing)? image|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName` +
+		`|inspect image|image can't be pulled`), Image},
 	{" CreateContainerConfigError ", regexp.MustCompile(``), Configuration},
-	{mayFail, regexp.MustCompile(`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`), Configuration},
+	{mayFail, regexp.MustCompile(
+		`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`), Configuration},
 	{mayFail, regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
 	{mayFail, regexp.MustCompile(`FailedMount|volumes`), Volume},
-	{mayFail, regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError|CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
+	{mayFail, regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError` +
+		`|CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
 }
 
 // kindOf returns the cause that an event proves, or else its reason.
@@ -270,8 +285,10 @@ func (e *evidence) ran() bool {
 
 // restarted reports whether the container has restarted, or waits for a restart.
 func (e *evidence) restarted() bool {
-	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && e.startedAgain() || e.state == "CrashLoopBackOff" ||
-		e.kills() > 0 || slices.ContainsFunc(e.rows, func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
+	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && e.startedAgain() ||
+		e.state == "CrashLoopBackOff" ||
+		e.kills() > 0 || slices.ContainsFunc(e.rows,
+		func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
 }
 
 // after reports whether the last occurrence of a fact is after the last one of another.
@@ -285,19 +302,23 @@ func after(a, b *incident.Fact) bool {
 // running reports whether the newest state says so.
 func (e *evidence) running() bool { return e.from != nil && e.from.Kind == incident.Running }
 
-// startedAgain reports whether events show a second start, or one after a failed probe. Starts at one moment that name no container are those of
-// several. A failure before the pod was scheduled is of another pod, or its age is wrong.
+// startedAgain reports whether events show a second start, or one after a failed probe. Starts at
+// one moment that name no container are those of several. A failure before the pod was scheduled is
+// of another pod, or its age is wrong.
 func (e *evidence) startedAgain() bool {
-	started, created, scheduled := e.events["Started"], e.events["Created"], cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
+	started, created, scheduled := e.events["Started"], e.events["Created"],
+		cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
 	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
 		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
 	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
-		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged && started.fact.Last.At.After(f.fact.When.End()) &&
+		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged &&
+			started.fact.Last.At.After(f.fact.When.End()) &&
 			(scheduled == nil || !scheduled.When.Known() || !scheduled.When.At.After(f.fact.When.End()))
 	})
 }
 
-// readyInRows returns what the newest row, or else the newest line of a log, says about the container.
+// readyInRows returns what the newest row, or else the newest line of a log, says about the
+// container.
 func (e *evidence) readyInRows() string {
 	if e.row != nil {
 		ready, all, _ := strings.Cut(e.row.Value, "/")
@@ -314,10 +335,12 @@ func (e *evidence) readyInRows() string {
 	return ""
 }
 
-// lastSync returns the newest line of a log about a result of a probe of the container, with a value if it is not empty, or nil.
+// lastSync returns the newest line of a log about a result of a probe of the container, with a
+// value if it is not empty, or nil.
 func (e *evidence) lastSync(of trace.Probe, value string) *incident.Fact {
 	for _, f := range slices.Backward(e.pod.Facts) {
-		if f.Kind == incident.ProbeSync && (of == "" || f.Probe == of) && (value == "" || f.Value == value) && e.about(f) {
+		if f.Kind == incident.ProbeSync && (of == "" || f.Probe == of) && (value == "" || f.Value == value) &&
+			e.about(f) {
 			return f
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"probesim.dev/incident/verdict"
 )
 
-// FuzzOf feeds any bytes. Each recording has a first verdict, which says something, and gives the same one again.
+// FuzzOf feeds any bytes. Each recording has a first verdict, which says something, and gives the
+// same one again.
 func FuzzOf(f *testing.F) {
 	files, err := filepath.Glob("../testdata/pastes/*")
 	if err != nil {

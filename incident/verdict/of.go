@@ -17,7 +17,8 @@ func Of(rec *incident.Recording) *Report {
 		if forgotten(p) != nil {
 			forgetful++
 		}
-		log.probes = log.probes || slices.ContainsFunc(p.Facts, func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
+		log.probes = log.probes || slices.ContainsFunc(p.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
 	log.restarted = forgetful > 1
 	for _, p := range rec.Pods {
@@ -37,7 +38,8 @@ func Of(rec *incident.Recording) *Report {
 	return report
 }
 
-// nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show the same cause.
+// nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show
+// the same cause.
 func nameUnnamed(list []Verdict) []Verdict {
 	for i := range list {
 		v := &list[i]
@@ -46,7 +48,8 @@ func nameUnnamed(list []Verdict) []Verdict {
 		}
 		same := func(o Verdict) bool { return !o.Pod.Unnamed && o.Cause == v.Cause }
 		if j := slices.IndexFunc(list, same); j >= 0 && !slices.ContainsFunc(list[j+1:], same) {
-			v.Pod, v.Container, v.Restarts = list[j].Pod, cmp.Or(v.Container, list[j].Container), max(v.Restarts, list[j].Restarts)
+			v.Pod, v.Container, v.Restarts = list[j].Pod, cmp.Or(v.Container, list[j].Container),
+				max(v.Restarts, list[j].Restarts)
 			return slices.Delete(list, j, j+1)
 		}
 	}
@@ -56,8 +59,8 @@ func nameUnnamed(list []Verdict) []Verdict {
 // calm says how little trouble a cause is. Others are the most.
 var calm = map[Cause]int{NotReady: 1, ReadinessGate: 1, Failing: 1, Waiting: 2, Removed: 2, Nothing: 3, NoFacts: 3}
 
-// order returns what orders verdicts, the worst first: the trouble, of which a pod that is ready now has less; how sure it is; whether a class
-// explains it; and the restarts.
+// order returns what orders verdicts, the worst first: the trouble, of which a pod that is ready
+// now has less; how sure it is; whether a class explains it; and the restarts.
 func (v *Verdict) order() []int {
 	trouble := calm[v.Cause]
 	if v.readyNow && v.Sure == Open {
@@ -79,7 +82,8 @@ func nothing(rec *incident.Recording) Verdict {
 		r.saying(allWell)
 	case !slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) &&
 		!slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) }) &&
-		slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
+		slices.ContainsFunc(rec.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying(noTrouble).likely() // a probe or an exit would have left events
 	default:
 		r.saying(noTrouble).open()
@@ -89,7 +93,8 @@ func nothing(rec *incident.Recording) Verdict {
 	return v
 }
 
-// allReady reports whether facts say that all containers of a pod are ready, or that it has completed.
+// allReady reports whether facts say that all containers of a pod are ready, or that it has
+// completed.
 func allReady(p *incident.Pod) bool {
 	all := collect(p, kubeletLog{})
 	return !slices.ContainsFunc(all, func(e *evidence) bool {
@@ -97,8 +102,9 @@ func allReady(p *incident.Pod) bool {
 	})
 }
 
-// ofPod returns the verdicts on a pod: on its containers in trouble, and on the pod if the facts about trouble name no container. What is
-// about the whole pod, such as its removal, is one verdict.
+// ofPod returns the verdicts on a pod: on its containers in trouble, and on the pod if the facts
+// about trouble name no container. What is about the whole pod, such as its removal, is one
+// verdict.
 func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 	var list, quiet []Verdict
 	var seen []Cause
@@ -108,7 +114,8 @@ func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 		case r == nil:
 		case r.cause == Nothing:
 			quiet = append(quiet, write(e, r))
-		case !slices.Contains(seen, r.cause) || !slices.Contains([]Cause{Removed, Node, Waiting, Sandbox, Volume, Unschedulable}, r.cause):
+		case !slices.Contains(seen, r.cause) ||
+			!slices.Contains([]Cause{Removed, Node, Waiting, Sandbox, Volume, Unschedulable}, r.cause):
 			list, seen = append(list, write(e, r)), append(seen, r.cause)
 		}
 	}

@@ -26,8 +26,8 @@ type ruling struct {
 	detail string // a sentence to add
 }
 
-// rules are tried in this order. The first that decides counts: facts that name the cause come first, memory before probes; then what
-// excludes a probe; then strong evidence.
+// rules are tried in this order. The first that decides counts: facts that name the cause come
+// first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	evicted, named, cannotStart, killed, completed, removed, nodeGone,
 	probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
@@ -54,7 +54,8 @@ func judge(e *evidence) *ruling {
 
 func certain(cause Cause, proof ...*incident.Fact) *ruling {
 	of := map[Cause]trace.Probe{LivenessProbe: trace.Liveness, StartupProbe: trace.Startup}[cause]
-	return &ruling{cause: cause, sure: Certain, probe: of, proof: slices.DeleteFunc(proof, func(f *incident.Fact) bool { return f == nil })}
+	return &ruling{cause: cause, sure: Certain, probe: of, proof: slices.DeleteFunc(proof,
+		func(f *incident.Fact) bool { return f == nil })}
 }
 
 func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
@@ -73,15 +74,19 @@ var killers = []trace.Probe{trace.Startup, trace.Liveness}
 // byProbe returns the cause of a kill by a probe.
 func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
-// evictions has the reasons of events, of a status, and of a condition that say that something removed a pod from its node.
-var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted, "TaintManagerEviction": evictedPod,
-	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod, "DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod,
+// evictions has the reasons of events, of a status, and of a condition that say that something
+// removed a pod from its node.
+var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted,
+	"TaintManagerEviction":   evictedPod,
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod,
+	"DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod,
 	"Terminated": stoppedPod} // by a node that shuts down
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
+		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") &&
+			!strings.HasPrefix(f.Message, "Cancelling")
 	})
 	if f == nil || e.init && e.exits && e.end.ExitCode == 0 { // it had done its work before
 		return nil
@@ -99,10 +104,13 @@ func (e *evidence) find(is func(*incident.Fact) bool) *incident.Fact {
 
 // causeOf has the causes that a word of a status proves.
 var causeOf = map[string]Cause{
-	"OOMKilled": OutOfMemory, "ErrImagePull": Image, "ImagePullBackOff": Image, "InvalidImageName": Image, "ErrImageNeverPull": Image, "ImageInspectError": Image,
-	"RegistryUnavailable": Image, "CreateContainerConfigError": Configuration, "RunContainerError": CannotStart, "CreateContainerError": CannotStart,
-	"StartError": CannotStart, "ContainerCannotRun": CannotStart, "ContainerCreationError": CannotStart, "PostStartHookError": PostStartHook,
-	"Unknown": Node, "ContainerStatusUnknown": Node, "NodeLost": Node,
+	"OOMKilled": OutOfMemory, "ErrImagePull": Image, "ImagePullBackOff": Image, "InvalidImageName": Image,
+	"ErrImageNeverPull": Image, "ImageInspectError": Image,
+	"RegistryUnavailable": Image, "CreateContainerConfigError": Configuration, "RunContainerError": CannotStart,
+	"CreateContainerError": CannotStart,
+	"StartError":           CannotStart, "ContainerCannotRun": CannotStart, "ContainerCreationError": CannotStart,
+	"PostStartHookError": PostStartHook,
+	"Unknown":            Node, "ContainerStatusUnknown": Node, "NodeLost": Node,
 }
 
 // named: the status has a word for the cause. Of the past, only memory counts.
@@ -127,7 +135,8 @@ func cannotStart(e *evidence) *ruling {
 	started := e.events["Started"].fact
 	for _, cause := range []Cause{Image, Configuration, CannotStart} {
 		t, has := e.events[cause]
-		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image // it is about a container that the events do not name
+		// it is about a container that the events do not name
+		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image
 		if has && (!e.ran() || others || started != nil && after(t.fact, started) && cause != CannotStart) {
 			return certain(cause, t.fact)
 		}
@@ -153,7 +162,8 @@ func killed(e *evidence) *ruling {
 	if t, has := e.events[PostStartHook]; has {
 		return certain(PostStartHook, t.oldest)
 	}
-	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe}, func(a, b Cause) int { return cmp.Compare(e.count(a), e.count(b)) })
+	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe},
+		func(a, b Cause) int { return cmp.Compare(e.count(a), e.count(b)) })
 	if e.count(cause) == 0 {
 		return nil
 	}
@@ -180,7 +190,8 @@ func completed(e *evidence) *ruling {
 // removed: the pod was stopped from outside, and nothing has started since.
 func removed(e *evidence) *ruling {
 	gone := e.find(func(f *incident.Fact) bool {
-		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" || f.Kind == incident.Row && f.Reason == "Terminating"
+		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
+			f.Kind == incident.Row && f.Reason == "Terminating"
 	})
 	switch stopped := e.events[Removed].fact; {
 	case e.of.count("SandboxChanged") > 0:
@@ -199,7 +210,8 @@ func (e *evidence) startedAfter(f *incident.Fact) bool {
 	})
 }
 
-// longestBackOff is more than the greatest crash-loop back-off, five minutes (MaxContainerBackOff in pkg/kubelet/kubelet.go at v1.37.0), and a pull.
+// longestBackOff is more than the greatest crash-loop back-off, five minutes (MaxContainerBackOff
+// in pkg/kubelet/kubelet.go at v1.37.0), and a pull.
 const longestBackOff = 30 * time.Minute
 
 // nodeGone: the runtime lost the container, or the sandbox was replaced.
@@ -211,7 +223,8 @@ func nodeGone(e *evidence) *ruling {
 		r := certain(Node, e.end, e.from).likely().saying(lateStart)
 		r.what = round(e.from.When.At.Sub(e.end.Last.At))
 		return r
-	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1: // a program writes -1, and a runtime that lost the container
+	// a program writes -1, and a runtime that lost the container
+	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1:
 		return certain(OwnExit, e.end).open(Node).saying(openNode)
 	case !replaced || e != e.of:
 		return nil
@@ -221,12 +234,14 @@ func nodeGone(e *evidence) *ruling {
 	return nil
 }
 
-// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young for as many kills, there is no probe that
-// kills, or a shell or a signal of the program itself ended it.
+// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young
+// for as many kills, there is no probe that kills, or a shell or a signal of the program itself
+// ended it.
 func probeExcluded(e *evidence) *ruling {
 	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 && e.earliest() != bounds.Never {
 		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
-			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", row.Count, round(least)))
+			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least "+
+				"%s, and the pod is younger.", row.Count, round(least)))
 		}
 	}
 	if e.end == nil {
@@ -238,7 +253,8 @@ func probeExcluded(e *evidence) *ruling {
 		if p := e.probe(of); p != nil {
 			shown++
 			if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
-				early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least), settings(p)))
+				early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least),
+					settings(p)))
 			}
 		}
 	}
@@ -256,14 +272,16 @@ func probeExcluded(e *evidence) *ruling {
 	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
 		return certain(Nothing, e.end).likely().saying(done)
 	}
-	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 || e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
+	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 ||
+		e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
 		r.likely() // a failed postStart hook ends a container, too
 	}
 	return r
 }
 
-// inLog: a probe failed, and at once the sync loop handled it; or the kubelet killed and did not say why; or the log has back-offs of the
-// container and no failed probe of it, although it has the results of probes.
+// inLog: a probe failed, and at once the sync loop handled it; or the kubelet killed and did not
+// say why; or the log has back-offs of the container and no failed probe of it, although it has the
+// results of probes.
 func inLog(e *evidence) *ruling {
 	var failed *incident.Fact
 	for _, f := range e.pod.Facts {
@@ -271,13 +289,15 @@ func inLog(e *evidence) *ruling {
 		case !e.about(f):
 		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
 			failed = f
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe && f.When.At.Sub(failed.When.At) < time.Second:
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe &&
+			f.When.At.Sub(failed.When.At) < time.Second:
 			return certain(byProbe(f.Probe), failed, f).likely()
 		}
 	}
 	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
-	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil): // events had no reason up to 2015
+	// events had no reason up to 2015
+	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
 		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying(openDeletion)
 	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
 		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
@@ -285,7 +305,8 @@ func inLog(e *evidence) *ruling {
 	return nil
 }
 
-// fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put it.
+// fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put
+// it.
 func fitsWindow(e *evidence) *ruling {
 	if e.life == nil || !e.exits || e.count(Removed) > 0 || e.end.Reason != "Error" && e.end.Reason != "" {
 		return nil
@@ -303,7 +324,8 @@ func fitsWindow(e *evidence) *ruling {
 			return r.open(OwnExit)
 		}
 	}
-	if left := e.suspects(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() && len(left) == 1 {
+	if left := e.suspects(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() &&
+		len(left) == 1 {
 		return certain(left[0], e.end).likely() // who else stops a container in its place, again and again?
 	}
 	return nil
@@ -319,23 +341,27 @@ func restarted(e *evidence) *ruling {
 	case e.end == nil && !e.restarted():
 		return nil
 	case f != nil && e.objects && !e.signalled:
-		return certain(OwnExit, f.fact).of(f.probe).likely().adding("The events are whole and show no kill: the failures of the probe are a result.")
+		return certain(OwnExit, f.fact).of(f.probe).likely().
+			adding("The events are whole and show no kill: the failures of the probe are a result.")
 	case f != nil && !e.whole && (e.signalled || !e.exits && f.class != Refused && f.class != Reset):
 		return certain(byProbe(f.probe), f.fact, e.end).likely()
 	case f != nil: // a dead program refuses, too, and a program chooses its exit code
 		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit)
 	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
-	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset), len(e.failures) > 0 && e.unready == nil:
+	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset),
+		len(e.failures) > 0 && e.unready == nil:
 		return own.likely()
 	case slices.ContainsFunc(e.rows, func(f *incident.Fact) bool {
-		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff" // init containers have no probes
+		// init containers have no probes
+		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff"
 	}):
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
 }
 
-// suspects returns the causes that are left if a probe may have killed the container: those of the probes that the facts show, or of all.
+// suspects returns the causes that are left if a probe may have killed the container: those of the
+// probes that the facts show, or of all.
 func (e *evidence) suspects() (list []Cause) {
 	for _, of := range slices.Backward(killers) {
 		if e.probe(of) != nil {
@@ -348,10 +374,12 @@ func (e *evidence) suspects() (list []Cause) {
 	return list
 }
 
-// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when it did, if nothing excludes all of them.
+// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when
+// it did, if nothing excludes all of them.
 func (e *evidence) couldHaveKilled() bool { return e.life != nil && e.earliest() != bounds.Never }
 
-// failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are as many as its threshold, one period apart.
+// failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are
+// as many as its threshold, one period apart.
 func failing(e *evidence) *ruling {
 	f := e.killer
 	if f == nil {
@@ -359,7 +387,8 @@ func failing(e *evidence) *ruling {
 	}
 	r := certain(Failing, f.fact).of(f.probe)
 	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
-		if apart, known := span(f.fact); known && (f.count == 1 || apart.Least <= time.Duration(f.count)*e.period(f.probe)) {
+		if apart, known := span(f.fact); known && (f.count == 1 ||
+			apart.Least <= time.Duration(f.count)*e.period(f.probe)) {
 			r.cause = byProbe(f.probe)
 			return r.likely()
 		}
@@ -420,8 +449,8 @@ func notReady(e *evidence) *ruling {
 // gateInMessage matches what the condition Ready says about a readiness gate.
 var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
 
-// gated: all containers are ready, and the pod is not. Only its readiness gates make it so (GeneratePodReadyCondition in
-// pkg/kubelet/status/generate.go at v1.37.0).
+// gated: all containers are ready, and the pod is not. Only its readiness gates make it so
+// (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func gated(e *evidence) *ruling {
 	condition := func(name string) *incident.Fact { return cmp.Or(e.conditions[name], &incident.Fact{}) }
 	proof, row := condition("Ready"), cmp.Or(e.row, &incident.Fact{})
@@ -446,7 +475,8 @@ func gated(e *evidence) *ruling {
 	return r
 }
 
-// kubeletRestarted: a new kubelet has forgotten that several pods were ready, and found it again at once.
+// kubeletRestarted: a new kubelet has forgotten that several pods were ready, and found it again at
+// once.
 func kubeletRestarted(e *evidence) *ruling {
 	if !e.log.restarted || e != e.of || forgotten(e.pod) == nil {
 		return nil
@@ -454,7 +484,8 @@ func kubeletRestarted(e *evidence) *ruling {
 	return certain(Node, forgotten(e.pod)).likely().saying(kubeletNew)
 }
 
-// overSince reports whether a probe that failed has succeeded since: it would have failed again before the text was printed.
+// overSince reports whether a probe that failed has succeeded since: it would have failed again
+// before the text was printed.
 func (e *evidence) overSince(f *failure) bool {
 	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
 		return false
@@ -490,7 +521,8 @@ func waits(e *evidence) *ruling {
 	switch {
 	case e.state == "Error" || e.state == "Failed":
 		return certain(OwnExit, e.from).likely()
-	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" || e.state == "PodInitializing" || e.state == "Pending"):
+	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" ||
+		e.state == "PodInitializing" || e.state == "Pending"):
 		return certain(Waiting, e.from).open()
 	}
 	return nil

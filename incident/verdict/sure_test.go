@@ -44,7 +44,8 @@ func TestNoMoreThanTheTextProves(t *testing.T) {
 `, "app", verdict.Failing, verdict.Certain, "has not killed it"},
 	} {
 		v := verdict.Of(incident.Read([]incident.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
-		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container || !strings.Contains(v.Sentence, test.says) {
+		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container ||
+			!strings.Contains(v.Sentence, test.says) {
 			t.Errorf("%s: got %s %s in %q: %s", test.name, v.Sure, v.Cause, v.Container, v.Sentence)
 		}
 	}

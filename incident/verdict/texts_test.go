@@ -15,7 +15,8 @@ import (
 	"probesim.dev/incident/verdict"
 )
 
-// answer is the right answer for a text, which a person who knows the kubelet concluded from the text alone.
+// answer is the right answer for a text, which a person who knows the kubelet concluded from the
+// text alone.
 type answer struct {
 	Files          []string
 	Source         string // the public thread
@@ -86,12 +87,15 @@ func (a answer) grade(r *verdict.Report) (grade, string) {
 	}
 	possible := append(causes{a.Cause}, a.Or...)
 	says := fmt.Sprintf("%s %s %v in %q: %s", v.Sure, v.Cause, v.Or, v.Container, v.Sentence)
-	named := slices.ContainsFunc(append([]verdict.Cause{v.Cause}, v.Or...), func(c verdict.Cause) bool { return slices.Contains(possible, c) })
+	named := slices.ContainsFunc(append([]verdict.Cause{v.Cause}, v.Or...),
+		func(c verdict.Cause) bool { return slices.Contains(possible, c) })
 	where := a.Container == "" || v.Container == a.Container || v.Container == "" && len(r.Verdicts) == 1
 	switch {
 	case a.Cause == verdict.NoFacts && v.Cause == verdict.NoFacts:
 		return right, says
-	case a.Sure == verdict.Open && named && v.Sure == verdict.Open, slices.Contains(possible, v.Cause) && where && v.Sure != verdict.Open && (a.Sure != verdict.Open || v.Sure == verdict.Likely):
+	case a.Sure == verdict.Open && named && v.Sure == verdict.Open,
+		slices.Contains(possible, v.Cause) && where && v.Sure != verdict.Open && (a.Sure != verdict.Open ||
+			v.Sure == verdict.Likely):
 		return right, says
 	case v.Sure == verdict.Open:
 		return open, says
@@ -123,11 +127,13 @@ func (a answer) words(r *verdict.Report) string {
 }
 
 var (
-	headers = regexp.MustCompile(`(?m)^(> ?)?\s*(NAMESPACE|NAME|LAST ?SEEN|FIRST ?SEEN|Type\s+Reason|FirstSeen|----|Events:|Containers:).*\n`)
-	spaces  = regexp.MustCompile(`[ \t]+`)
+	headers = regexp.MustCompile(`(?m)^(> ?)?\s*(NAMESPACE|NAME|LAST ?SEEN|FIRST ?SEEN|Type\s+Reason|FirstSeen|----` +
+		`|Events:|Containers:).*\n`)
+	spaces = regexp.MustCompile(`[ \t]+`)
 )
 
-// variants are the forms in which each text is read. The last two are those of texts that lost their layout on the way.
+// variants are the forms in which each text is read. The last two are those of texts that lost
+// their layout on the way.
 var variants = []struct {
 	name   string
 	change func(string) string
@@ -142,7 +148,8 @@ func layout(a answer) bool {
 	return slices.ContainsFunc(a.Files, func(f string) bool { return strings.HasSuffix(f, ".yaml") })
 }
 
-// TestTexts holds the verdicts on texts that people posted, and on recordings of clusters, against the right answers.
+// TestTexts holds the verdicts on texts that people posted, and on recordings of clusters, against
+// the right answers.
 func TestTexts(t *testing.T) {
 	dir, table := "../testdata", "testdata/answers.yaml"
 	if other := os.Getenv("PROBESIM_TEXTS"); other != "" { // a folder with texts and their answers.yaml, to score them
@@ -168,7 +175,8 @@ func TestTexts(t *testing.T) {
 					t.Errorf("%s, %s: it says %q: %s", a.Files[0], variant.name, w, said)
 				}
 			}
-			says = fmt.Sprintf("%s: %s, %s: want %s %s %v in %q, got %s", g, a.Files[0], variant.name, a.Sure, a.Cause, a.Or, a.Container, says)
+			says = fmt.Sprintf("%s: %s, %s: want %s %s %v in %q, got %s", g, a.Files[0], variant.name, a.Sure, a.Cause,
+				a.Or, a.Container, says)
 			switch {
 			case g == wrong && a.Known == "", g == worst:
 				t.Error(says)

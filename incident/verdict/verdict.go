@@ -1,7 +1,8 @@
 // Package verdict says why the containers of a recording restarted, or are not ready.
 //
-// [Of] weighs the facts of package incident with rules. A rule is evidence for a cause, or excludes one. Nothing is simulated or
-// searched, and no clock is read. Silence proves nothing: what a text does not show is unknown.
+// [Of] weighs the facts of package incident with rules. A rule is evidence for a cause, or excludes
+// one. Nothing is simulated or searched, and no clock is read. Silence proves nothing: what a text
+// does not show is unknown.
 package verdict
 
 import (
@@ -16,9 +17,10 @@ type Cause string
 
 // The causes.
 const (
-	LivenessProbe Cause = "livenessProbe" // the liveness probe failed often enough, and the kubelet killed the container
-	StartupProbe  Cause = "startupProbe"  // likewise the startup probe
-	OwnExit       Cause = "ownExit"       // the program ended by itself
+	// the liveness probe failed often enough, and the kubelet killed the container
+	LivenessProbe Cause = "livenessProbe"
+	StartupProbe  Cause = "startupProbe" // likewise the startup probe
+	OwnExit       Cause = "ownExit"      // the program ended by itself
 	OutOfMemory   Cause = "outOfMemory"
 	Image         Cause = "image"         // cannot be pulled, or has no valid name
 	Configuration Cause = "configuration" // a secret, a config map or a key is missing
@@ -60,8 +62,8 @@ type Question struct {
 	Command string `json:"command,omitempty"` // the command that answers it; empty if there is none
 }
 
-// Verdict says why one container is in trouble, or the pod if Container is empty. docs/incident.md describes its form in JSON. Fields are
-// only added.
+// Verdict says why one container is in trouble, or the pod if Container is empty. docs/incident.md
+// describes its form in JSON. Fields are only added.
 type Verdict struct {
 	Pod       *incident.Pod `json:"-"`
 	Container string        `json:"container,omitempty"`
@@ -82,8 +84,9 @@ type Verdict struct {
 	Restarts int         `json:"-"`                  // -1: unknown
 	ExitCode *int32      `json:"exitCode,omitempty"` // of the last end that is known
 	Life     *Span       `json:"life,omitempty"`     // of the last ended instance, if known
-	Window   *Span       `json:"window,omitempty"`   // the earliest and the latest kill after a start, if the settings are known
-	Finding  string      `json:"finding,omitempty"`  // the ID of the closest finding of check, or empty
+	// the earliest and the latest kill after a start, if the settings are known
+	Window  *Span  `json:"window,omitempty"`
+	Finding string `json:"finding,omitempty"` // the ID of the closest finding of check, or empty
 
 	readyNow bool
 }

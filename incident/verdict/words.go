@@ -26,15 +26,18 @@ type writer struct {
 }
 
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Evidence: []Evidence{}, Advice: []string{},
-		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready == "true"}
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Evidence: []Evidence{},
+		Advice: []string{},
+		Probe:  r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
+		readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
 	if r.cause == Image && e.count("Started") > 0 {
 		v.Container = "" // it is another one, which the events do not name
 	}
-	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" ||
+		e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
 		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
 			v.Sure = r.likely().sure // the text may lack the newest start
 		}
@@ -78,7 +81,8 @@ func write(e *evidence, r *ruling) Verdict {
 func (e *evidence) startedBefore(hook *incident.Fact) (name string) {
 	var at time.Time
 	for _, f := range e.pod.Facts {
-		if f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" && strings.Contains(f.Message, f.Container) && !f.When.At.After(hook.When.At) && !f.When.At.Before(at) {
+		if f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" &&
+			strings.Contains(f.Message, f.Container) && !f.When.At.After(hook.When.At) && !f.When.At.Before(at) {
 			name, at = f.Container, f.When.At
 		}
 	}
@@ -90,14 +94,16 @@ func says(f *incident.Fact) string {
 	if f.Text != "" {
 		return f.Text
 	}
-	parts := []string{f.Container, string(f.Kind), f.Reason, string(f.Probe), string(f.Result), f.Value, firstLine(f.Message, 120)}
+	parts := []string{f.Container, string(f.Kind), f.Reason, string(f.Probe), string(f.Result), f.Value,
+		firstLine(f.Message, 120)}
 	if f.ExitKnown {
 		parts = append(parts, fmt.Sprintf("exit code %d", f.ExitCode))
 	}
 	if f.Count > 1 && f.Kind == incident.Event {
 		parts = append(parts, fmt.Sprintf("(x%d)", f.Count))
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" || p == string(incident.Event) }), " ")
+	return strings.Join(slices.DeleteFunc(parts,
+		func(p string) bool { return p == "" || p == string(incident.Event) }), " ")
 }
 
 // firstLine returns the first line of a text, up to some bytes.
@@ -149,9 +155,12 @@ func (w *writer) setValues() {
 		}
 	}
 	who := cmp.Or(v.Container, name, "the container")
-	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by, "{what}", w.r.what,
-		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}", code, "{after}", after,
-		"{message}", w.message(), "{state}", e.state, "{podName}", podName, "{namespace}", namespace, "{container}", container, "{previous}", previous}
+	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by,
+		"{what}", w.r.what,
+		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}",
+		code, "{after}", after,
+		"{message}", w.message(), "{state}", e.state, "{podName}", podName, "{namespace}", namespace, "{container}",
+		container, "{previous}", previous}
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
@@ -162,7 +171,8 @@ func (w *writer) setValues() {
 	if w.failure != nil {
 		list = append(list, e.parts(w.failure)...)
 	}
-	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...) // of equal ones, the first counts
+	// of equal ones, the first counts
+	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
@@ -203,9 +213,11 @@ func howOften(list []failure) string {
 	return often(total(list), longest)
 }
 
-// message returns the words of the event or the status that proves a cause, behind a colon. Of several of one reason, the longest: others may be cut.
+// message returns the words of the event or the status that proves a cause, behind a colon. Of
+// several of one reason, the longest: others may be cut.
 func (w *writer) message() (message string) {
-	i := slices.IndexFunc(w.r.proof, func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
+	i := slices.IndexFunc(w.r.proof,
+		func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
 	if i < 0 {
 		return ""
 	}
@@ -245,7 +257,8 @@ var (
 	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
 )
 
-// parts returns what the words about a failure stand for: values of the settings of the probe, or else of its output.
+// parts returns what the words about a failure stand for: values of the settings of the probe, or
+// else of its output.
 func (e *evidence) parts(f *failure) []string {
 	path, port, within := "", "", ""
 	if p := e.probe(f.probe); p != nil {
@@ -268,8 +281,10 @@ func (e *evidence) parts(f *failure) []string {
 		}
 		return fmt.Sprintf(format, known)
 	}
-	return []string{"{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""), "{status}", part("", statusIn, "%s", ""),
-		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}", firstLine(f.output, 120)}
+	return []string{"{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""),
+		"{status}", part("", statusIn, "%s", ""),
+		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
+		firstLine(f.output, 120)}
 }
 
 // details returns the arithmetic, and what the other facts have to do with the cause.
@@ -289,7 +304,10 @@ func (w *writer) details() []string {
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	return slices.DeleteFunc([]string{local, w.readiness(), w.counts(), w.arithmetic(), w.r.detail, result, w.finding()}, func(s string) bool { return s == "" })
+	return slices.DeleteFunc([]string{local, w.readiness(), w.counts(), w.arithmetic(), w.r.detail, result,
+		w.finding()}, func(s string) bool {
+		return s == ""
+	})
 }
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
@@ -297,24 +315,28 @@ func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
 	case w.r.probe != trace.Liveness:
-	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil && of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
+	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil &&
+		of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
-		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).Replace(w.e.means(unready).says)
+		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).
+			Replace(w.e.means(unready).says)
 	}
 	return ""
 }
 
-// burst is the number of warnings about a pod that a kubelet sends before it drops some (defaultSpamBurst in tools/record/events_cache.go of client-go
-// v0.37.0).
+// burst is the number of warnings about a pod that a kubelet sends before it drops some
+// (defaultSpamBurst in tools/record/events_cache.go of client-go v0.37.0).
 const burst = 25
 
 // counts compares failures with kills, or with the runs of the probe.
 func (w *writer) counts() string {
 	kills, failures, p := w.v.Kills, total(w.e.failed(w.r.probe)), w.e.probe(w.r.probe)
 	switch {
-	case kills > 1 && failures > 0 && failures%kills == 0 && total(w.e.failures) < burst && (p == nil || int(p.FailureThreshold) == failures/kills):
-		return fmt.Sprintf("%d failures / %d kills = %d, so no run succeeded in between.", failures, kills, failures/kills)
+	case kills > 1 && failures > 0 && failures%kills == 0 && total(w.e.failures) < burst && (p == nil ||
+		int(p.FailureThreshold) == failures/kills):
+		return fmt.Sprintf("%d failures / %d kills = %d, so no run succeeded in between.", failures, kills,
+			failures/kills)
 	case w.r.cause == NotReady && p != nil && w.failure != nil && w.failure.count > 2:
 		if s, known := span(w.failure.fact); known && time.Duration(w.failure.count)*w.e.period(w.r.probe) >= s.Least {
 			return "Every run fails."
@@ -347,11 +369,13 @@ func (w *writer) arithmetic() string {
 	case win.Greatest == bounds.Never && win.Least < time.Second:
 		return strings.TrimSpace(ran)
 	case win.Greatest == bounds.Never || w.v.Life != nil && w.v.Life.Least > win.end:
-		return fmt.Sprintf("The kill comes at the earliest %s after a start%s.%s", round(win.Least), settings(e.probe(of)), ran)
+		return fmt.Sprintf("The kill comes at the earliest %s after a start%s.%s", round(win.Least),
+			settings(e.probe(of)), ran)
 	case win.Least < time.Second:
 		when = "up to " + round(win.Greatest)
 	}
-	return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", when, settings(e.probe(of)), ran)
+	return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", when, settings(e.probe(of)),
+		ran)
 }
 
 // action returns what to do about an exit or about failures of a probe.

@@ -1,8 +1,9 @@
-// Package githubrunner finds the commands in the log of a step as the runner of GitHub Actions does. Only tests use it.
+// Package githubrunner finds the commands in the log of a step as the runner of GitHub Actions
+// does. Only tests use it.
 //
-// The rules are those of OnDataReceived in src/Runner.Worker/Handlers/OutputManager.cs, TryProcessCommand in
-// src/Runner.Worker/ActionCommandManager.cs, and TryParseV2 and TryParse in src/Runner.Common/ActionCommand.cs, of
-// actions/runner at commit 079cdb1d05fe.
+// The rules are those of OnDataReceived in src/Runner.Worker/Handlers/OutputManager.cs,
+// TryProcessCommand in src/Runner.Worker/ActionCommandManager.cs, and TryParseV2 and TryParse in
+// src/Runner.Common/ActionCommand.cs, of actions/runner at commit 079cdb1d05fe.
 package githubrunner
 
 import (
@@ -19,11 +20,12 @@ type Command struct {
 	Line       string // the line with the command
 }
 
-// Commands returns the commands in a log. It takes any name for the name of a command: besides the commands that it knows, the
-// runner obeys the token with which a log ends ::stop-commands::.
+// Commands returns the commands in a log. It takes any name for the name of a command: besides the
+// commands that it knows, the runner obeys the token with which a log ends ::stop-commands::.
 //
-// The runner searches for "::" and "##[" with the rules of a language, which skip characters without width. How many of them
-// depends on the version of ICU, so Commands skips all of them and all control characters.
+// The runner searches for "::" and "##[" with the rules of a language, which skip characters
+// without width. How many of them depends on the version of ICU, so Commands skips all of them and
+// all control characters.
 func Commands(log string) []Command {
 	var found []Command
 	for _, line := range lineBreak.Split(log, -1) { // as StreamReader.ReadLine
@@ -42,7 +44,8 @@ var lineBreak = regexp.MustCompile(`\r\n|\r|\n`)
 
 func skipIgnorable(line string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && !unicode.IsSpace(r) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r

@@ -32,7 +32,8 @@ func flow(value any) string {
 }
 
 func scalar(value any) string {
-	if text, is := value.(string); is && plain.MatchString(text) && !slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null"}, strings.ToLower(text)) {
+	if text, is := value.(string); is && plain.MatchString(text) &&
+		!slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null"}, strings.ToLower(text)) {
 		return text
 	} else if is {
 		return jsonOf(value)

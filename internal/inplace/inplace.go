@@ -1,5 +1,6 @@
-// Package inplace changes fields of YAML and JSON in place: comments, and everything else, stay as they are. Whoever uses it reads the result and
-// compares it with what it should be, because an alias, for example, changes elsewhere.
+// Package inplace changes fields of YAML and JSON in place: comments, and everything else, stay as
+// they are. Whoever uses it reads the result and compares it with what it should be, because an
+// alias, for example, changes elsewhere.
 package inplace
 
 import (
@@ -18,7 +19,8 @@ import (
 )
 
 // ErrPlace is the error of fields that cannot be changed in place.
-var ErrPlace = errors.New("cannot be changed in place, for example because of YAML anchors: use -o patch, and change it by hand")
+var ErrPlace = errors.New("cannot be changed in place, for example because of YAML anchors: use -o patch, and change " +
+	"it by hand")
 
 // Comment is a comment beside a changed value.
 type Comment struct {
@@ -42,8 +44,8 @@ type edit struct {
 	text     string
 }
 
-// Merge changes an object of the text by a strategic merge patch: items of lists have names. null removes a field only if it removes all fields of an
-// object that gets others.
+// Merge changes an object of the text by a strategic merge patch: items of lists have names. null
+// removes a field only if it removes all fields of an object that gets others.
 func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		child := n.Field(key)
@@ -54,7 +56,8 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 				e.add(n, key, value)
 			case child.Kind != strict.Mapping:
 				e.fail(child.Pos)
-			case slices.ContainsFunc(slices.Sorted(maps.Keys(value)), func(key string) bool { return value[key] == nil }):
+			case slices.ContainsFunc(slices.Sorted(maps.Keys(value)),
+				func(key string) bool { return value[key] == nil }):
 				e.swap(child, value)
 			default:
 				e.Merge(child, value)
@@ -78,7 +81,8 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 // item changes the item of a list that has the name of the patch.
 func (e *Editor) item(list *strict.Node, patch any) {
 	fields, ok := patch.(map[string]any)
-	i := slices.IndexFunc(list.Items, func(n *strict.Node) bool { return ok && n.Field("name").Value == fields["name"] })
+	i := slices.IndexFunc(list.Items,
+		func(n *strict.Node) bool { return ok && n.Field("name").Value == fields["name"] })
 	if i < 0 {
 		e.fail(list.Pos)
 		return
@@ -145,7 +149,8 @@ func (e *Editor) replace(n *strict.Node, text string) {
 	rest := e.data[from:]
 	for _, quote := range []string{"", `"`, "'"} {
 		before := quote + n.Value + quote
-		if !bytes.HasPrefix(rest, []byte(before)) || quote == "" && len(rest) > len(before) && strings.IndexByte(" \t\r\n,]}", rest[len(before)]) < 0 {
+		if !bytes.HasPrefix(rest, []byte(before)) ||
+			quote == "" && len(rest) > len(before) && strings.IndexByte(" \t\r\n,]}", rest[len(before)]) < 0 {
 			continue
 		}
 		if from += len(quote); quote != "" && strings.Trim(text, "0123456789") == "" { // a number
@@ -180,7 +185,8 @@ func (e *Editor) insertFlow(at int, json, text string) {
 	e.edits = append(e.edits, edit{at, at, text})
 }
 
-// line inserts a line, or several, before the line of a key, which has nothing but spaces before it.
+// line inserts a line, or several, before the line of a key, which has nothing but spaces before
+// it.
 func (e *Editor) line(key strict.Pos, text string) {
 	at := e.offset(key)
 	start := bytes.LastIndexByte(e.data[:at], '\n') + 1
@@ -220,8 +226,8 @@ func (e *Editor) add(n *strict.Node, name string, value map[string]any) {
 	}
 }
 
-// key returns the position of a key of a mapping, in the column of its first key: that of a field if there is only white space before it, or
-// else the next one.
+// key returns the position of a key of a mapping, in the column of its first key: that of a field
+// if there is only white space before it, or else the next one.
 func (e *Editor) key(mapping, field strict.Pos) (strict.Pos, bool) {
 	lines := strings.Split(string(e.data), "\n")
 	blank := strings.Repeat(" ", mapping.Column-1)
@@ -241,7 +247,8 @@ func (e *Editor) key(mapping, field strict.Pos) (strict.Pos, bool) {
 		if isKey(line) {
 			return strict.Pos{Line: line, Column: mapping.Column}, true
 		}
-		if text := strings.TrimSpace(lines[line-1]); text != "" && len(lines[line-1])-len(strings.TrimLeft(lines[line-1], " ")) < mapping.Column-1 {
+		if text := strings.TrimSpace(lines[line-1]); text != "" &&
+			len(lines[line-1])-len(strings.TrimLeft(lines[line-1], " ")) < mapping.Column-1 {
 			return strict.Pos{}, false
 		}
 	}
@@ -304,7 +311,8 @@ func (e *Editor) flowEnd(from int) int {
 	return len(e.data)
 }
 
-// blockEnd returns the offset behind the last line of a mapping whose keys have a line each, without the end of the line.
+// blockEnd returns the offset behind the last line of a mapping whose keys have a line each,
+// without the end of the line.
 func (e *Editor) blockEnd(first strict.Pos) int {
 	end, at := 0, e.offset(strict.Pos{Line: first.Line, Column: 1})
 	for i, line := range strings.SplitAfter(string(e.data[at:]), "\n") {

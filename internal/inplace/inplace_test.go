@@ -16,25 +16,34 @@ func TestMerge(t *testing.T) {
 	const instead = `{containers: [{name: app, lifecycle: {preStop: {exec: null, sleep: {seconds: 6}}}}]}`
 	for _, c := range []struct{ name, text, patch, want string }{
 		{"a new object in a block", "containers:\n- name: app # first\n  image: web:1\n  readinessProbe: {}\n", sleep,
-			"containers:\n- name: app # first\n  image: web:1\n  lifecycle:\n    preStop:\n      sleep:\n        seconds: 6\n  readinessProbe: {}\n"},
+			"containers:\n- name: app # first\n  image: web:1\n  lifecycle:\n    preStop:\n      sleep:\n        " +
+				"seconds: 6\n  readinessProbe: {}\n"},
 		{"a new object in flow style", "containers: [{name: app, image: 'web:1'}]\n", sleep,
 			"containers: [{lifecycle: {preStop: {sleep: {seconds: 6}}}, name: app, image: 'web:1'}]\n"},
 		{"a new object in JSON", `{"containers": [{"name": "app"}]}`, sleep,
 			`{"containers": [{"lifecycle":{"preStop":{"sleep":{"seconds":6}}}, "name": "app"}]}`},
-		{"an object beside another one", "containers:\n- name: app\n  lifecycle:\n    postStart: {exec: {command: [x]}}\n", sleep,
-			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      sleep:\n        seconds: 6\n    postStart: {exec: {command: [x]}}\n"},
+		{"an object beside another one", "containers:\n- name: app\n  lifecycle:\n    postStart: {exec: {command: " +
+			"[x]}}\n", sleep,
+			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      sleep:\n        seconds: 6\n    postStart: " +
+				"{exec: {command: [x]}}\n"},
 		{"an object in an empty one", "containers:\n- name: app\n  lifecycle: {} # none\n", sleep,
 			"containers:\n- name: app\n  lifecycle: {preStop: {sleep: {seconds: 6}}} # none\n"},
 		{"a number", "containers:\n- name: app\n  lifecycle: {preStop: {sleep: {seconds: 2}}}\n", sleep,
 			"containers:\n- name: app\n  lifecycle: {preStop: {sleep: {seconds: 6}}}\n"},
-		{"an object instead of another one", "containers:\n- name: app\n  lifecycle:\n    preStop:\n      # wait\n      exec:\n        command: [sleep, '}']\n\n  # the image\n  image: web:1\n", instead,
-			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      # wait\n      sleep:\n        seconds: 6\n\n  # the image\n  image: web:1\n"},
-		{"one at the end of the file", "containers:\n- name: app\n  lifecycle:\n    preStop:\n      exec:\n        command:\n        - sleep\n        - '1'", instead,
+		{"an object instead of another one", "containers:\n- name: app\n  lifecycle:\n    preStop:\n      # wait\n   " +
+			"   exec:\n        command: [sleep, '}']\n\n  # the image\n  image: web:1\n", instead,
+			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      # wait\n      sleep:\n        seconds: " +
+				"6\n\n  # the image\n  image: web:1\n"},
+		{"one at the end of the file", "containers:\n- name: app\n  lifecycle:\n    preStop:\n      exec:\n        " +
+			"command:\n        - sleep\n        - '1'", instead,
 			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      sleep:\n        seconds: 6"},
-		{"one in flow style", "containers: [{name: app, lifecycle: {preStop: {exec: {command: [sleep, \"a}\\\"b\"]}}}, image: x}]\n", instead,
+		{"one in flow style", "containers: [{name: app, lifecycle: {preStop: {exec: {command: [sleep, " +
+			"\"a}\\\"b\"]}}}, image: x}]\n", instead,
 			"containers: [{name: app, lifecycle: {preStop: {sleep: {seconds: 6}}}, image: x}]\n"},
-		{"lines that end in CR LF", "a:\r\n  b: 1\r\n", "{a: {b: 2, c: {d: x}}}", "a:\r\n  c:\r\n    d: x\r\n  b: 2\r\n"},
-		{"strings", "a: Recreate\nb: \"25%\"\nc: 25%\nd: '1'\n", "{a: RollingUpdate, b: 1, c: 2, d: x}", "a: RollingUpdate\nb: 1\nc: 2\nd: 'x'\n"},
+		{"lines that end in CR LF", "a:\r\n  b: 1\r\n", "{a: {b: 2, c: {d: x}}}",
+			"a:\r\n  c:\r\n    d: x\r\n  b: 2\r\n"},
+		{"strings", "a: Recreate\nb: \"25%\"\nc: 25%\nd: '1'\n", "{a: RollingUpdate, b: 1, c: 2, d: x}",
+			"a: RollingUpdate\nb: 1\nc: 2\nd: 'x'\n"},
 	} {
 		got, _, err := merge(t, c.text, c.patch)
 		if err != nil || got != c.want {
@@ -54,7 +63,8 @@ func TestMergeFails(t *testing.T) {
 		{"list:\n- name: a\n", "{list: [{name: a, c: {d: 1}}]}", "line 2 "},
 		{"a:\n  b: 1 # old\n", "{a: {b: null, c: 1}}", "line 2 "},
 	} {
-		if _, _, err := merge(t, c.text, c.patch); c.line == "" && err != nil || c.line != "" && (err == nil || !strings.HasPrefix(err.Error(), c.line)) {
+		if _, _, err := merge(t, c.text, c.patch); c.line == "" && err != nil ||
+			c.line != "" && (err == nil || !strings.HasPrefix(err.Error(), c.line)) {
 			t.Errorf("%q with %s: %v, want %q", c.text, c.patch, err, c.line)
 		}
 	}

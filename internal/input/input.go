@@ -1,4 +1,5 @@
-// Package input reads files within limits. Whatever a path leads to, a read ends, and takes no more memory than the limit.
+// Package input reads files within limits. Whatever a path leads to, a read ends, and takes no more
+// memory than the limit.
 package input
 
 import (
@@ -9,12 +10,13 @@ import (
 	"os"
 )
 
-// ErrEmpty is the error for files without content. The files of /proc have no size, and a read of some of them never ends.
+// ErrEmpty is the error for files without content. The files of /proc have no size, and a read of
+// some of them never ends.
 var ErrEmpty = errors.New("it is empty, or it is a special file without a size, as in /proc")
 
-// Regular reads a regular file of at most most bytes, such as one that another file names. It rejects directories, devices, pipes and files
-// without a size before it opens them, and then files whose content does not have the size that the file system says. Errors do not contain
-// the path.
+// Regular reads a regular file of at most most bytes, such as one that another file names. It
+// rejects directories, devices, pipes and files without a size before it opens them, and then files
+// whose content does not have the size that the file system says. Errors do not contain the path.
 func Regular(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -31,13 +33,14 @@ func Regular(path string, most int64) ([]byte, error) {
 	}
 	data, err := open(path, info.Size()+1)
 	if err == nil && int64(len(data)) != info.Size() {
-		return nil, fmt.Errorf("its content does not have the size of %d bytes that the file system says: it is being written, or it is a special file", info.Size())
+		return nil, fmt.Errorf("its content does not have the size of %d bytes that the file system says: it is "+
+			"being written, or it is a special file", info.Size())
 	}
 	return data, err
 }
 
-// Named reads a file that a person has named, of at most most bytes. It can be a pipe or a device too, such as /dev/stdin or <(command) in a
-// shell, and empty then.
+// Named reads a file that a person has named, of at most most bytes. It can be a pipe or a device
+// too, such as /dev/stdin or <(command) in a shell, and empty then.
 func Named(path string, most int64) ([]byte, error) {
 	if !IsPipe(path) {
 		return Regular(path, most)

@@ -35,7 +35,8 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"": "it is a directory: specify a file in it", "none": "no such file or directory", "empty": ErrEmpty.Error(), "small": "", "large": "it has more than 0 MiB",
+		"": "it is a directory: specify a file in it", "none": "no such file or directory", "empty": ErrEmpty.Error(),
+		"small": "", "large": "it has more than 0 MiB",
 	} {
 		data, err := Named(filepath.Join(dir, name), 3)
 		if want == "" && (err != nil || string(data) != "abc") || want != "" && (err == nil || err.Error() != want) {

@@ -63,7 +63,8 @@ type Output struct {
 	Text string `xml:",cdata"`
 }
 
-// Add adds a case of a file: to the last suite if that is the one of the file, or to a new one. The class of the case is its file.
+// Add adds a case of a file: to the last suite if that is the one of the file, or to a new one. The
+// class of the case is its file.
 func (r *Report) Add(file string, c Case) {
 	file = printable.Text(file)
 	if n := len(r.Suites); n == 0 || r.Suites[n-1].Name != file {

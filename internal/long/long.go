@@ -3,7 +3,8 @@ package long
 
 import "os"
 
-// Enabled reports whether the environment variable PROBESIM_LONG is set. Tests then run their large samples, as .ci/nightly does.
+// Enabled reports whether the environment variable PROBESIM_LONG is set. Tests then run their large
+// samples, as .ci/nightly does.
 func Enabled() bool { return os.Getenv("PROBESIM_LONG") != "" }
 
 // Sample returns small by default, and large with PROBESIM_LONG.

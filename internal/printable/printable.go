@@ -1,12 +1,13 @@
-// Package printable makes text from files safe to print. Such text cannot control a terminal, hide or reorder what people
-// read, or give commands to a CI system that reads them from its log.
+// Package printable makes text from files safe to print. Such text cannot control a terminal, hide
+// or reorder what people read, or give commands to a CI system that reads them from its log.
 //
-// Three functions share one rule. [Text] is for a piece of a line, such as a name or a message. [Lines] and [Writer] are for
-// finished output, and also protect the beginnings of lines. [JSON] keeps the values of a document.
+// Three functions share one rule. [Text] is for a piece of a line, such as a name or a message.
+// [Lines] and [Writer] are for finished output, and also protect the beginnings of lines. [JSON]
+// keeps the values of a document.
 //
-// The commands are those of GitHub Actions: a line that begins with "::", after blanks, and "##[" anywhere in a line
-// (src/Runner.Common/ActionCommand.cs of actions/runner at commit 079cdb1d05fe). The same rule breaks "##vso[" of Azure
-// Pipelines and "##teamcity[" of TeamCity.
+// The commands are those of GitHub Actions: a line that begins with "::", after blanks, and "##["
+// anywhere in a line (src/Runner.Common/ActionCommand.cs of actions/runner at commit 079cdb1d05fe).
+// The same rule breaks "##vso[" of Azure Pipelines and "##teamcity[" of TeamCity.
 package printable
 
 import (
@@ -18,9 +19,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with Go escapes in place of everything that is not visible on one line: control characters, line breaks,
-// blanks other than a space, characters without width, characters that change the direction of text, and bytes that are not
-// UTF-8. It also escapes the second # of "##[", so that the text is no command.
+// Text returns s with Go escapes in place of everything that is not visible on one line: control
+// characters, line breaks, blanks other than a space, characters without width, characters that
+// change the direction of text, and bytes that are not UTF-8. It also escapes the second # of
+// "##[", so that the text is no command.
 func Text(s string) string {
 	if plain(s, "") {
 		return s
@@ -28,8 +30,8 @@ func Text(s string) string {
 	return escape(s, "")
 }
 
-// Lines returns s with everything escaped that Text escapes, except line breaks and tabs. It also escapes the first colon of
-// a line that begins with "::".
+// Lines returns s with everything escaped that Text escapes, except line breaks and tabs. It also
+// escapes the first colon of a line that begins with "::".
 func Lines(s string) string { return lines(s, false) }
 
 // colors is the form of the escape sequences that set colors.
@@ -70,7 +72,8 @@ func outside(s string, keep *regexp.Regexp) string {
 	return b.String() + escape(s[at:], layout)
 }
 
-// Writer writes text as Lines returns it. Each call of Write must pass complete lines, or at least complete words.
+// Writer writes text as Lines returns it. Each call of Write must pass complete lines, or at least
+// complete words.
 type Writer struct {
 	To    io.Writer
 	Color bool // let the escape sequences of colors pass
@@ -83,8 +86,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// JSON appends a JSON document to dst. It escapes in strings what Text escapes, as \u and four digits, which does not change
-// their values.
+// JSON appends a JSON document to dst. It escapes in strings what Text escapes, as \u and four
+// digits, which does not change their values.
 func JSON(dst, document []byte) []byte {
 	if plain(document, layout) {
 		return append(dst, document...)
@@ -164,8 +167,9 @@ func command(before, from string) bool {
 	return strings.HasSuffix(before, "#") && strings.HasPrefix(word, "[")
 }
 
-// visible reports whether a character has a shape of its own. Some characters that count as letters and marks have none: the
-// runner, which compares text as a language does, ignores them.
+// visible reports whether a character has a shape of its own. Some characters that count as letters
+// and marks have none: the runner, which compares text as a language does, ignores them.
 func visible(r rune) bool {
-	return unicode.IsPrint(r) && (r < 0x34f || !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+	return unicode.IsPrint(r) && (r < 0x34f ||
+		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
 }

@@ -73,8 +73,10 @@ func TestWriter(t *testing.T) {
 
 // hostile returns a generator of text with parts of commands and characters that must be escaped.
 func hostile() *rapid.Generator[string] {
-	part := rapid.SampledFrom([]string{"::", ":", "#", "##", "[", "##[", "]", "error", "stop-commands", "x", " ", "\t", "\n", "\r", "\\", `"`, "<",
-		"\x00", "\x1b", "\x1b[31m", "\x7f", "\u0085", "\u009b", "\u00a0", "\u00ad", "\u034f", "\u200b", "\u200d", "\u2003", "\u2028", "\u202e", "\u2066",
+	part := rapid.SampledFrom([]string{"::", ":", "#", "##", "[", "##[", "]", "error", "stop-commands", "x", " ", "\t",
+		"\n", "\r", "\\", `"`, "<",
+		"\x00", "\x1b", "\x1b[31m", "\x7f", "\u0085", "\u009b", "\u00a0", "\u00ad", "\u034f", "\u200b", "\u200d",
+		"\u2003", "\u2028", "\u202e", "\u2066",
 		"\ufe0f", "\ufeff", "\xff", "\xe2\x80", "é", "世", "🙂", "\U000e0020"})
 	return rapid.Map(rapid.SliceOfN(part, 0, 12), func(parts []string) string { return strings.Join(parts, "") })
 }
@@ -140,7 +142,8 @@ func TestJSONKeepsValues(t *testing.T) {
 }
 
 func BenchmarkJSON(b *testing.B) {
-	line := []byte(strings.Repeat(`{"step":12,"t":30123456789,"kind":"ProbeExecuted","pod":"default/web","container":"app"}`, 3))
+	line := []byte(strings.Repeat(
+		`{"step":12,"t":30123456789,"kind":"ProbeExecuted","pod":"default/web","container":"app"}`, 3))
 	var out []byte
 	for b.Loop() {
 		out = printable.JSON(out[:0], line)

@@ -1,9 +1,11 @@
-// Package queue provides the two lists of the kernel: FIFO, in order of insertion, and Timed, in order of time.
+// Package queue provides the two lists of the kernel: FIFO, in order of insertion, and Timed, in
+// order of time.
 package queue
 
 import "slices"
 
-// FIFO is a first-in-first-out list that also allows the removal of any item. The zero value is empty.
+// FIFO is a first-in-first-out list that also allows the removal of any item. The zero value is
+// empty.
 type FIFO[T any] struct {
 	items []T
 	head  int
@@ -37,7 +39,8 @@ func (q *FIFO[T]) PushFront(v T) {
 	q.items[q.head] = v
 }
 
-// reuse moves the items to the beginning of the slice. Otherwise a list that is never empty would grow forever.
+// reuse moves the items to the beginning of the slice. Otherwise a list that is never empty would
+// grow forever.
 func (q *FIFO[T]) reuse() {
 	n := copy(q.items, q.items[q.head:])
 	clear(q.items[n:])

@@ -20,7 +20,8 @@ type item struct {
 	n  uint64 // the number from Push; 0: the item does not wait
 }
 
-// Pop returns items in the order of their times, and at equal times in the order of Push, even if other items stop waiting.
+// Pop returns items in the order of their times, and at equal times in the order of Push, even if
+// other items stop waiting.
 func TestTimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := queue.Timed[*item]{Waits: func(i *item, n uint64) bool { return i.n == n }}
@@ -28,7 +29,8 @@ func TestTimed(t *testing.T) {
 		push := func(x *item) {
 			x.n = q.Push(x.at, x)
 			model = append(model, x)
-			slices.SortFunc(model, func(a, b *item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
+			slices.SortFunc(model,
+				func(a, b *item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n)) })
 		}
 		forget := func() *item {
 			i := rapid.IntRange(0, len(model)-1).Draw(t, "forgotten")

@@ -6,11 +6,13 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Timed is a list in order of time. Items with equal times keep the order in which they were pushed.
+// Timed is a list in order of time. Items with equal times keep the order in which they were
+// pushed.
 //
-// An item that no longer waits stays in the list until its time comes, or until too many such items pile up. To remove it
-// immediately, each item would need to store its place in the list, and with many items these writes would miss the caches.
-// For the same reason, the list is a heap with four children per node, whose keys are adjacent in memory.
+// An item that no longer waits stays in the list until its time comes, or until too many such items
+// pile up. To remove it immediately, each item would need to store its place in the list, and with
+// many items these writes would miss the caches. For the same reason, the list is a heap with four
+// children per node, whose keys are adjacent in memory.
 type Timed[T any] struct {
 	// Waits reports whether the item for which Push returned n still waits. It is required.
 	Waits     func(item T, n uint64) bool
@@ -27,14 +29,15 @@ type entry[T any] struct {
 
 func (e *entry[T]) before(o *entry[T]) bool { return e.at < o.at || e.at == o.at && e.n < o.n }
 
-// Number returns a number as Push does, for an item that waits elsewhere: of two items with equal times, the one with the lower
-// number is first.
+// Number returns a number as Push does, for an item that waits elsewhere: of two items with equal
+// times, the one with the lower number is first.
 func (q *Timed[T]) Number() uint64 {
 	q.pushed++
 	return q.pushed
 }
 
-// Push adds an item that waits for a time. It returns the number of the item; the first number is 1.
+// Push adds an item that waits for a time. It returns the number of the item; the first number is
+// 1.
 func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	q.pushed++
 	q.entries = append(q.entries, entry[T]{at, q.pushed, item})
@@ -42,8 +45,8 @@ func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	return q.pushed
 }
 
-// PushAs adds an item that waits for a time, with the number that another list gave it. Numbers of later items are higher. Two items must
-// not have the same number.
+// PushAs adds an item that waits for a time, with the number that another list gave it. Numbers of
+// later items are higher. Two items must not have the same number.
 func (q *Timed[T]) PushAs(at virtual.Time, item T, n uint64) {
 	q.Reserve(n)
 	q.entries = append(q.entries, entry[T]{at, n, item})

@@ -64,7 +64,8 @@ func newJob(t *testing.T, files map[string]string) *job {
 
 func (j *job) git(args ...string) string {
 	j.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com", "-c",
+		"commit.gpgsign=false"}, args...)...)
 	cmd.Dir = j.workspace
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -133,7 +134,8 @@ func (j *job) run() string {
 		}
 		cmd := exec.Command("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step.Run)
 		cmd.Dir = j.workspace
-		cmd.Env = append(os.Environ(), "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_PATH="+path, "GITHUB_WORKSPACE="+j.workspace,
+		cmd.Env = append(os.Environ(), "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_PATH="+path,
+			"GITHUB_WORKSPACE="+j.workspace,
 			"RUNNER_TEMP="+j.temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64", "CI=true")
 		for key, value := range step.Env {
 			cmd.Env = append(cmd.Env, key+"="+j.value(value))
@@ -199,7 +201,8 @@ spec:
   expect: [{never: .., record: {kind: ContainerStarted}}]
 `
 
-// TestAction runs the shell steps of action.yml in repositories whose names of files, texts and inputs are hostile.
+// TestAction runs the shell steps of action.yml in repositories whose names of files, texts and
+// inputs are hostile.
 func TestAction(t *testing.T) {
 	hostile := map[string]string{
 		"deploy/$(touch pwned).yaml":            brokenPod,
@@ -212,8 +215,10 @@ func TestAction(t *testing.T) {
 	}
 	first := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "README": "r"})
 	first.commit(hostile)
-	first.inputs = map[string]string{"manifests": "deploy\n\n  -o html.yaml\n", "fail-on": "error", "delays": "default", "require": ""}
-	if step := first.run(); step != "Report the result" || first.outputs["passed"] != "false" || first.outputs["reports"] != "true" {
+	first.inputs = map[string]string{"manifests": "deploy\n\n  -o html.yaml\n", "fail-on": "error", "delays": "default",
+		"require": ""}
+	if step := first.run(); step != "Report the result" || first.outputs["passed"] != "false" ||
+		first.outputs["reports"] != "true" {
 		t.Errorf("the step %q failed, want the last one; outputs %v\n%s", step, first.outputs, first.log)
 	}
 	var files []string
@@ -224,7 +229,8 @@ func TestAction(t *testing.T) {
 		files = append(files, c.Properties["file"])
 	}
 	slices.Sort(files)
-	want := []string{"-o html.yaml", "deploy/$(touch pwned).yaml", "deploy/'quoted\" name.yaml", "deploy/`touch pwned`; touch pwned.yml", `deploy/two\nlines ::error::owned.yaml`}
+	want := []string{"-o html.yaml", "deploy/$(touch pwned).yaml", "deploy/'quoted\" name.yaml",
+		"deploy/`touch pwned`; touch pwned.yml", `deploy/two\nlines ::error::owned.yaml`}
 	if !slices.Equal(files, want) {
 		t.Errorf("annotations of %q, want %q\n%s", files, want, first.log)
 	}
@@ -246,7 +252,8 @@ func TestAction(t *testing.T) {
 	same.commit(map[string]string{"README": "new"})
 	same.reuse(first)
 	same.inputs = map[string]string{"manifests": "deploy", "scenarios": "probes", "fail-on": "note"}
-	if step := same.run(); step != "" || same.outputs["passed"] != "true" || same.outputs["reports"] != "" || !strings.Contains(same.log, "Nothing has changed.") {
+	if step := same.run(); step != "" || same.outputs["passed"] != "true" || same.outputs["reports"] != "" ||
+		!strings.Contains(same.log, "Nothing has changed.") {
 		t.Errorf("the step %q failed; outputs %v\n%s", step, same.outputs, same.log)
 	}
 
@@ -255,7 +262,8 @@ func TestAction(t *testing.T) {
 	scenario.commit(map[string]string{"deploy/service.yaml": quietService})
 	scenario.reuse(first)
 	scenario.inputs = map[string]string{"manifests": "deploy", "scenarios": "probes", "fail-on": "error"}
-	if step := scenario.run(); step != "Report the result" || len(githubrunner.Commands(scenario.log)) != 1 || !strings.Contains(scenario.read("probesim/reports/run.html"), "never-ready") {
+	if step := scenario.run(); step != "Report the result" || len(githubrunner.Commands(scenario.log)) != 1 ||
+		!strings.Contains(scenario.read("probesim/reports/run.html"), "never-ready") {
 		t.Errorf("the step %q failed\n%s", step, scenario.log)
 	}
 
@@ -268,13 +276,16 @@ func TestAction(t *testing.T) {
 		t.Errorf("the step %q failed\n%s", step, push.log)
 	}
 
-	// A pull request that changes other files of a directory passes, as a push of the directory does. Names of what it deletes pass too.
+	// A pull request that changes other files of a directory passes, as a push of the directory
+	// does. Names of what it deletes pass too.
 	others := newJob(t, map[string]string{"deploy/old.yaml": brokenPod, "gone/old.yaml": brokenPod})
 	others.git("rm", "-qr", "gone")
-	others.commit(map[string]string{"deploy/values.yaml": "replicas: 3", "deploy/kustomization.yaml": "resources: [old.yaml]"})
+	others.commit(map[string]string{"deploy/values.yaml": "replicas: 3",
+		"deploy/kustomization.yaml": "resources: [old.yaml]"})
 	others.reuse(first)
 	others.inputs = map[string]string{"manifests": "deploy\ngone", "fail-on": "error"}
-	if step := others.run(); step != "" || others.outputs["passed"] != "true" || !strings.Contains(others.log, "passed over deploy/values.yaml") {
+	if step := others.run(); step != "" || others.outputs["passed"] != "true" ||
+		!strings.Contains(others.log, "passed over deploy/values.yaml") {
 		t.Errorf("the step %q failed; outputs %v\n%s", step, others.outputs, others.log)
 	}
 
@@ -283,7 +294,8 @@ func TestAction(t *testing.T) {
 	misspelt.commit(map[string]string{"README": "new"})
 	misspelt.reuse(first)
 	misspelt.inputs = map[string]string{"manifests": "deploi$(touch pwned)", "fail-on": "error"}
-	if step := misspelt.run(); step != "Check" || len(githubrunner.Commands(misspelt.log)) != 1 || !strings.Contains(misspelt.log, "There is no file or directory deploi$(touch pwned), and") {
+	if step := misspelt.run(); step != "Check" || len(githubrunner.Commands(misspelt.log)) != 1 ||
+		!strings.Contains(misspelt.log, "There is no file or directory deploi$(touch pwned), and") {
 		t.Errorf("the step %q failed\n%s", step, misspelt.log)
 	}
 
@@ -294,9 +306,11 @@ func TestAction(t *testing.T) {
 		inputs     map[string]string
 		step, want string
 	}{
-		"nothing to do":     {nil, "Check", "set the input manifests, scenarios or rollout"},
-		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare", "The input version must be a release such as v1.2.3."},
-		"a wrong input":     {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"}, "Report the result", `::error title=probesim::probesim: --require: "$(touch pwned)" is no requirement`},
+		"nothing to do": {nil, "Check", "set the input manifests, scenarios or rollout"},
+		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare",
+			"The input version must be a release such as v1.2.3."},
+		"a wrong input": {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"},
+			"Report the result", `::error title=probesim::probesim: --require: "$(touch pwned)" is no requirement`},
 	} {
 		j := newJob(t, map[string]string{"deploy/old.yaml": brokenPod})
 		j.base = ""
@@ -311,61 +325,95 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// testPullRequests runs the action for pull requests that improve, worsen and switch off probes. The job that installed the command is the first one.
+// testPullRequests runs the action for pull requests that improve, worsen and switch off probes.
+// The job that installed the command is the first one.
 func testPullRequests(t *testing.T, first *job) {
 	t.Helper()
 	manifest := func(head, probes string) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + head + "}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: {containers: [{name: app, image: web" + probes + "}]}\n"
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + head +
+			"}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec: " +
+			"{containers: [{name: app, image: web" + probes + "}]}\n"
 	}
 	quick := ", livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}"
 	slow := ", livenessProbe: {httpGet: {port: 80}, periodSeconds: 10}"
 	wrong, ignores := ", livenessProbe: {httpGet: {port: htpp}}", ", annotations: {probesim.dev/ignore: broken-probe}"
 	loose := ", annotations: {probesim.dev/require: detect<=2m}"
 	starts := ", annotations: {probesim.dev/start: 40s}"
-	known := `{"workloads": [{"kind": "Deployment", "namespace": "default", "name": "web", "containers": [{"name": "app", "findings": [{"id": "broken-probe", "severity": "error", "field": "spec.containers[0].livenessProbe"}]}]}]}`
+	known := `{"workloads": [{"kind": "Deployment", "namespace": "default", "name": "web", "containers": [{"name": ` +
+		`"app", "findings": [{"id": "broken-probe", "severity": "error", "field": "spec.containers[0].livenessProbe"}]}]}]}`
 	for name, test := range map[string]struct {
 		before, after, inputs map[string]string
 		passed                bool
 		summary, log          string
 	}{
-		"a longer period": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
+		"a longer period": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
 			true, "better", ""},
-		"no probes any more": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", "")}, nil,
+		"no probes any more": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", "")}, nil,
 			false, "the container loses its liveness probe", "takes a probe away from a container"},
-		"an annotation that ignores an error": {map[string]string{"deploy/a.yaml": manifest("", wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, nil,
+		"an annotation that ignores an error": {map[string]string{"deploy/a.yaml": manifest("", wrong)},
+			map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, nil,
 			false, "1 error", "can never run"},
-		"an annotation of the base": {map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong+", command: [x]")}, nil,
+		"an annotation of the base": {map[string]string{"deploy/a.yaml": manifest(ignores, wrong)},
+			map[string]string{"deploy/a.yaml": manifest(ignores, wrong+", command: [x]")}, nil,
 			true, "1 ignored", ""},
-		"an annotation that is allowed": {map[string]string{"deploy/a.yaml": manifest("", wrong)}, map[string]string{"deploy/a.yaml": manifest(ignores, wrong)}, map[string]string{"allow-annotations": "true\r"},
+		"an annotation that is allowed": {map[string]string{"deploy/a.yaml": manifest("", wrong)},
+			map[string]string{"deploy/a.yaml": manifest(ignores, wrong)},
+			map[string]string{"allow-annotations": "true\r"},
 			true, "1 ignored", ""},
-		"a requirement that asks for less": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s"},
+		"a requirement that asks for less": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s"},
 			false, "counts for nothing", "an annotation differs from the command line"},
-		"a requirement that may ask for less": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s", "allow-annotations": "true"},
+		"a requirement that may ask for less": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest(loose, slow)},
+			map[string]string{"require": "detect<=20s", "allow-annotations": "true"},
 			true, "replaces --require", ""},
 		"defaults that ignore an error": {map[string]string{"deploy/a.yaml": manifest("", quick)},
-			map[string]string{"deploy/a.yaml": manifest("", wrong), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"}, nil, false, "1 error", "can never run"},
-		"defaults of the base": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "ignore: [{findings: broken-probe}]\n"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong),
+				".probesim.yaml": "ignore: [{findings: broken-probe}]\n"}, nil, false, "1 error", "can never run"},
+		"defaults of " +
+			"the base": {map[string]string{"deploy/a.yaml": manifest("", quick),
+			".probesim.yaml": "ignore: [{findings: broken-probe}]\n"},
 			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, true, "1 ignored", ""},
-		"a start that gets shorter": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)}, nil,
-			false, "counts for nothing", "probesim.dev/start app=1s of deploy/a.yaml:3 counts for nothing: it asks for less than app=40s of the base"},
-		"a start that is gone": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest("", quick)}, nil,
+		"a start that gets shorter": {map[string]string{"deploy/a.yaml": manifest(starts, quick)},
+			map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)}, nil,
+			false, "counts for nothing", "probesim.dev/start app=1s of deploy/a.yaml:3 counts for nothing: it asks " +
+				"for less than app=40s of the base"},
+		"a start that is gone": {map[string]string{"deploy/a.yaml": manifest(starts, quick)},
+			map[string]string{"deploy/a.yaml": manifest("", quick)}, nil,
 			false, "does not have it any more", "start-killed"},
-		"a start that is allowed": {map[string]string{"deploy/a.yaml": manifest(starts, quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)},
+		"a start that is allowed": {map[string]string{"deploy/a.yaml": manifest(starts, quick)},
+			map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/start: 1s}", quick)},
 			map[string]string{"allow-annotations": "true"}, true, "2 warnings, 1 note", ""},
-		"a stop of the base": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 50s}", quick)}, map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 2s}", quick)}, nil,
+		"a stop of " +
+			"the base": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 50s}", quick)},
+			map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/stop: 2s}", quick)}, nil,
 			false, "counts for nothing", "short-grace"},
-		"a stop of the action": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, map[string]string{"stop": "50s\r"},
+		"a stop of the action": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", slow)}, map[string]string{"stop": "50s\r"},
 			false, "1 error", "short-grace"},
-		"a requirement that is gone": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
+		"a requirement that " +
+			"is gone": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
 			false, "**not met**: detect&lt;=10s", "probesim.dev/require detect<=10s of the base counts"},
-		"a baseline of the pull request": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: known.json # findings\n", "known.json": "{}"},
-			map[string]string{"deploy/a.yaml": manifest("", wrong), "known.json": known}, nil, false, "1 error", "can never run"},
-		"a baseline of the base": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: 'ci/known.json'\n", "ci/known.json": known},
+		"a baseline of the pull " +
+			"request": {map[string]string{"deploy/a.yaml": manifest("", quick),
+			".probesim.yaml": "baseline: known.json # findings\n", "known.json": "{}"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong), "known.json": known}, nil, false, "1 error",
+			"can never run"},
+		"a baseline of " +
+			"the base": {map[string]string{"deploy/a.yaml": manifest("", quick),
+			".probesim.yaml": "baseline: 'ci/known.json'\n", "ci/known.json": known},
 			map[string]string{"deploy/a.yaml": manifest("", wrong), "ci/known.json": "{}"}, nil, true, "1 known", ""},
-		"a baseline outside": {map[string]string{"deploy/a.yaml": manifest("", quick), ".probesim.yaml": "baseline: ../../known.json\n"},
-			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, false, "", "must be a file in the directory of this file"},
-		"Windows line ends": {map[string]string{"deploy/a.yaml": manifest("", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)},
-			map[string]string{"manifests": "deploy\r\n", "fail-on": "error\r", "kubernetes": "v1.37\r", "require": "stall>=1s\r", "start": "1s\r", "delays": "typical\r"}, true, "better", ""},
+		"a baseline " +
+			"outside": {map[string]string{"deploy/a.yaml": manifest("", quick),
+			".probesim.yaml": "baseline: ../../known.json\n"},
+			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, false, "",
+			"must be a file in the directory of this file"},
+		"Windows line ends": {map[string]string{"deploy/a.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", slow)},
+			map[string]string{"manifests": "deploy\r\n", "fail-on": "error\r", "kubernetes": "v1.37\r",
+				"require": "stall>=1s\r", "start": "1s\r", "delays": "typical\r"}, true, "better", ""},
 	} {
 		j := newJob(t, test.before)
 		j.commit(test.after)
@@ -373,7 +421,8 @@ func testPullRequests(t *testing.T, first *job) {
 		j.inputs = map[string]string{"manifests": "deploy"}
 		maps.Copy(j.inputs, test.inputs)
 		j.run()
-		if passed := j.outputs["passed"] == "true"; passed != test.passed || !strings.Contains(j.read("summary"), test.summary) || !strings.Contains(j.log, test.log) {
+		if passed := j.outputs["passed"] == "true"; passed != test.passed ||
+			!strings.Contains(j.read("summary"), test.summary) || !strings.Contains(j.log, test.log) {
 			t.Errorf("%s: passed %v, want %v\n%s\nsummary:\n%s", name, passed, test.passed, j.log, j.read("summary"))
 		}
 		if strings.Contains(j.log, "could not be compared") || strings.Contains(j.log, "\r") {
@@ -382,31 +431,47 @@ func testPullRequests(t *testing.T, first *job) {
 	}
 }
 
-// testRollouts runs the action for Deployments to roll out. The job that installed the command is the first one.
+// testRollouts runs the action for Deployments to roll out. The job that installed the command is
+// the first one.
 func testRollouts(t *testing.T, first *job) {
 	t.Helper()
 	web := func(annotations, container string) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + annotations + "}\nspec:\n  replicas: 3\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n" +
-			"    spec: {containers: [{name: app, image: web, readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}" + container + "}]}\n"
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web" + annotations +
+			"}\nspec:\n  replicas: 3\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: " +
+			"b}}\n" +
+			"    spec: {containers: [{name: app, image: web, readinessProbe: {tcpSocket: {port: 80}, " +
+			"periodSeconds: 1}" + container + "}]}\n"
 	}
-	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {a: b}, ports: [{port: 80}]}\n"
-	sleeps, allows := ", lifecycle: {preStop: {sleep: {seconds: 6}}}", ", annotations: {probesim.dev/require: lost<=100000}"
-	base := map[string]string{"$(touch pwned)/service.yaml": service, "$(touch pwned)/web.yaml": web("", sleeps), "README": "r", ".probesim.yaml": "start: 1s\n"}
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {a: b}, ports: [{port: " +
+		"80}]}\n"
+	sleeps, allows := ", lifecycle: {preStop: {sleep: {seconds: 6}}}",
+		", annotations: {probesim.dev/require: lost<=100000}"
+	base := map[string]string{"$(touch pwned)/service.yaml": service, "$(touch pwned)/web.yaml": web("", sleeps),
+		"README": "r", ".probesim.yaml": "start: 1s\n"}
 	const file = "$(touch pwned)/web.yaml"
 	for name, test := range map[string]struct {
 		after, inputs map[string]string
 		passed        bool
 		log           string
 	}{
-		"a sleep that is gone":           {map[string]string{file: web("", "")}, nil, false, "a rollout loses up to"},
-		"an annotation that allows it":   {map[string]string{file: web(allows, "")}, nil, false, "a rollout loses up to"},
-		"one that may":                   {map[string]string{file: web(allows, "")}, map[string]string{"allow-annotations": "true"}, true, "::notice"},
-		"an input that allows it":        {map[string]string{file: web("", "")}, map[string]string{"rollout-require": "lost<=100000\r", "rps": "20\r", "kubernetes": "v1.36..\r"}, true, "--rps 20 --start 1s"},
-		"defaults that allow it":         {map[string]string{file: web("", ""), ".probesim.yaml": "require: lost<=100000"}, nil, false, "a rollout loses up to"},
-		"another sleep":                  {map[string]string{file: web("", strings.Replace(sleeps, "6", "7", 1))}, nil, true, ""},
-		"nothing that is rolled out":     {map[string]string{"README": "new"}, nil, true, "Nothing has changed."},
-		"a number that is a command":     {map[string]string{file: web("", sleeps+", command: [x]")}, map[string]string{"rps": "$(touch pwned2)"}, false, "::error title=probesim::"},
-		"a requirement that is an error": {map[string]string{file: web("", sleeps+", command: [x]")}, map[string]string{"rollout-require": "--help"}, false, "is no requirement"},
+		"a sleep that is gone": {map[string]string{file: web("", "")}, nil, false, "a rollout loses up to"},
+		"an annotation that allows it": {map[string]string{file: web(allows, "")}, nil, false,
+			"a rollout loses up to"},
+		"one that may": {map[string]string{file: web(allows, "")},
+			map[string]string{"allow-annotations": "true"}, true, "::notice"},
+		"an input that allows it": {map[string]string{file: web("", "")},
+			map[string]string{"rollout-require": "lost<=100000\r", "rps": "20\r", "kubernetes": "v1.36..\r"}, true,
+			"--rps 20 --start 1s"},
+		"defaults that " +
+			"allow it": {map[string]string{file: web("", ""), ".probesim.yaml": "require: lost<=100000"}, nil, false,
+			"a rollout loses up to"},
+		"another sleep": {map[string]string{file: web("", strings.Replace(sleeps, "6", "7", 1))}, nil,
+			true, ""},
+		"nothing that is rolled out": {map[string]string{"README": "new"}, nil, true, "Nothing has changed."},
+		"a number that is a command": {map[string]string{file: web("", sleeps+", command: [x]")},
+			map[string]string{"rps": "$(touch pwned2)"}, false, "::error title=probesim::"},
+		"a requirement that is an error": {map[string]string{file: web("", sleeps+", command: [x]")},
+			map[string]string{"rollout-require": "--help"}, false, "is no requirement"},
 	} {
 		j := newJob(t, base)
 		j.commit(test.after)
@@ -417,7 +482,9 @@ func testRollouts(t *testing.T, first *job) {
 		if passed := j.outputs["passed"] == "true"; passed != test.passed || !strings.Contains(j.log, test.log) {
 			t.Errorf("%s: passed %v, want %v\n%s", name, passed, test.passed, j.log)
 		}
-		if page := j.read("probesim/reports/rollout.html"); strings.Contains(j.log, "loses up to") && !strings.Contains(page, "<h2>a rollout loses") || strings.Contains(j.read("summary"), "loses up to") != strings.Contains(j.log, "loses up to") {
+		if page := j.read("probesim/reports/rollout.html"); strings.Contains(j.log, "loses up to") &&
+			!strings.Contains(page, "<h2>a rollout loses") ||
+			strings.Contains(j.read("summary"), "loses up to") != strings.Contains(j.log, "loses up to") {
 			t.Errorf("%s: the page has %d bytes, and the summary is\n%s", name, len(page), j.read("summary"))
 		}
 		if found, _ := filepath.Glob(filepath.Join(j.workspace, "pwned*")); len(found) > 0 {
@@ -426,7 +493,8 @@ func testRollouts(t *testing.T, first *job) {
 	}
 }
 
-// TestActionVersions checks that a second use of the action in a job does not take the command of the first one.
+// TestActionVersions checks that a second use of the action in a job does not take the command of
+// the first one.
 func TestActionVersions(t *testing.T) {
 	j := newJob(t, map[string]string{"README": "r"})
 	j.base = ""
@@ -435,18 +503,21 @@ func TestActionVersions(t *testing.T) {
 		clean := strings.TrimSpace(version)
 		bin := filepath.Join(j.temp, "probesim", "bin", "probesim-Linux-X64-"+clean)
 		script := "#!/bin/sh\necho \"this is " + clean + "\"\n"
-		if err := errors.Join(os.MkdirAll(bin, 0o777), os.WriteFile(filepath.Join(bin, "probesim"), []byte(script), 0o777)); err != nil {
+		if err := errors.Join(os.MkdirAll(bin, 0o777),
+			os.WriteFile(filepath.Join(bin, "probesim"), []byte(script), 0o777)); err != nil {
 			t.Fatal(err)
 		}
 		j.log, j.inputs = "", map[string]string{"version": version, "manifests": "."}
 		j.run()
-		if !strings.Contains(j.log, "this is "+clean) || strings.Count(j.log, "this is") != strings.Count(j.log, "this is "+clean) {
+		if !strings.Contains(j.log, "this is "+clean) ||
+			strings.Count(j.log, "this is") != strings.Count(j.log, "this is "+clean) {
 			t.Errorf("version %q: %s", version, j.log)
 		}
 	}
 }
 
-// TestActionQuotes checks that no expression reaches a command line of the action, and that each input is used.
+// TestActionQuotes checks that no expression reaches a command line of the action, and that each
+// input is used.
 func TestActionQuotes(t *testing.T) {
 	a := readAction(t)
 	used := map[string]bool{"artifact": true}

@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
-// layers lists the packages, lowest first. A package imports packages of lower layers and its own subpackages,
-// and nothing else of this module. An entry also covers the packages below it without their own entry.
+// layers lists the packages, lowest first. A package imports packages of lower layers and its own
+// subpackages, and nothing else of this module. An entry also covers the packages below it without
+// their own entry.
 var layers = [][]string{
-	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long", "internal/runner/cleanup"},
+	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long",
+		"internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "internal/junit", "sim/choose", "sim/limit", "trace", "kube"},
 	{"sim", "internal/value", "internal/inplace", "apiserver/admission"},
 	{"apiserver/store"},
-	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results", "report"},
+	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results",
+		"report"},
 	{"report/html", "report/perfetto", "prober", "controller"},
 	{"prober/preview138"},
 	{"kubelet", "controller/deployment", "controller/replicaset", "controller/endpointslice", "router"},
@@ -44,15 +47,18 @@ var layers = [][]string{
 	{"cmd", "ginkgokit", "internal/repotest", "."},
 }
 
-// leaves lists packages that may import only the packages listed here, besides the standard library.
+// leaves lists packages that may import only the packages listed here, besides the standard
+// library.
 var leaves = map[string][]string{
-	"sim":            {module + "/sim/choose", module + "/sim/limit", module + "/sim/virtual", module + "/internal/queue"},
+	"sim": {module + "/sim/choose", module + "/sim/limit", module + "/sim/virtual",
+		module + "/internal/queue"},
 	"sim/choose":     nil,
 	"sim/limit":      {module + "/sim/virtual"},
 	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
 	"apiserver/store": {
-		"k8s.io/api/apps/v1", "k8s.io/api/core/v1", "k8s.io/api/discovery/v1", "k8s.io/apimachinery/pkg/api/equality", "k8s.io/apimachinery/pkg/api/errors",
+		"k8s.io/api/apps/v1", "k8s.io/api/core/v1", "k8s.io/api/discovery/v1", "k8s.io/apimachinery/pkg/api/equality",
+		"k8s.io/apimachinery/pkg/api/errors",
 		"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/types",
 	},
 	"trace":        {module + "/sim/virtual", module + "/internal/printable"},
@@ -66,7 +72,8 @@ var leaves = map[string][]string{
 // libraries lists the modules that this module may use. Only tests may use testLibraries.
 var (
 	libraries = []string{
-		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/rogpeppe/go-internal/diff", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/rogpeppe/go-internal/diff",
+		"github.com/spf13/cobra", "github.com/spf13/pflag",
 		"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v4", "sigs.k8s.io/json", "github.com/robfig/cron/v3",
 		"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "github.com/google/go-cmp",
 	}
@@ -100,7 +107,8 @@ func TestArrowsGoOneWay(t *testing.T) {
 			switch {
 			case !ours || s.test || under(pkg, s.dir):
 			case layerOf(pkg) >= layer:
-				t.Errorf("%s: %s must not import %s, which is not in a lower layer; move the shared code down, or declare the interface that %s needs there",
+				t.Errorf("%s: %s must not import %s, which is not in a lower layer; move the shared code down, or "+
+					"declare the interface that %s needs there",
 					s.at(spec), s.dir, pkg, s.dir)
 			}
 		}
@@ -116,7 +124,8 @@ func TestLeavesStayLeaves(t *testing.T) {
 		for name, spec := range s.imports() {
 			ours := strings.HasPrefix(name, module+"/"+s.dir+"/internal/")
 			if strings.Contains(name, ".") && !ours && !slices.Contains(allowed, name) {
-				t.Errorf("%s: %s is a leaf and must not import %s; move the code that needs it to the package above", s.at(spec), s.dir, name)
+				t.Errorf("%s: %s is a leaf and must not import %s; move the code that needs it to the package above",
+					s.at(spec), s.dir, name)
 			}
 		}
 	}
@@ -131,7 +140,8 @@ func TestLibraries(t *testing.T) {
 			switch {
 			case !strings.Contains(strings.Split(name, "/")[0], ".") || under(name, module) || in(libraries):
 			case !in(testLibraries):
-				t.Errorf("%s: %s is not a library of this module; avoid it, or add it to libraries in arrows_test.go", s.at(spec), name)
+				t.Errorf("%s: %s is not a library of this module; avoid it, or add it to libraries in arrows_test.go",
+					s.at(spec), name)
 			case !s.test:
 				t.Errorf("%s: only tests may use %s", s.at(spec), name)
 			}
@@ -139,9 +149,11 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestMainModuleDoesNotNeedTheKubelet checks that only the nested modules below conformance depend on the kubelet itself.
+// TestMainModuleDoesNotNeedTheKubelet checks that only the nested modules below conformance depend
+// on the kubelet itself.
 func TestMainModuleDoesNotNeedTheKubelet(t *testing.T) {
 	if regexp.MustCompile(`(?m)^\s*(require\s+)?k8s\.io/kubernetes\s`).MatchString(read(t, "go.mod")) {
-		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may; move the code that needs it there and run go mod tidy")
+		t.Error("go.mod requires k8s.io/kubernetes; only the modules below conformance may; move the code that needs " +
+			"it there and run go mod tidy")
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestCIWorkflow checks that the workflows use only inputs that the action has, and that the table lists all of them.
+// TestCIWorkflow checks that the workflows use only inputs that the action has, and that the table
+// lists all of them.
 func TestCIWorkflow(t *testing.T) {
 	type workflow struct {
 		Jobs map[string]struct {
@@ -23,7 +24,8 @@ func TestCIWorkflow(t *testing.T) {
 	}
 	inputs := readAction(t).Inputs
 	uses := 0
-	for _, text := range []string{yamlBlocks(t, "docs/ci.md")[".github/workflows/probes.yaml"], read(t, ".github/workflows/manifests.yaml")} {
+	for _, text := range []string{yamlBlocks(t, "docs/ci.md")[".github/workflows/probes.yaml"],
+		read(t, ".github/workflows/manifests.yaml")} {
 		for _, job := range parse[workflow](t, text).Jobs {
 			for _, step := range job.Steps {
 				if step.Uses != "./" && !strings.HasPrefix(step.Uses, "probesim/probesim@") {
@@ -49,8 +51,8 @@ func TestCIWorkflow(t *testing.T) {
 	}
 }
 
-// TestActionsArePinned checks that workflows, the action and the documents name actions by commit, with the release in a comment: a tag
-// can move. The action of this repository is the exception.
+// TestActionsArePinned checks that workflows, the action and the documents name actions by commit,
+// with the release in a comment: a tag can move. The action of this repository is the exception.
 func TestActionsArePinned(t *testing.T) {
 	pinned, uses := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`), 0
 	walk(t, true, func(name string, text []byte) {
@@ -59,7 +61,8 @@ func TestActionsArePinned(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			action, found := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "uses: ")
-			if action = strings.TrimSpace(action); !found || action == "./" || strings.HasPrefix(action, "probesim/probesim@") {
+			if action = strings.TrimSpace(action); !found || action == "./" ||
+				strings.HasPrefix(action, "probesim/probesim@") {
 				continue
 			}
 			if uses++; !pinned.MatchString(action) {
@@ -72,8 +75,8 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// TestCICommands runs the commands of the hook, of GitLab CI and of Argo CD with the manifest of docs/ci.md, whose mistake they
-// must find.
+// TestCICommands runs the commands of the hook, of GitLab CI and of Argo CD with the manifest of
+// docs/ci.md, whose mistake they must find.
 func TestCICommands(t *testing.T) {
 	blocks, dir := yamlBlocks(t, "docs/ci.md"), t.TempDir()
 	writeFiles(t, dir, map[string]string{
@@ -108,7 +111,8 @@ func TestCICommands(t *testing.T) {
 	if i < 0 || hooks[i].Language != "golang" || !regexp.MustCompile(used.Files).MatchString("deploy/deployment.yaml") {
 		t.Fatalf("the hooks are %v, docs/ci.md uses %v", hooks, used)
 	}
-	run("pre-commit", mistake, slices.Concat(strings.Fields(hooks[i].Entry), used.Args, []string{"deploy/service.yaml", "deploy/deployment.yaml"})...)
+	run("pre-commit", mistake, slices.Concat(strings.Fields(hooks[i].Entry), used.Args,
+		[]string{"deploy/service.yaml", "deploy/deployment.yaml"})...)
 
 	gitlab := parse[map[string]struct{ Script []string }](t, blocks[".gitlab-ci.yml"])["probes"].Script
 	if len(gitlab) != 3 {
@@ -116,7 +120,8 @@ func TestCICommands(t *testing.T) {
 	}
 	run("GitLab CI", mistake, "sh", "-ec", strings.Join(gitlab[:2], "\n"))
 	run("GitLab CI", "", "sh", "-ec", gitlab[2])
-	if report, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil || !bytes.Contains(report, []byte("never-ready")) {
+	if report, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil ||
+		!bytes.Contains(report, []byte("never-ready")) {
 		t.Errorf("the JUnit report is %q: %v", report, err)
 	}
 
@@ -141,8 +146,9 @@ func TestCICommands(t *testing.T) {
 	run("the hook of Argo CD", mistake, append([]string{"probesim"}, job...)...)
 }
 
-// TestRelease checks that the configuration of releases fits the repository: a package for each build, archives of both
-// commands, and an image with the command. 'goreleaser check' validates the rest.
+// TestRelease checks that the configuration of releases fits the repository: a package for each
+// build, archives of both commands, and an image with the command. 'goreleaser check' validates the
+// rest.
 func TestRelease(t *testing.T) {
 	type part struct {
 		ID, Main, Binary, Dockerfile string
@@ -173,10 +179,13 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(archived, []string{"probesim", "kubectl-probesim"}) || binaries[config.Krews[0].IDs[0]] != "kubectl-probesim" || binaries[config.Casks[0].IDs[0]] != "probesim" {
-		t.Errorf("archives of %q, a krew plugin of %q, a cask of %q", archived, config.Krews[0].IDs, config.Casks[0].IDs)
+	if !slices.Equal(archived, []string{"probesim", "kubectl-probesim"}) ||
+		binaries[config.Krews[0].IDs[0]] != "kubectl-probesim" || binaries[config.Casks[0].IDs[0]] != "probesim" {
+		t.Errorf("archives of %q, a krew plugin of %q, a cask of %q", archived, config.Krews[0].IDs,
+			config.Casks[0].IDs)
 	}
-	if image := read(t, config.Docker[0].Dockerfile); !strings.Contains(image, "COPY $TARGETPLATFORM/"+binaries[config.Docker[0].IDs[0]]+" ") {
+	if image := read(t, config.Docker[0].Dockerfile); !strings.Contains(image, "COPY $TARGETPLATFORM/"+
+		binaries[config.Docker[0].IDs[0]]+" ") {
 		t.Errorf("the image does not have the command:\n%s", image)
 	}
 	// A release builds into dist, which must not count as a local change.

@@ -18,12 +18,15 @@ const inReadme = "PROBESIM_README"
 
 // documents are the files whose commands the test runs.
 var documents = []string{
-	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md", "docs/incident.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/measure.md", "docs/reports.md", "docs/rollout.md", "docs/why.md",
+	"README.md", "docs/authoring.md", "docs/check.md", "docs/ci.md", "docs/diff.md", "docs/explore.md",
+	"docs/incident.md", "docs/kubernetes-1.38.md", "docs/limits.md", "docs/measure.md", "docs/reports.md",
+	"docs/rollout.md", "docs/why.md",
 }
 
-// TestReadme runs the commands in README.md and other documents, and compares their output with the documented output. A
-// console block has commands, each after a dollar sign, with their output below. A line of three dots stands for any
-// lines. A yaml or text block whose first line is a comment with a file name is the content of this file.
+// TestReadme runs the commands in README.md and other documents, and compares their output with the
+// documented output. A console block has commands, each after a dollar sign, with their output
+// below. A line of three dots stands for any lines. A yaml or text block whose first line is a
+// comment with a file name is the content of this file.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
@@ -69,7 +72,8 @@ func (r *readme) prepare() {
 	if err != nil {
 		r.Fatal(err)
 	}
-	for link, target := range map[string]string{"scenarios": filepath.Join(root, "scenarios"), "probesim": filepath.Join(commandDir(r.T), "probesim")} {
+	for link, target := range map[string]string{"scenarios": filepath.Join(root, "scenarios"),
+		"probesim": filepath.Join(commandDir(r.T), "probesim")} {
 		if err := os.Symlink(target, filepath.Join(r.dir, link)); err != nil {
 			r.Fatal(err)
 		}
@@ -111,7 +115,8 @@ func (r *readme) file(block []string) {
 	writeFiles(r.T, r.dir, map[string]string{name: strings.Join(block, "\n") + "\n"})
 }
 
-// console runs the commands of a block, and returns the block with their output. line is the first line of the block.
+// console runs the commands of a block, and returns the block with their output. line is the first
+// line of the block.
 func (r *readme) console(block []string, line int) []string {
 	var result []string
 	for i := 0; i < len(block); {
@@ -150,12 +155,14 @@ func (r *readme) check(command string, shown []string, line int) []string {
 	}
 	part := shownOf(got, shown)
 	if !*update && !slices.Equal(part, shown) {
-		r.Errorf("%s:%d: %s\nprints\n%s\nIf this output is correct, run: go test ./internal/repotest -run TestReadme -update", r.name, line, command, strings.Join(got, "\n"))
+		r.Errorf("%s:%d: %s\nprints\n%s\nIf this output is correct, run: go test ./internal/repotest -run TestReadme "+
+			"-update", r.name, line, command, strings.Join(got, "\n"))
 	}
 	return part
 }
 
-// shownOf returns the output with the same number of lines before and after three dots as the document shows.
+// shownOf returns the output with the same number of lines before and after three dots as the
+// document shows.
 func shownOf(got, shown []string) []string {
 	dots := slices.Index(shown, "...")
 	if after := len(shown) - dots - 1; dots >= 0 && dots+after < len(got) {
@@ -164,8 +171,8 @@ func shownOf(got, shown []string) []string {
 	return got
 }
 
-// goTest checks that the output lists packages of the module. It runs no tests, because this test is one of them;
-// with -update it runs all others.
+// goTest checks that the output lists packages of the module. It runs no tests, because this test
+// is one of them; with -update it runs all others.
 func (r *readme) goTest(shown []string, line int) []string {
 	if *update {
 		test := exec.Command("go", "test", "-count=1", "./...")
@@ -182,8 +189,10 @@ func (r *readme) goTest(shown []string, line int) []string {
 		r.Fatal(err)
 	}
 	for _, l := range shown {
-		if fields := strings.Split(l, "\t"); l != "..." && (fields[0] != "ok  " || !slices.Contains(strings.Fields(string(out)), fields[1])) {
-			r.Errorf("%s:%d: go test ./... does not print %q. Run: go test ./internal/repotest -run TestReadme -update", r.name, line, l)
+		if fields := strings.Split(l, "\t"); l != "..." && (fields[0] != "ok  " ||
+			!slices.Contains(strings.Fields(string(out)), fields[1])) {
+			r.Errorf("%s:%d: go test ./... does not print %q. Run: go test ./internal/repotest -run TestReadme -update",
+				r.name, line, l)
 		}
 	}
 	return shown

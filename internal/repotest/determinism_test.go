@@ -9,19 +9,23 @@ import (
 	"testing"
 )
 
-// realWorld reports whether a package may use real time, files and goroutines. Only the command and its engine may.
+// realWorld reports whether a package may use real time, files and goroutines. Only the command and
+// its engine may.
 func realWorld(dir string) bool { return under(dir, "cmd") || under(dir, "internal/runner") }
 
 // timeless lists what packages below the command must not use from package time.
-var timeless = []string{"Now", "Sleep", "After", "AfterFunc", "NewTicker", "NewTimer", "Since", "Tick", "Until", "Local"}
+var timeless = []string{"Now", "Sleep", "After", "AfterFunc", "NewTicker", "NewTimer", "Since", "Tick", "Until",
+	"Local"}
 
-// realTime lists the functions that may start goroutines and use real time, by package, receiver and name, with the
-// reason why no result depends on it.
+// realTime lists the functions that may start goroutines and use real time, by package, receiver
+// and name, with the reason why no result depends on it.
 var realTime = map[string]string{
-	"node.(*watchdog).run": "limits the real time of a handler of the user; the simulation waits for the handler, and a handler that exceeds the limit ends the run",
+	"node.(*watchdog).run": "limits the real time of a handler of the user; the simulation waits for the handler, " +
+		"and a handler that exceeds the limit ends the run",
 }
 
-// TestNothingButTheKernelMovesTime bans everything that could make two runs of one input differ, or wait in real time.
+// TestNothingButTheKernelMovesTime bans everything that could make two runs of one input differ, or
+// wait in real time.
 func TestNothingButTheKernelMovesTime(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
@@ -30,7 +34,8 @@ func TestNothingButTheKernelMovesTime(t *testing.T) {
 		}
 		for name, spec := range s.imports() {
 			if name == "math/rand" || name == "math/rand/v2" || name == "crypto/rand" || name == "hash/maphash" {
-				t.Errorf("%s: %s draws values that no seed determines; draw through the kernel (sim.Fraction, a seeded hash)", s.at(spec), name)
+				t.Errorf("%s: %s draws values that no seed determines; draw through the kernel (sim.Fraction, a "+
+					"seeded hash)", s.at(spec), name)
 			}
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
@@ -44,12 +49,14 @@ func TestNothingButTheKernelMovesTime(t *testing.T) {
 			case *ast.GoStmt:
 				t.Errorf("%s: the order of goroutines differs from run to run; start a process (sim.Go)", s.at(n))
 			case *ast.SelectStmt:
-				t.Errorf("%s: a select statement takes any ready case; wait in sim.Select, where the chooser decides", s.at(n))
+				t.Errorf("%s: a select statement takes any ready case; wait in sim.Select, where the chooser decides",
+					s.at(n))
 			case *ast.ChanType:
 				t.Errorf("%s: a channel needs goroutines; use sim.Chan", s.at(n))
 			case *ast.SelectorExpr:
 				if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(timeless, n.Sel.Name) {
-					t.Errorf("%s: time.%s is real time; take the time from the kernel (sim.Now) or from a clock that the caller passes in", s.at(n), n.Sel.Name)
+					t.Errorf("%s: time.%s is real time; take the time from the kernel (sim.Now) or from a clock that "+
+						"the caller passes in", s.at(n), n.Sel.Name)
 				}
 			}
 			return true
@@ -64,13 +71,15 @@ func TestNothingButTheKernelMovesTime(t *testing.T) {
 
 // outside lists packages of the standard library that reach the world outside the process.
 var outside = []string{
-	"os", "os/exec", "os/signal", "os/user", "flag", "io/fs", "io/ioutil", "path/filepath", "embed", "net", "net/http", "syscall", "log",
+	"os", "os/exec", "os/signal", "os/user", "flag", "io/fs", "io/ioutil", "path/filepath", "embed", "net", "net/http",
+	"syscall", "log",
 	"log/slog", "runtime", "runtime/debug", "plugin", "unsafe",
 }
 
 // inside lists the exceptions to outside, as "package import", with the reason.
 var inside = map[string]string{
-	"prober net/http":      "its client follows redirects as the kubelet's does; the transport below it runs on the kernel",
+	"prober net/http": "its client follows redirects as the kubelet's does; the transport below it runs on the " +
+		"kernel",
 	"kubelet net/http":     "passes requests on to the programs in containers",
 	"fakeruntime net/http": "a program may be an http.Handler; nothing listens",
 	"node net/http":        "guards the http.Handler of a program; nothing listens",
@@ -95,24 +104,27 @@ var inside = map[string]string{
 	"incident/verdict/render embed": "compiles in the template and the style sheet of the verdicts",
 }
 
-// TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit read files, flags or
-// the environment.
+// TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit
+// read files, flags or the environment.
 func TestTheWorldOutsideStaysOutside(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || realWorld(s.dir) || under(s.dir, "scenarios") || under(s.dir, "ginkgokit") || under(s.dir, "probetest") {
+		if s.test || realWorld(s.dir) || under(s.dir, "scenarios") || under(s.dir, "ginkgokit") ||
+			under(s.dir, "probetest") {
 			continue
 		}
 		for name, spec := range s.imports() {
 			if slices.Contains(outside, name) && inside[s.dir+" "+name] == "" {
-				t.Errorf("%s: %s must not import %s; let the command or package scenarios pass in the data", s.at(spec), s.dir, name)
+				t.Errorf("%s: %s must not import %s; let the command or package scenarios pass in the data", s.at(spec),
+					s.dir, name)
 			}
 		}
 	}
 }
 
-// machinePath matches paths that mean something on one machine only. Paths below /tmp are allowed: commands in
-// containers use them.
-var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:])(/ro` + `ot|/ho` + `me/[a-z]|/wo` + `rk|/Us` + `ers|/tmp/(go-build|bash))/\S*|[A-Z]:\\\\?Us` + `ers`)
+// machinePath matches paths that mean something on one machine only. Paths below /tmp are allowed:
+// commands in containers use them.
+var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:])(/ro` + `ot|/ho` + `me/[a-z]|/wo` + `rk|/Us` +
+	`ers|/tmp/(go-build|bash))/\S*|[A-Z]:\\\\?Us` + `ers`)
 
 func TestNoMachinePaths(t *testing.T) {
 	walk(t, true, func(name string, text []byte) {
@@ -121,14 +133,16 @@ func TestNoMachinePaths(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			if p := machinePath.FindString(line); p != "" {
-				t.Errorf("%s:%d: %q is a path of one machine; use a path relative to the module, or an invented one", name, i+1, strings.TrimSpace(p))
+				t.Errorf("%s:%d: %q is a path of one machine; use a path relative to the module, or an invented one",
+					name, i+1, strings.TrimSpace(p))
 			}
 		}
 	})
 }
 
-// TestPropertyTestsRepeat checks that a property test draws the same examples in each run: a failure then belongs to the
-// change that caused it. The nightly job (.ci/nightly) passes a new -rapid.seed instead.
+// TestPropertyTestsRepeat checks that a property test draws the same examples in each run: a
+// failure then belongs to the change that caused it. The nightly job (.ci/nightly) passes a new
+// -rapid.seed instead.
 func TestPropertyTestsRepeat(t *testing.T) {
 	fixed, uses := map[string]bool{}, map[string]string{}
 	for _, s := range sources(t) {
@@ -139,7 +153,8 @@ func TestPropertyTestsRepeat(t *testing.T) {
 	}
 	for dir, name := range uses {
 		if !fixed[dir] {
-			t.Errorf("%s draws different examples in each run: put var _ = flag.Set(\"rapid.seed\", \"1\") into a test file of the package", name)
+			t.Errorf("%s draws different examples in each run: put var _ = flag.Set(\"rapid.seed\", \"1\") into a "+
+				"test file of the package", name)
 		}
 	}
 }

@@ -42,13 +42,15 @@ func (s *shards) same(flags string) {
 	}
 }
 
-// TestExploreJob checks the indexed Job of docs/explore.md against the types of the API, and runs its command for each index.
+// TestExploreJob checks the indexed Job of docs/explore.md against the types of the API, and runs
+// its command for each index.
 func TestExploreJob(t *testing.T) {
 	var job batchv1.Job
 	if err := sigsyaml.UnmarshalStrict([]byte(yamlBlocks(t, "docs/explore.md")["job.yaml"]), &job); err != nil {
 		t.Fatal(err)
 	}
-	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.CompletionMode == nil || *job.Spec.CompletionMode != batchv1.IndexedCompletion {
+	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.CompletionMode == nil ||
+		*job.Spec.CompletionMode != batchv1.IndexedCompletion {
 		t.Fatalf("this is not an indexed Job: %+v", job.Spec)
 	}
 	n, pod := int(*job.Spec.Completions), job.Spec.Template.Spec
@@ -56,7 +58,8 @@ func TestExploreJob(t *testing.T) {
 	if *job.Spec.Parallelism != int32(n) || !strings.Contains(command[2], fmt.Sprintf("$JOB_COMPLETION_INDEX/%d ", n)) {
 		t.Errorf("%d completions, and the command is %q", n, command)
 	}
-	if pod.RestartPolicy != "Never" || pod.Containers[0].VolumeMounts[0].Name != pod.Volumes[0].Name || pod.Containers[0].WorkingDir != pod.Containers[0].VolumeMounts[0].MountPath {
+	if pod.RestartPolicy != "Never" || pod.Containers[0].VolumeMounts[0].Name != pod.Volumes[0].Name ||
+		pod.Containers[0].WorkingDir != pod.Containers[0].VolumeMounts[0].MountPath {
 		t.Errorf("the pod is %+v", pod)
 	}
 	s := newShards(t)
@@ -89,7 +92,8 @@ func TestExploreMatrix(t *testing.T) {
 	s, ran := newShards(t), 0
 	for _, shard := range workflow.Jobs.Explore.Strategy.Matrix.Shard {
 		for _, step := range workflow.Jobs.Explore.Steps {
-			command := strings.NewReplacer("${{ matrix.shard }}", fmt.Sprint(shard), "--runs 100000", flags).Replace(step.Run)
+			command := strings.NewReplacer("${{ matrix.shard }}", fmt.Sprint(shard), "--runs 100000", flags).
+				Replace(step.Run)
 			if !strings.HasPrefix(command, "probesim ") {
 				continue
 			}

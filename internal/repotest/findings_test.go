@@ -8,7 +8,8 @@ import (
 	"probesim.dev/check/render"
 )
 
-// TestFindingsPage checks that docs/findings.md is what 'probesim check --explain' prints. With -update it writes the page.
+// TestFindingsPage checks that docs/findings.md is what 'probesim check --explain' prints. With
+// -update it writes the page.
 func TestFindingsPage(t *testing.T) {
 	var b strings.Builder
 	if err := render.FindingsPage(&b); err != nil {
@@ -21,6 +22,7 @@ func TestFindingsPage(t *testing.T) {
 		}
 	}
 	if string(read(t, page)) != b.String() {
-		t.Errorf("%s differs from the texts of check.Rules: run go test ./internal/repotest -run TestFindingsPage -update", page)
+		t.Errorf("%s differs from the texts of check.Rules: run go test ./internal/repotest -run TestFindingsPage "+
+			"-update", page)
 	}
 }

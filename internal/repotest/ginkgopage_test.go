@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestGinkgoPage follows docs/ginkgo.md from an empty module: it writes each go and yaml block whose first line is a comment with a file
-// name, and runs each sh block, in order. A checkout of this module is beside the new one, as the page says.
+// TestGinkgoPage follows docs/ginkgo.md from an empty module: it writes each go and yaml block
+// whose first line is a comment with a file name, and runs each sh block, in order. A checkout of
+// this module is beside the new one, as the page says.
 func TestGinkgoPage(t *testing.T) {
 	switch {
 	case runtime.GOOS == "windows":
@@ -30,7 +31,8 @@ func TestGinkgoPage(t *testing.T) {
 	for _, block := range blocksOf(read(t, "docs/ginkgo.md")) {
 		lang, text, _ := strings.Cut(block, "\n")
 		first, _, _ := strings.Cut(text, "\n")
-		name, named := strings.CutPrefix(strings.TrimPrefix(first, "//"), map[string]string{"go": " ", "yaml": "# "}[lang])
+		name, named := strings.CutPrefix(strings.TrimPrefix(first, "//"),
+			map[string]string{"go": " ", "yaml": "# "}[lang])
 		switch {
 		case lang == "sh":
 			commands++
@@ -50,10 +52,12 @@ func TestGinkgoPage(t *testing.T) {
 		t.Errorf("the page has %d files and %d blocks of commands, want 3 and 4", files, commands)
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil || !strings.Contains(string(mod), "probesim.dev v0.0.0\n") || !strings.Contains(string(mod), "github.com/onsi/gomega ") {
+	if err != nil || !strings.Contains(string(mod), "probesim.dev v0.0.0\n") ||
+		!strings.Contains(string(mod), "github.com/onsi/gomega ") {
 		t.Errorf("go.mod lacks a requirement: %v\n%s", err, mod)
 	}
-	if report, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil || !strings.Contains(string(report), "cold-start [v") {
+	if report, err := os.ReadFile(filepath.Join(dir, "junit.xml")); err != nil ||
+		!strings.Contains(string(report), "cold-start [v") {
 		t.Errorf("junit.xml lacks the scenario: %v\n%s", err, report)
 	}
 }

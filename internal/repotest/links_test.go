@@ -19,7 +19,8 @@ var (
 	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// TestLinks checks that the links between the documents of this repository lead to existing files and headings.
+// TestLinks checks that the links between the documents of this repository lead to existing files
+// and headings.
 func TestLinks(t *testing.T) {
 	pages := map[string]string{}
 	for _, pattern := range []string{"*.md", "*/*.md"} {
@@ -61,7 +62,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document: the anchors that GitHub generates for headings, and named anchors.
+// anchors returns the anchors of a document: the anchors that GitHub generates for headings, and
+// named anchors.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range namedAnchor.FindAllStringSubmatch(text, -1) {

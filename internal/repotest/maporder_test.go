@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// orderless lists the functions that may walk a map in its own order, by package, receiver and name, with the reason
-// why the order cannot be seen.
+// orderless lists the functions that may walk a map in its own order, by package, receiver and
+// name, with the reason why the order cannot be seen.
 var orderless = map[string]string{
 	"controller.HasLabels":                        "asks whether all satisfy a condition",
 	"controller/endpointslice.(tracker).expected": "counts",
@@ -41,8 +41,8 @@ var orderless = map[string]string{
 	"prober/preview138.(*mutableManager).Keeps":                   "asks whether all satisfy a condition",
 }
 
-// TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the maps that other
-// modules return.
+// TestMapOrderReachesNoResult finds every walk over a map outside the command. It does not know the
+// maps that other modules return.
 func TestMapOrderReachesNoResult(t *testing.T) {
 	list, used := sources(t), map[string]bool{}
 	maps := newChecker(list)
@@ -55,7 +55,9 @@ func TestMapOrderReachesNoResult(t *testing.T) {
 				where := s.dir + "." + qualified(f)
 				used[where] = true
 				if orderless[where] == "" {
-					t.Errorf("%s: a walk over a map takes another order in each run; walk slices.Sorted(maps.Keys(m)), or add %q to orderless in maporder_test.go with the reason why the order cannot be seen",
+					t.Errorf("%s: a walk over a map takes another order in each run; walk "+
+						"slices.Sorted(maps.Keys(m)), or add %q to orderless in maporder_test.go with the reason why "+
+						"the order cannot be seen",
 						s.at(n), where)
 				}
 			}
@@ -68,8 +70,8 @@ func TestMapOrderReachesNoResult(t *testing.T) {
 	}
 }
 
-// checker finds the types of the module's packages as far as they follow from the module itself. Types of other modules
-// stay unknown, which is not an error.
+// checker finds the types of the module's packages as far as they follow from the module itself.
+// Types of other modules stay unknown, which is not an error.
 type checker struct {
 	files    map[string][]*ast.File
 	packages map[string]*types.Package

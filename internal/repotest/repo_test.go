@@ -1,5 +1,6 @@
-// Package repotest has the tests of the repository as a whole: the rules that its code keeps, its documents, its workflows and
-// its action. The tests run in the root of the repository, and names of files are relative to it.
+// Package repotest has the tests of the repository as a whole: the rules that its code keeps, its
+// documents, its workflows and its action. The tests run in the root of the repository, and names
+// of files are relative to it.
 package repotest
 
 import (
@@ -71,7 +72,8 @@ var (
 	parsed  []*source
 )
 
-// walk visits the files of the module and, if nested is true, the files of the modules nested in it.
+// walk visits the files of the module and, if nested is true, the files of the modules nested in
+// it.
 func walk(t *testing.T, nested bool, visit func(name string, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -161,7 +163,8 @@ func parse[T any](t *testing.T, text string) T {
 	return v
 }
 
-// yamlBlocks returns the YAML blocks of a document by the comment in their first line, and checks that they are valid.
+// yamlBlocks returns the YAML blocks of a document by the comment in their first line, and checks
+// that they are valid.
 func yamlBlocks(t *testing.T, document string) map[string]string {
 	t.Helper()
 	text, blocks := read(t, document), map[string]string{}
@@ -178,7 +181,8 @@ func yamlBlocks(t *testing.T, document string) map[string]string {
 // bin is the directory with the command, once a test has built it.
 var bin string
 
-// commandDir returns a directory with probesim, built from this tree. Tests share it and write nothing there.
+// commandDir returns a directory with probesim, built from this tree. Tests share it and write
+// nothing there.
 func commandDir(t *testing.T) string {
 	t.Helper()
 	if bin == "" {
@@ -194,7 +198,9 @@ func commandDir(t *testing.T) string {
 	return bin
 }
 
-// withPath returns the environment of commands that find probesim, and what lies in other directories, before anything else.
+// withPath returns the environment of commands that find probesim, and what lies in other
+// directories, before anything else.
 func withPath(t *testing.T, dirs ...string) []string {
-	return append(os.Environ(), "PATH="+strings.Join(append(dirs, commandDir(t), os.Getenv("PATH")), string(os.PathListSeparator)))
+	return append(os.Environ(), "PATH="+
+		strings.Join(append(dirs, commandDir(t), os.Getenv("PATH")), string(os.PathListSeparator)))
 }

@@ -31,7 +31,8 @@ func (c Comparison) names() []string {
 	return names
 }
 
-// Comparisons returns the comparisons of versions to make, or an error if there are none. It notes skipped scenarios on stderr.
+// Comparisons returns the comparisons of versions to make, or an error if there are none. It notes
+// skipped scenarios on stderr.
 func (s *Selection) Comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]Comparison, error) {
 	if !slices.ContainsFunc(all, s.Matches) {
 		return nil, s.NoMatch(all)
@@ -56,10 +57,12 @@ func (s *Selection) Comparisons(all []*scenarios.Scenario, stderr io.Writer) ([]
 		list = append(list, one.bySeed(scenario)...)
 	}
 	if len(skipped) > 0 {
-		fmt.Fprintf(stderr, "probesim: skipped scenarios that allow only one version: %s; use --kubernetes to compare them anyway\n", printable.Few(skipped))
+		fmt.Fprintf(stderr, "probesim: skipped scenarios that allow only one version: %s; use --kubernetes to "+
+			"compare them anyway\n", printable.Few(skipped))
 	}
 	if len(excluded) > 0 {
-		fmt.Fprintf(stderr, "probesim: scenarios run with versions that their kubernetesVersions exclude: %s\n", printable.Few(excluded))
+		fmt.Fprintf(stderr, "probesim: scenarios run with versions that their kubernetesVersions exclude: %s\n",
+			printable.Few(excluded))
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: there is nothing to compare", skippedAt)
@@ -107,7 +110,8 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 // compare runs the simulations of a comparison.
 func (c Comparison) compare(a *pool.Account, p *Progress) *report.Diff {
 	scenario := c.jobs[0].Plan.Scenario
-	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line, Seed: c.jobs[0].Plan.Seed, Names: c.names()}
+	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line,
+		Seed: c.jobs[0].Plan.Seed, Names: c.names()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
 		d.Notes = append(d.Notes, j.Plan.Notes()...)

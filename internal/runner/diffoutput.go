@@ -18,12 +18,15 @@ import (
 // DiffFormats are the values of Options.Format for Diff. Without a value, it is text.
 var DiffFormats = []string{"text", "lines", "json"}
 
-// Diff makes the comparisons and writes them in order. The outcome is Failed if some runs differ. The error is an Interrupted if the
-// context is done before all comparisons are complete, and otherwise about writing.
+// Diff makes the comparisons and writes them in order. The outcome is Failed if some runs differ.
+// The error is an Interrupted if the context is done before all comparisons are complete, and
+// otherwise about writing.
 func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, error) {
 	out := newDiffOutput(list, o)
 	defer out.progress.Stop()
-	err := pool.InOrder(ctx, len(list), o.Pool, func(a *pool.Account) *report.Diff { return list[a.Number].compare(a, out.progress) }, out.emit)
+	err := pool.InOrder(ctx, len(list), o.Pool, func(a *pool.Account) *report.Diff {
+		return list[a.Number].compare(a, out.progress)
+	}, out.emit)
 	out.progress.Stop()
 	if err == nil && o.Format == "json" {
 		err = report.DiffJSON(out.stdout, out.all, out.summaries)
@@ -47,7 +50,8 @@ func newDiffOutput(list []Comparison, o Options) *diffOutput {
 		jobs = append(jobs, c.jobs...)
 	}
 	o.Format = cmp.Or(o.Format, "text")
-	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1, list: list, room: o.Pool.Memory.Results()}
+	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1,
+		list: list, room: o.Pool.Memory.Results()}
 	if o.Format != "json" {
 		out.stdout = terminal.Safe(out.stdout)
 	}
@@ -138,7 +142,8 @@ func (out *diffOutput) writeRest() error {
 func (out *diffOutput) add(c *Comparison, d *report.Diff) {
 	n := len(out.summaries)
 	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), &out.room, c.replay))
+		out.summaries = append(out.summaries,
+			report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), &out.room, c.replay))
 	}
 	out.summaries[len(out.summaries)-1].Add(d)
 }
@@ -149,7 +154,8 @@ func (c *Comparison) replay(seed int64) string {
 	for _, word := range simulate.Words(s) {
 		text += " " + simulate.Quote(word)
 	}
-	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") + fmt.Sprintf(" --seed %d", seed)
+	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") +
+		fmt.Sprintf(" --seed %d", seed)
 	if c.until != 0 {
 		text += " --until " + value.Format(c.until)
 	}
@@ -159,7 +165,8 @@ func (c *Comparison) replay(seed int64) string {
 // summarize writes a summary of several comparisons, and returns the worst outcome.
 func (out *diffOutput) summarize() (report.Outcome, error) {
 	if out.many && out.o.Format != "json" {
-		text := fmt.Sprintf("%d compared: %d same, %d differ", out.compared, out.compared-out.differ-out.broken, out.differ)
+		text := fmt.Sprintf("%d compared: %d same, %d differ", out.compared, out.compared-out.differ-out.broken,
+			out.differ)
 		if out.timing > 0 {
 			text += fmt.Sprintf(", %d of them in timing only", out.timing)
 		}

@@ -12,14 +12,15 @@ import (
 type failures struct {
 	room      int64                   // bytes left
 	described map[*format.Expect]bool // expectations of the last case whose failures in a run are kept
-	explained map[position]bool       // expectations and steps of the last case whose first failure is kept for its summary
+	// expectations and steps of the last case whose first failure is kept for its summary
+	explained map[position]bool
 }
 
 // position identifies an expectation or step of a scenario.
 type position struct{ line, column int }
 
-// keepFailures drops the failures of a run from memory unless a report at the end shows them. If there is no room left, the report
-// says only how many there are.
+// keepFailures drops the failures of a run from memory unless a report at the end shows them. If
+// there is no room left, the report says only how many there are.
 func (out *output) keepFailures(run *report.Run) {
 	if slices.Contains([]string{"json", "junit", "github"}, out.format) {
 		size := sizeOfFailures(run.Expectations)
@@ -41,7 +42,8 @@ func (out *output) keepFailures(run *report.Run) {
 	}
 }
 
-// some drops the failures that endCase does not need: those of expectations that must hold in each run, and those of all but one run.
+// some drops the failures that endCase does not need: those of expectations that must hold in each
+// run, and those of all but one run.
 func (f *failures) some(results []expect.Result) []expect.Result {
 	for i := range results {
 		r := &results[i]

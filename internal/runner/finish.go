@@ -111,7 +111,8 @@ func (out *output) summarizeRest() error {
 // interruption says how many runs completed.
 func (out *output) interruption() error {
 	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
-		return Interrupted(fmt.Sprintf(" at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()), value.Format(j.Until.Offset())))
+		return Interrupted(fmt.Sprintf(" at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()),
+			value.Format(j.Until.Offset())))
 	}
 	return Interrupted(fmt.Sprintf(": %d of %d runs completed", out.completed(), len(out.jobs)))
 }

@@ -1,5 +1,5 @@
-// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and writes their reports in order. It is
-// the engine of the commands run, diff, why and others.
+// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and
+// writes their reports in order. It is the engine of the commands run, diff, why and others.
 package runner
 
 import (
@@ -51,8 +51,8 @@ type Run struct {
 	Job *Job
 }
 
-// Simulate runs a job with the memory of an account. It passes each new record to sink unless sink is nil, and periodically the
-// virtual time to progress. A panic becomes the error of the run.
+// Simulate runs a job with the memory of an account. It passes each new record to sink unless sink
+// is nil, and periodically the virtual time to progress. A panic becomes the error of the run.
 func (j *Job) Simulate(a *pool.Account, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
 	r := simulate.Run(a.Context(), j.Plan, simulate.Options{
 		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.Left(), Reserve: a.Reserve,
@@ -78,7 +78,8 @@ func (r *Run) Report() *report.Run {
 	return run
 }
 
-// Interrupted is the error of work that ended early because its context was done. It says how much was done.
+// Interrupted is the error of work that ended early because its context was done. It says how much
+// was done.
 type Interrupted string
 
 func (e Interrupted) Error() string { return "interrupted" + string(e) }

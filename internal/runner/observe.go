@@ -10,13 +10,16 @@ import (
 	"probesim.dev/scenarios/expect"
 )
 
-// Observe simulates jobs, and returns what their observed expectations see. The error is an Interrupted if the context is done before all
-// runs are complete, and otherwise about the first run that did not complete.
+// Observe simulates jobs, and returns what their observed expectations see. The error is an
+// Interrupted if the context is done before all runs are complete, and otherwise about the first
+// run that did not complete.
 func Observe(ctx context.Context, jobs []*Job, o pool.Options, stderr io.Writer) (*Observations, error) {
 	seen := &Observations{of: map[strict.Pos][]runsObservation{}}
 	progress := NewProgress(stderr, jobs)
 	defer progress.Stop()
-	err := pool.InOrder(ctx, len(jobs), o, func(a *pool.Account) observed { return jobs[a.Number].observe(a, progress) }, func(i int, o observed) error {
+	err := pool.InOrder(ctx, len(jobs), o, func(a *pool.Account) observed {
+		return jobs[a.Number].observe(a, progress)
+	}, func(i int, o observed) error {
 		progress.Done(i + 1)
 		return seen.add(jobs[i], o)
 	})
@@ -45,7 +48,8 @@ func (j *Job) observe(a *pool.Account, progress *Progress) observed {
 	return observed{list, err}
 }
 
-// Observations are the observations of all runs, by the position of the expectation: variants of a scenario share expectations.
+// Observations are the observations of all runs, by the position of the expectation: variants of a
+// scenario share expectations.
 type Observations struct {
 	Order []strict.Pos // by first observation
 	of    map[strict.Pos][]runsObservation
@@ -77,7 +81,8 @@ func (all *Observations) add(j *Job, run observed) error {
 	return nil
 }
 
-// Agreed returns the observation that all variants and versions agree on, or an observation with an error that says how they differ.
+// Agreed returns the observation that all variants and versions agree on, or an observation with an
+// error that says how they differ.
 func (all *Observations) Agreed(at strict.Pos) expect.Observation {
 	list := all.of[at]
 	first := list[0].Observation
@@ -90,7 +95,8 @@ func (all *Observations) Agreed(at strict.Pos) expect.Observation {
 			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation in each variant",
 				first, list[0].scenario, other.Observation, other.scenario)
 		case !first.Equal(other.Observation):
-			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation for each version, with kubernetesVersions",
+			first.Err = fmt.Errorf("it is %s in %s and %s in %s: write one expectation for each version, with "+
+				"kubernetesVersions",
 				first, list[0].version, other.Observation, other.version)
 		}
 	}

@@ -24,11 +24,12 @@ import (
 // Formats are the values of Options.Format.
 var Formats = []string{"timeline", "summary", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
 
-// maxTimelines is the largest number of runs for which timeline is the default format. Cases with more runs get a summary instead
-// of a line for each run.
+// maxTimelines is the largest number of runs for which timeline is the default format. Cases with
+// more runs get a summary instead of a line for each run.
 const maxTimelines = 4
 
-// Options say what to write about runs, and where. With the zero value, the formats are those of people, and nothing is written.
+// Options say what to write about runs, and where. With the zero value, the formats are those of
+// people, and nothing is written.
 type Options struct {
 	Format         string    // one of Formats; empty: timeline, or summary if there are many runs
 	Verbose        bool      // include internal records in traces
@@ -39,7 +40,8 @@ type Options struct {
 	Invalid scenarios.Errors // of files that do not run, for the reports
 }
 
-// perfettoFactor is the memory that the events of a Perfetto file take for each byte of the trace, with the trace itself.
+// perfettoFactor is the memory that the events of a Perfetto file take for each byte of the trace,
+// with the trace itself.
 const perfettoFactor = 1.6
 
 // output writes the results of runs.
@@ -53,7 +55,8 @@ type output struct {
 	jobs     []*Job
 	pad      int // width of the name column in lines
 	progress *Progress
-	// summarize is the number of runs from which a case gets a summary instead of a line for each run; 0 means never.
+	// summarize is the number of runs from which a case gets a summary instead of a line for each
+	// run; 0 means never.
 	summarize int
 	room      int64 // memory left for the statistics of cases, in bytes
 
@@ -81,8 +84,8 @@ type finished struct {
 	err     error  // write error
 }
 
-// Write simulates jobs and writes what they show. It returns the worst outcome. The error is an Interrupted if the context is done before
-// all runs are complete, and otherwise about writing.
+// Write simulates jobs and writes what they show. It returns the worst outcome. The error is an
+// Interrupted if the context is done before all runs are complete, and otherwise about writing.
 func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) {
 	out := newOutput(jobs, o)
 	defer func() { out.progress.Stop() }()
@@ -92,7 +95,9 @@ func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) 
 	err := out.survey(ctx, o.Pool, o.AllRuns)
 	if err == nil {
 		out.startProgress()
-		err = pool.InOrder(ctx, len(jobs), o.Pool, func(a *pool.Account) finished { return out.run(a, jobs[a.Number]) }, out.emit)
+		err = pool.InOrder(ctx, len(jobs), o.Pool, func(a *pool.Account) finished {
+			return out.run(a, jobs[a.Number])
+		}, out.emit)
 	}
 	if err == nil && ctx.Err() != nil {
 		err = out.emitSurveyed()
@@ -105,7 +110,8 @@ func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) 
 
 func newOutput(jobs []*Job, o Options) *output {
 	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
-	out := &output{format: o.Format, verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout, stderr: o.Stderr, jobs: jobs, invalid: o.Invalid}
+	out := &output{format: o.Format, verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout, stderr: o.Stderr,
+		jobs: jobs, invalid: o.Invalid}
 	if out.format == "" {
 		out.format = "timeline"
 		if len(jobs) > maxTimelines {
@@ -276,8 +282,8 @@ func (out *output) emitSurveyed() error {
 // summarizes reports whether the case of a job gets a summary.
 func (out *output) summarizes(j *Job) bool { return out.summarize > 0 && j.Runs >= out.summarize }
 
-// keepShown drops the text of runs that the JUnit report does not show: it shows the first unsuccessful run of a case, or the first
-// run.
+// keepShown drops the text of runs that the JUnit report does not show: it shows the first
+// unsuccessful run of a case, or the first run.
 func (out *output) keepShown(run *report.Run) {
 	switch {
 	case out.drawn == nil:
@@ -301,7 +307,8 @@ func (out *output) caseOf(i int) *report.Case {
 	return &out.cases[len(out.cases)-1]
 }
 
-// addSkipped adds the runs that did not complete as interrupted. A report without them would read as a success.
+// addSkipped adds the runs that did not complete as interrupted. A report without them would read
+// as a success.
 func (out *output) addSkipped() {
 	for i := out.emitted; i < len(out.jobs); i++ {
 		j, c := out.jobs[i], out.caseOf(i)
@@ -332,7 +339,8 @@ func (out *output) endCase(c *report.Case) error {
 
 func (out *output) newCase(j *Job) report.Case {
 	s := j.Plan.Scenario
-	c := report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line, Kubernetes: j.Plan.Version}
+	c := report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line,
+		Kubernetes: j.Plan.Version}
 	if j.Runs > 1 {
 		c.Statistics = summary.New(simulate.Groups(j.Plan), &out.room)
 	}

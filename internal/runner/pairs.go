@@ -19,8 +19,9 @@ type pairRun struct {
 	err  error
 }
 
-// Pairs runs scenarios with two manifests, and compares the runs of each scenario and version. The jobs of both sides have the same order.
-// The error is an Interrupted if the context is done before all runs are complete, and otherwise about the first run that did not complete.
+// Pairs runs scenarios with two manifests, and compares the runs of each scenario and version. The
+// jobs of both sides have the same order. The error is an Interrupted if the context is done before
+// all runs are complete, and otherwise about the first run that did not complete.
 func Pairs(ctx context.Context, before, after []*Job, o pool.Options, stderr io.Writer) ([]compare.Scenario, error) {
 	n := len(before)
 	if n == 0 {
@@ -30,7 +31,9 @@ func Pairs(ctx context.Context, before, after []*Job, o pool.Options, stderr io.
 	defer progress.Stop()
 	var list []compare.Scenario
 	var lists [2][]compare.Run
-	err := pool.InOrder(ctx, n, o, func(a *pool.Account) pairRun { return runPair(a, before[a.Number], after[a.Number]) }, func(i int, r pairRun) error {
+	err := pool.InOrder(ctx, n, o, func(a *pool.Account) pairRun {
+		return runPair(a, before[a.Number], after[a.Number])
+	}, func(i int, r pairRun) error {
 		progress.Step()
 		if r.err != nil {
 			return r.err

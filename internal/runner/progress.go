@@ -21,7 +21,8 @@ type Progress struct {
 	runs atomic.Int64
 }
 
-// NewProgress returns the progress of jobs. It shows itself until Stop. It logs if w is not a terminal.
+// NewProgress returns the progress of jobs. It shows itself until Stop. It logs if w is not a
+// terminal.
 func NewProgress(w io.Writer, jobs []*Job) *Progress { return newProgress(w, jobs, true) }
 
 func newProgress(w io.Writer, jobs []*Job, logs bool) *Progress {
@@ -36,7 +37,8 @@ func newProgress(w io.Writer, jobs []*Job, logs bool) *Progress {
 func (p *Progress) String() string {
 	now := p.now.Load()
 	if p.total == 1 {
-		return value.Format(time.Duration(now)*time.Millisecond) + " of " + value.Format(time.Duration(p.until)*time.Millisecond)
+		return value.Format(time.Duration(now)*time.Millisecond) + " of " +
+			value.Format(time.Duration(p.until)*time.Millisecond)
 	}
 	return fmt.Sprintf("%d of %d runs, %d%% of virtual time", p.runs.Load(), p.total, 100*now/max(p.until, 1))
 }

@@ -22,7 +22,8 @@ func TestProgress(t *testing.T) {
 	}{
 		{[]*Job{day}, "1h30m of 24h, 3h of 24h"},
 		{[]*Job{day, day}, "0 of 2 runs, 3% of virtual time, 1 of 2 runs, 6% of virtual time"},
-		{slices.Repeat([]*Job{month}, 100_000), "0 of 100000 runs, 0% of virtual time, 1 of 100000 runs, 0% of virtual time"},
+		{slices.Repeat([]*Job{month}, 100_000),
+			"0 of 100000 runs, 0% of virtual time, 1 of 100000 runs, 0% of virtual time"},
 	} {
 		p := NewProgress(io.Discard, test.jobs)
 		advance := p.Virtual()

@@ -18,7 +18,8 @@ import (
 
 const library = "../../scenarios/library/quickstart"
 
-// TestInterruptedRun checks that an interrupted run shows its records so far, and checks expectations that need no more.
+// TestInterruptedRun checks that an interrupted run shows its records so far, and checks
+// expectations that need no more.
 func TestInterruptedRun(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {
@@ -39,14 +40,16 @@ func TestInterruptedRun(t *testing.T) {
 	if _, err := out.finish(true); err != Interrupted(" at 1h of 24h") {
 		t.Errorf("got error %v", err)
 	}
-	for _, want := range []string{"exec-liveness  v1.37  1h  ", "liveness-exec\n", "Events:", "ok       documented", "ERROR    interrupted"} {
+	for _, want := range []string{"exec-liveness  v1.37  1h  ", "liveness-exec\n", "Events:", "ok       documented",
+		"ERROR    interrupted"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("no %q in\n%s", want, stdout.String())
 		}
 	}
 }
 
-// TestPanicIsCaught checks that a panic in a run becomes an error that names the command to repeat the run.
+// TestPanicIsCaught checks that a panic in a run becomes an error that names the command to repeat
+// the run.
 func TestPanicIsCaught(t *testing.T) {
 	all, err := scenarios.Load(library)
 	if err != nil {
@@ -58,7 +61,8 @@ func TestPanicIsCaught(t *testing.T) {
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())
 	}
-	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name + "$' --kubernetes v1.37 --seed 3"} {
+	for _, want := range []string{"bug in probesim", "panic: a bug", "--run '^" + all[0].Metadata.Name +
+		"$' --kubernetes v1.37 --seed 3"} {
 		if !strings.Contains(run.Err.Error(), want) {
 			t.Errorf("no %q in %v", want, run.Err)
 		}
@@ -76,12 +80,16 @@ func TestRunExceedsMemory(t *testing.T) {
 	}
 	days := (&Selection{Until: 240 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
 	s := days.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
-	if !errors.Is(s.Err, simulate.ErrTooLarge) || s.End > virtual.At(time.Hour) || !strings.HasSuffix(s.Err.Error(), "MB; use fewer pods, a longer period or a shorter duration, or raise --max-memory, which is 4MB") {
+	if !errors.Is(s.Err, simulate.ErrTooLarge) || s.End > virtual.At(time.Hour) ||
+		!strings.HasSuffix(s.Err.Error(), "MB; use fewer pods, a longer period or a shorter duration, or raise "+
+			"--max-memory, which is 4MB") {
 		t.Errorf("after %s of 240h: got error %v", s.End.Offset(), s.Err)
 	}
 	j := (&Selection{Until: 12 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
 	s = j.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
-	if !errors.As(s.Err, new(*node.MemoryError)) || !strings.HasSuffix(s.Err.Error(), "use fewer pods, a longer period, a shorter duration or shorter bodies of answers, or raise --max-memory, which is 4MB") {
+	if !errors.As(s.Err, new(*node.MemoryError)) ||
+		!strings.HasSuffix(s.Err.Error(), "use fewer pods, a longer period, a shorter duration or shorter bodies of "+
+			"answers, or raise --max-memory, which is 4MB") {
 		t.Errorf("got error %v", s.Err)
 	}
 	var stdout bytes.Buffer
@@ -89,7 +97,8 @@ func TestRunExceedsMemory(t *testing.T) {
 	if err := out.emit(0, out.render(s)); err != nil {
 		t.Fatal(err)
 	}
-	if outcome, err := out.finish(false); outcome != report.Broken || err != nil || !strings.Contains(stdout.String(), "To repeat this run") {
+	if outcome, err := out.finish(false); outcome != report.Broken || err != nil ||
+		!strings.Contains(stdout.String(), "To repeat this run") {
 		t.Errorf("the outcome is %s, %v, and\n%s", outcome, err, stdout.String())
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Selection says which runs of scenarios to make. The zero value selects those that the scenarios have.
+// Selection says which runs of scenarios to make. The zero value selects those that the scenarios
+// have.
 type Selection struct {
 	Pattern  *regexp.Regexp     // of the names of scenarios; nil: all
 	Versions []string           // nil: the versions of the scenario
@@ -34,11 +35,13 @@ func (s *Selection) Matches(scenario *scenarios.Scenario) bool {
 
 // NoMatch returns the error of a selection that selects none of the scenarios.
 func (s *Selection) NoMatch(all []*scenarios.Scenario) error {
-	return fmt.Errorf("no scenario name matches %s; the scenarios are: %s", strconv.Quote(s.Pattern.String()), printable.Few(Names(all)))
+	return fmt.Errorf("no scenario name matches %s; the scenarios are: %s", strconv.Quote(s.Pattern.String()),
+		printable.Few(Names(all)))
 }
 
 // sameDelays is the note about several runs of a manifest without --delays.
-const sameDelays = "the node has the same fixed delays with each seed, so probes meet each start in the same phase; --delays typical draws the delays of each run"
+const sameDelays = "the node has the same fixed delays with each seed, so probes meet each start in the same phase; " +
+	"--delays typical draws the delays of each run"
 
 // Jobs returns the selected runs, in the order of the files. It returns an error if there is none.
 func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
@@ -49,7 +52,8 @@ func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
 			continue
 		}
 		for _, plan := range s.plans(scenario) {
-			if n := len(jobs); n > 0 && (jobs[n-1].Plan.Scenario != scenario || jobs[n-1].Plan.Version != plan.Version) {
+			if n := len(jobs); n > 0 && (jobs[n-1].Plan.Scenario != scenario ||
+				jobs[n-1].Plan.Version != plan.Version) {
 				group++
 			}
 			jobs = append(jobs, s.job(plan, group))
@@ -118,7 +122,8 @@ func Planned(scenario *scenarios.Scenario) []string {
 	return versions
 }
 
-// WithoutPreviews returns the releases among the versions, or all versions if that leaves fewer than enough.
+// WithoutPreviews returns the releases among the versions, or all versions if that leaves fewer
+// than enough.
 func WithoutPreviews(versions []string, enough int) []string {
 	releases := slices.DeleteFunc(slices.Clone(versions), func(v string) bool {
 		p, _ := profile.Named(v)
@@ -131,7 +136,8 @@ func WithoutPreviews(versions []string, enough int) []string {
 }
 
 func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
-	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group, Replay: simulate.Command(plan)}
+	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group,
+		Replay: simulate.Command(plan)}
 	if s.Set != "" {
 		plan.Delays, plan.Set = plan.Delays.Over(s.Delays), s.Set
 		j.Replay += " --delays " + s.Set
@@ -147,7 +153,8 @@ func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
 func (s *Selection) CheckFrom(jobs []*Job) error {
 	for _, j := range jobs {
 		if j.from > 0 && j.from >= j.Until {
-			return fmt.Errorf("--from: the run of %s ends at %s, not after %s", j.Plan.Scenario.Metadata.Name, value.Format(j.Until.Offset()), value.Format(s.From))
+			return fmt.Errorf("--from: the run of %s ends at %s, not after %s", j.Plan.Scenario.Metadata.Name,
+				value.Format(j.Until.Offset()), value.Format(s.From))
 		}
 	}
 	return nil

@@ -11,12 +11,13 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// MaxShown is the number of runs of a case that a page or a Perfetto file shows, unless --all-runs is set.
+// MaxShown is the number of runs of a case that a page or a Perfetto file shows, unless --all-runs
+// is set.
 const MaxShown = 10
 
-// survey runs the cases that have more runs than the report shows, keeps only their results, and chooses the runs to show. Those run
-// again when the report needs their traces, which have the same records then: a run takes less time than its part of a report, and
-// much less memory.
+// survey runs the cases that have more runs than the report shows, keeps only their results, and
+// chooses the runs to show. Those run again when the report needs their traces, which have the same
+// records then: a run takes less time than its part of a report, and much less memory.
 func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 	if all || out.format != "html" && out.format != "perfetto" {
 		return nil
@@ -35,7 +36,9 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 	defer out.progress.Stop()
 	c := &report.Case{}
 	var jobs []*Job // of the case
-	err := pool.InOrder(ctx, len(large), p, func(a *pool.Account) finished { return surveyed(a, large[a.Number], out.progress) }, func(i int, m finished) error {
+	err := pool.InOrder(ctx, len(large), p, func(a *pool.Account) finished {
+		return surveyed(a, large[a.Number], out.progress)
+	}, func(i int, m finished) error {
 		if m.run.Err == simulate.ErrInterrupted {
 			return nil
 		}
@@ -54,9 +57,11 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 		return nil
 	})
 	if err == nil && ctx.Err() == nil {
-		runs, what := len(out.jobs), map[string]string{"html": "page has timelines", "perfetto": "file has the traces"}[out.format]
+		runs, what := len(out.jobs), map[string]string{"html": "page has timelines",
+			"perfetto": "file has the traces"}[out.format]
 		shown := runs - len(slices.DeleteFunc(slices.Clone(out.jobs), (*Job).shown))
-		fmt.Fprintf(out.stderr, "probesim: the %s of %d of %d runs: for scenarios with more than %d, the failed and the worst ones; --all-runs includes all\n", what, shown, runs, MaxShown)
+		fmt.Fprintf(out.stderr, "probesim: the %s of %d of %d runs: for scenarios with more than %d, the failed and "+
+			"the worst ones; --all-runs includes all\n", what, shown, runs, MaxShown)
 	}
 	return err
 }
@@ -82,7 +87,8 @@ func surveyed(a *pool.Account, j *Job, p *Progress) finished {
 // shown reports whether the report shows the run of a job, and does not only list it.
 func (j *Job) shown() bool { return j.surveyed == nil || j.chosen }
 
-// largeFile is the size of a page or Perfetto file, in bytes, from which the command says how large it is.
+// largeFile is the size of a page or Perfetto file, in bytes, from which the command says how large
+// it is.
 const largeFile = 20e6
 
 // sizeWriter counts the bytes that it writes.
@@ -100,6 +106,7 @@ func (w *sizeWriter) Write(p []byte) (int, error) {
 // noteSize notes on stderr that a page or Perfetto file is large.
 func (out *output) noteSize() {
 	if out.size != nil && out.size.bytes >= largeFile {
-		fmt.Fprintf(out.stderr, "probesim: the output has %s; fewer runs, a shorter --until or fewer pods make it smaller\n", pool.Megabytes(out.size.bytes))
+		fmt.Fprintf(out.stderr, "probesim: the output has %s; fewer runs, a shorter --until or fewer pods make it "+
+			"smaller\n", pool.Megabytes(out.size.bytes))
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLargeFileIsNoted checks that the command says how large a page or Perfetto file is, if it is large.
+// TestLargeFileIsNoted checks that the command says how large a page or Perfetto file is, if it is
+// large.
 func TestLargeFileIsNoted(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		largeFile - 1: "",

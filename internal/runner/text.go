@@ -41,13 +41,17 @@ func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
 	}
 }
 
-// nameLoss writes the command that explains the greatest loss of requests of a run, if there is one.
+// nameLoss writes the command that explains the greatest loss of requests of a run, if there is
+// one.
 func nameLoss(w io.Writer, run *report.Run, s *Run) {
-	if !slices.ContainsFunc(s.Records, func(r trace.Record) bool { return r.Kind == trace.LossStarted }) || s.Job.Until != virtual.At(s.Plan.Duration) {
+	if !slices.ContainsFunc(s.Records, func(r trace.Record) bool {
+		return r.Kind == trace.LossStarted
+	}) || s.Job.Until != virtual.At(s.Plan.Duration) {
 		return // why always runs to the end
 	}
 	if number := s.Why().GreatestLoss(0); number > 0 {
-		fmt.Fprintf(w, "Requests are lost: %s --lost %d\n", printable.Text(strings.Replace(run.Replay, "probesim run", "probesim why", 1)), number)
+		fmt.Fprintf(w, "Requests are lost: %s --lost %d\n",
+			printable.Text(strings.Replace(run.Replay, "probesim run", "probesim why", 1)), number)
 	}
 }
 
@@ -63,11 +67,12 @@ func (out *output) detail(run *report.Run) []byte {
 	return b.Bytes()
 }
 
-// maxDetails is the number of runs of a case whose failures are described in full. For other runs, the names of the failed
-// expectations have to do.
+// maxDetails is the number of runs of a case whose failures are described in full. For other runs,
+// the names of the failed expectations have to do.
 const maxDetails = 3
 
-// writeDetail writes why a run failed, unless another run of the case failed in the same way or enough runs were described.
+// writeDetail writes why a run failed, unless another run of the case failed in the same way or
+// enough runs were described.
 func (out *output) writeDetail(m finished) error {
 	if len(m.detail) == 0 {
 		return nil
@@ -86,7 +91,8 @@ func (out *output) writeDetail(m finished) error {
 	return err
 }
 
-// writeNotes writes the notes about a run. All runs of a case have the same notes, so only the first one writes them.
+// writeNotes writes the notes about a run. All runs of a case have the same notes, so only the
+// first one writes them.
 func (out *output) writeNotes(run *report.Run, first bool) error {
 	switch {
 	case !first:
@@ -129,8 +135,9 @@ func (out *output) stream(a *pool.Account, j *Job) finished {
 // writeTrace writes the trace of one of several runs, with a header before it.
 func writeTrace(stdout io.Writer, p *scenarios.Plan, records []trace.Record) error {
 	w := newTraceWriter(stdout)
-	w.line(trace.AppendHeader(nil, &trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
-		File: p.Scenario.File, Line: p.Scenario.Line}))
+	w.line(trace.AppendHeader(nil,
+		&trace.Header{Scenario: p.Scenario.Metadata.Name, Kubernetes: p.Version, Seed: p.Seed,
+			File: p.Scenario.File, Line: p.Scenario.Line}))
 	for i := range records {
 		w.add(&records[i])
 	}

@@ -22,10 +22,10 @@ var (
 	posType             = reflect.TypeFor[Pos]()
 )
 
-// Decode decodes a node into the value that out points to, along json tags. It reports everything that does not
-// fit the type through the nodes (see Bad and Unread) and decodes the rest. Values that are wrong, null or not
-// written leave out unchanged, but pointers on the way to them are set. A field of type Pos gets the position of
-// its struct.
+// Decode decodes a node into the value that out points to, along json tags. It reports everything
+// that does not fit the type through the nodes (see Bad and Unread) and decodes the rest. Values
+// that are wrong, null or not written leave out unchanged, but pointers on the way to them are set.
+// A field of type Pos gets the position of its struct.
 func Decode(n *Node, out any) {
 	decodeValue(n, reflect.ValueOf(out).Elem())
 	n.settle()
@@ -68,7 +68,8 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	switch t := pointer.Type(); {
 	case t.Implements(unmarshalerType):
 		pointer.Interface().(Unmarshaler).UnmarshalNode(n)
-	case n.isInfinite() && !t.Implements(unmarshalerType) && (t.Implements(jsonUnmarshalerType) || v.Kind() == reflect.Interface):
+	case n.isInfinite() && !t.Implements(unmarshalerType) && (t.Implements(jsonUnmarshalerType) ||
+		v.Kind() == reflect.Interface):
 		n.Errorf("must not be %s, which JSON does not have", n.Value)
 	case t == quantityType && isHugeQuantity(n):
 		n.Errorf("must be a quantity of at most %d characters with an exponent from -99 to 99", maxQuantity)
@@ -99,15 +100,17 @@ const maxQuantity = 64
 
 var hugeExponent = regexp.MustCompile(`[eE][-+]?0*[1-9][0-9]{2}`)
 
-// isHugeQuantity reports whether resource.Quantity would compute with very many digits, which takes hours for 1e-999999999.
+// isHugeQuantity reports whether resource.Quantity would compute with very many digits, which takes
+// hours for 1e-999999999.
 func isHugeQuantity(n *Node) bool {
 	return len(n.Value) > maxQuantity || hugeExponent.MatchString(n.Value)
 }
 
-// newer are fields of handlers that older releases of k8s.io/api do not have. This package is also built with
-// those releases, where it skips the fields.
+// newer are fields of handlers that older releases of k8s.io/api do not have. This package is also
+// built with those releases, where it skips the fields.
 var newer = map[string][]string{
-	"k8s.io/api/core/v1.HTTPGetAction": {"protocol"}, "k8s.io/api/core/v1.GRPCAction": {"mode"}, "k8s.io/api/core/v1.Container": {"restartPolicyRules"},
+	"k8s.io/api/core/v1.HTTPGetAction": {"protocol"}, "k8s.io/api/core/v1.GRPCAction": {"mode"},
+	"k8s.io/api/core/v1.Container": {"restartPolicyRules"},
 }
 
 func decodeStruct(n *Node, v reflect.Value) {
@@ -146,8 +149,8 @@ func CheckKeys(n *Node, known ...string) {
 	}
 }
 
-// unknownKey reports a key, with the similar one of the known keys, or with a list. If a similar known key is not written, the key
-// stands for it from then on.
+// unknownKey reports a key, with the similar one of the known keys, or with a list. If a similar
+// known key is not written, the key stands for it from then on.
 func (n *Node) unknownKey(i int, known, listed []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""

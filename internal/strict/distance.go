@@ -10,8 +10,8 @@ import (
 // MaxSuggestions is the number of known words that are compared.
 const MaxSuggestions = 200
 
-// Suggestion suggests the known word nearest to an unknown one. It compares words only when it is formatted: most of the
-// errors in a file with very many are never shown.
+// Suggestion suggests the known word nearest to an unknown one. It compares words only when it is
+// formatted: most of the errors in a file with very many are never shown.
 type Suggestion struct {
 	word   string
 	known  []string
@@ -24,8 +24,8 @@ func DidYouMean(word string, known []string) Suggestion { return Suggestion{word
 // OrList returns a suggestion for an unknown word that lists the known words if none is similar.
 func OrList(word string, known []string) Suggestion { return Suggestion{word, known, true} }
 
-// String returns the suggestion in the form " (did you mean ...?)". If no known word is similar, it returns an empty string, or
-// the list of the known words.
+// String returns the suggestion in the form " (did you mean ...?)". If no known word is similar, it
+// returns an empty string, or the list of the known words.
 func (s Suggestion) String() string {
 	if meant := Nearest(s.word, s.known); meant != "" || !s.listed {
 		return didYouMean(meant)
@@ -36,7 +36,8 @@ func (s Suggestion) String() string {
 // maxListed is the number of known words up to which a message lists them all.
 const maxListed = 24
 
-// ThereAre lists the known words in the form "; there are ...", each once. The empty word stands for no value and is left out.
+// ThereAre lists the known words in the form "; there are ...", each once. The empty word stands
+// for no value and is left out.
 func ThereAre(known []string) string {
 	var words []string
 	for _, k := range known {
@@ -78,8 +79,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with a neighbor to change a into b.
-// It returns limit if that many are needed.
+// distance returns the number of letters to insert, delete, replace or swap with a neighbor to
+// change a into b. It returns limit if that many are needed.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
 		return limit

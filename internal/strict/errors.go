@@ -1,9 +1,9 @@
-// Package strict decodes YAML from untrusted sources into Go values and reports all errors, each with file, line,
-// column and field path.
+// Package strict decodes YAML from untrusted sources into Go values and reports all errors, each
+// with file, line, column and field path.
 //
-// Parse limits the size, the depth and the expansion of aliases before it uses a file. Decode walks the nodes
-// along the json tags of a Go type, including Kubernetes types, and rejects unknown fields. Later checks report
-// errors through the same nodes.
+// Parse limits the size, the depth and the expansion of aliases before it uses a file. Decode walks
+// the nodes along the json tags of a Go type, including Kubernetes types, and rejects unknown
+// fields. Later checks report errors through the same nodes.
 package strict
 
 import (
@@ -37,7 +37,8 @@ type Error struct {
 	Message string
 }
 
-// Error returns the error on one line, with its position. Names and values in it cannot control a terminal.
+// Error returns the error on one line, with its position. Names and values in it cannot control a
+// terminal.
 func (e Error) Error() string {
 	if e.Pos == (Pos{}) {
 		return printable.Lines(e.Text())
@@ -96,7 +97,8 @@ func (c *Collector) Join(other *Collector) {
 	c.more += other.more
 }
 
-// clip removes the middle of a message that quotes a very long name. The end of the message says what to do.
+// clip removes the middle of a message that quotes a very long name. The end of the message says
+// what to do.
 func clip(message string) string {
 	const most = 1_000
 	if len(message) <= most {
@@ -131,11 +133,12 @@ func (c *Collector) Err() error {
 	return errs
 }
 
-// mostHere is the number of errors about one place that are worth reading. A range of names has an error for each name. The API server finds
-// fewer in one field.
+// mostHere is the number of errors about one place that are worth reading. A range of names has an
+// error for each name. The API server finds fewer in one field.
 const mostHere = 10
 
-// summarized replaces the further errors about a place, if there are several, by their number. The errors are sorted.
+// summarized replaces the further errors about a place, if there are several, by their number. The
+// errors are sorted.
 func summarized(errs Errors) Errors {
 	var list Errors
 	for len(errs) > 0 {
@@ -145,7 +148,8 @@ func summarized(errs Errors) Errors {
 		}
 		if more := here - mostHere; more > 1 && errs[0].Line > 0 {
 			list = append(list, errs[:mostHere]...)
-			list = append(list, Error{Pos: errs[0].Pos, Path: errs[0].Path, Message: fmt.Sprintf("and %d more errors about this", more)})
+			list = append(list, Error{Pos: errs[0].Pos, Path: errs[0].Path,
+				Message: fmt.Sprintf("and %d more errors about this", more)})
 		} else {
 			list = append(list, errs[:here]...)
 		}

@@ -18,7 +18,8 @@ func TestErrorsAboutOnePlace(t *testing.T) {
 			c.Add(Error{Pos: Pos{"a.yaml", 2, 3}, Path: "name", Message: fmt.Sprintf("error %02d", i)})
 		}
 		lines := strings.Split(c.Err().Error(), "\n")
-		if len(lines) != mostHere+2 || lines[0] != "a.yaml:2:3: name: error 00" || lines[mostHere] != want || lines[mostHere+1] != "a.yaml:9:1: kind: other" {
+		if len(lines) != mostHere+2 || lines[0] != "a.yaml:2:3: name: error 00" || lines[mostHere] != want ||
+			lines[mostHere+1] != "a.yaml:9:1: kind: other" {
 			t.Errorf("%d errors: %q, want %q in the last line but one", n, lines, want)
 		}
 	}

@@ -67,7 +67,8 @@ func (x *expander) count(n *Node, depth int) bool {
 	return !x.full
 }
 
-// countText counts the text of a key or value. An alias of a long text costs little here, but later checks read each copy.
+// countText counts the text of a key or value. An alias of a long text costs little here, but later
+// checks read each copy.
 func (x *expander) countText(n *Node, text string) bool {
 	if x.text += len(text); x.text > MaxText {
 		x.giveUp(n, "with all aliases and merges expanded, the file has more than %d MiB of text", MaxText>>20)
@@ -112,15 +113,16 @@ type entry struct {
 	item *Node
 }
 
-// mapping fills n with the entries of a mapping and then with those of its merge keys (<<) that n does not have.
+// mapping fills n with the entries of a mapping and then with those of its merge keys (<<) that n
+// does not have.
 func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
 	has := map[string]bool{}
 	x.entries(y, n, has, depth)
 	x.merges(y, n, has, depth)
 }
 
-// entries adds the entries of y that n does not have, without those of merge keys. It expands the others too, which
-// finds the mistakes in them and counts them.
+// entries adds the entries of y that n does not have, without those of merge keys. It expands the
+// others too, which finds the mistakes in them and counts them.
 func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int) {
 	own := map[string]entry{}
 	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
@@ -159,8 +161,8 @@ func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int
 	}
 }
 
-// merges adds the entries of the values of the merge keys of y that n does not have. Such a value is a mapping or a list
-// of mappings.
+// merges adds the entries of the values of the merge keys of y that n does not have. Such a value
+// is a mapping or a list of mappings.
 func (x *expander) merges(y *yaml.Node, n *Node, has map[string]bool, depth int) {
 	for i := 0; i+1 < len(y.Content) && !x.full; i += 2 {
 		key, from := y.Content[i], y.Content[i+1]
@@ -180,8 +182,9 @@ func (x *expander) merges(y *yaml.Node, n *Node, has map[string]bool, depth int)
 	}
 }
 
-// merge adds the entries of a mapping that n does not have. It reports errors about the mapping itself at the node at. A
-// merge counts as a value and as a level of nesting: in a chain of merges each one copies all entries.
+// merge adds the entries of a mapping that n does not have. It reports errors about the mapping
+// itself at the node at. A merge counts as a value and as a level of nesting: in a chain of merges
+// each one copies all entries.
 func (x *expander) merge(from *yaml.Node, at, n *Node, has map[string]bool, depth int) {
 	y := aliased(from)
 	if y.Kind != yaml.MappingNode || x.open[y] {

@@ -12,7 +12,8 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// JSONFile is a JSON document that another command of the program has written. Its errors have places, as those of a YAML file.
+// JSONFile is a JSON document that another command of the program has written. Its errors have
+// places, as those of a YAML file.
 type JSONFile struct {
 	Name string
 	Data []byte
@@ -24,8 +25,8 @@ type JSONFile struct {
 	Open bool
 }
 
-// Decode decodes the document into the value that out points to, along json tags. The error is of type Errors. Null is no item of a list
-// or of a map.
+// Decode decodes the document into the value that out points to, along json tags. The error is of
+// type Errors. Null is no item of a list or of a map.
 func (f JSONFile) Decode(out any) error {
 	var head struct{ APIVersion, Kind string }
 	err := json.Unmarshal(f.Data, &head)
@@ -34,9 +35,11 @@ func (f JSONFile) Decode(out any) error {
 	case errors.As(err, &syntax) && strings.HasPrefix(err.Error(), "unexpected end"):
 		return Errors{{Pos: f.pos(len(f.Data)), Message: "the file ends too early"}}
 	case errors.As(err, &syntax):
-		return Errors{{Pos: f.pos(int(syntax.Offset) - 1), Message: fmt.Sprintf("is not %s: not valid JSON: %s", f.What, printable.Text(err.Error()))}}
+		return Errors{{Pos: f.pos(int(syntax.Offset) - 1),
+			Message: fmt.Sprintf("is not %s: not valid JSON: %s", f.What, printable.Text(err.Error()))}}
 	case f.Kind != "" && (err != nil || head.APIVersion != f.APIVersion || head.Kind != f.Kind):
-		return Errors{{Pos: f.pos(0), Message: fmt.Sprintf("is not %s: it needs apiVersion %s and kind %s", f.What, f.APIVersion, f.Kind)}}
+		return Errors{{Pos: f.pos(0), Message: fmt.Sprintf("is not %s: it needs apiVersion %s and kind %s", f.What,
+			f.APIVersion, f.Kind)}}
 	}
 	d := json.NewDecoder(bytes.NewReader(f.Data))
 	if !f.Open {

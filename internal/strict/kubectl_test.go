@@ -17,16 +17,22 @@ import (
 // spellings are plain and quoted scalars that YAML 1.1, YAML 1.2 and JSON may read differently.
 var spellings = []string{
 	"true", "True", "TRUE", "tRue", "false", "False", "FALSE",
-	"yes", "Yes", "YES", "yEs", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "y", "Y", "n", "N", "yess", "none",
+	"yes", "Yes", "YES", "yEs", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "y", "Y", "n", "N", "yess",
+	"none",
 	`"yes"`, `'on'`, `"true"`, `"5"`, "|\n  yes", ">-\n  5",
 	"~", "null", "Null", "NULL", "nULL", "", `""`, `"null"`,
-	"0", "-0", "+0", "5", "+5", "-5", "007", "010", "0777", "08", "09", "0o17", "0O17", "0x1F", "0X1f", "-0x10", "+0x10", "0b101", "-0b11", "0b12", "0x",
+	"0", "-0", "+0", "5", "+5", "-5", "007", "010", "0777", "08", "09", "0o17", "0O17", "0x1F", "0X1f", "-0x10",
+	"+0x10", "0b101", "-0b11", "0b12", "0x",
 	"1_000", "1__0", "_1", "1_", "0x_1F", "0_7", "1_0.5", "+1_0",
-	"5.0", "5.5", "5.", ".5", "-.5", "+.5", "1e3", "1E3", "1e+3", "1e-3", "-1e3", "1.5e3", "1e", "e3", "80.0", "8e1", "1e20", "1e21", "1e22", "0.1", "1e6", "1e-7",
+	"5.0", "5.5", "5.", ".5", "-.5", "+.5", "1e3", "1E3", "1e+3", "1e-3", "-1e3", "1.5e3", "1e", "e3", "80.0", "8e1",
+	"1e20", "1e21", "1e22", "0.1", "1e6", "1e-7",
 	"-0.0", "0.0", ".inf", "-.inf", "+.inf", ".Inf", ".nan", ".NaN", "inf", "nan", "Infinity", "1e400", "-1e400",
-	"2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999",
-	"1:20", "1:20:30", "190:20:30", "20:30.15", "12:30", "2001-01-01", "2001-1-1", "2001-01-01T00:00:00Z", "2001-01-01 00:00:00", "2001-12-14t21:59:43.10-05:00",
-	"=", "<<", "1.2.3", "10.0.0.1", "1,000", "50%", "100m", "1.5", "64Mi", "1Ki", "1e3Mi", "http", "8080", "0xZZ", ".", "..", "-", "+", "a: b", "[1]", "{}", "{a: 1}",
+	"2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808",
+	"18446744073709551615", "18446744073709551616", "99999999999999999999",
+	"1:20", "1:20:30", "190:20:30", "20:30.15", "12:30", "2001-01-01", "2001-1-1", "2001-01-01T00:00:00Z",
+	"2001-01-01 00:00:00", "2001-12-14t21:59:43.10-05:00",
+	"=", "<<", "1.2.3", "10.0.0.1", "1,000", "50%", "100m", "1.5", "64Mi", "1Ki", "1e3Mi", "http", "8080", "0xZZ", ".",
+	"..", "-", "+", "a: b", "[1]", "{}", "{a: 1}",
 }
 
 // stricter are the spellings that this package rejects on purpose, by type.
@@ -35,8 +41,9 @@ var stricter = map[string][]string{
 	"list":     {"~", "null", "Null", "NULL", ""}, // an empty item is a mistake
 }
 
-// TestScalarsAsKubectl decodes each spelling into fields of several types. kubectl reads a file with sigs.k8s.io/yaml and
-// sends JSON, which the API server decodes. Both must reject the same spellings, and decode the others to equal values.
+// TestScalarsAsKubectl decodes each spelling into fields of several types. kubectl reads a file
+// with sigs.k8s.io/yaml and sends JSON, which the API server decodes. Both must reject the same
+// spellings, and decode the others to equal values.
 func TestScalarsAsKubectl(t *testing.T) {
 	types := map[string]func() any{
 		"bool":     func() any { return new(bool) },
@@ -107,7 +114,8 @@ func kubectlField(text string, out any) (any, error) {
 // TestKeysAsKubectl compares the keys of a mapping.
 func TestKeysAsKubectl(t *testing.T) {
 	for _, spelling := range spellings {
-		if spelling == "" || spelling[0] == '|' || spelling[0] == '>' || spelling == "<<" || spelling == "a: b" || spelling == "-" {
+		if spelling == "" || spelling[0] == '|' || spelling[0] == '>' || spelling == "<<" || spelling == "a: b" ||
+			spelling == "-" {
 			continue // these are no keys
 		}
 		text := "f:\n  ? " + spelling + "\n  : x\n"

@@ -16,9 +16,10 @@ const (
 	MaxErrors     = 1_000   // further errors are only counted
 )
 
-// checkTokens reports whether a file has few enough tokens to parse. The YAML parser needs up to 1 KB for each, and it reads
-// a flow collection to its end before it returns anything. The check counts the characters that can begin a token, except
-// plain text, which only begins after one of the others.
+// checkTokens reports whether a file has few enough tokens to parse. The YAML parser needs up to 1
+// KB for each, and it reads a flow collection to its end before it returns anything. The check
+// counts the characters that can begin a token, except plain text, which only begins after one of
+// the others.
 func checkTokens(name string, data []byte, errs *Collector) bool {
 	count := 0
 	var before, visible byte // the character before, and the last one that is not blank
@@ -30,7 +31,8 @@ func checkTokens(name string, data []byte, errs *Collector) bool {
 			line := 1 + bytes.Count(data[:i], []byte("\n"))
 			column := i - bytes.LastIndexByte(data[:i], '\n')
 			errs.Add(Error{Pos: Pos{name, line, column}, Message: fmt.Sprintf(
-				"the file has too many values: up to here there are more than %d separators, such as a comma or a colon", MaxNodes)})
+				"the file has too many values: up to here there are more than %d separators, such as a comma or a "+
+					"colon", MaxNodes)})
 			return false
 		}
 		if before = c; c > ' ' {

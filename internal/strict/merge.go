@@ -2,7 +2,8 @@ package strict
 
 import "slices"
 
-// Copy returns a copy of a document as a root of its own. The copy keeps positions and paths, and its errors go to errs.
+// Copy returns a copy of a document as a root of its own. The copy keeps positions and paths, and
+// its errors go to errs.
 func (n *Node) Copy(errs *Collector) *Node {
 	root := n.copyTo(nil)
 	root.path, root.errs = n.Path(), errs
@@ -40,7 +41,8 @@ func (n *Node) adopt(from *Node) *Node {
 	return c
 }
 
-// Repeat replaces item i of a list by a copy for each value, in which a scalar field has this value. The copies keep position and path.
+// Repeat replaces item i of a list by a copy for each value, in which a scalar field has this
+// value. The copies keep position and path.
 func (n *Node) Repeat(i int, field string, values []string) {
 	copies := make([]*Node, len(values))
 	for j, value := range values {
@@ -62,8 +64,8 @@ func (n *Node) Set(from *Node, i int) {
 	n.Add(from, i)
 }
 
-// Add adds a copy of field i of another mapping, even if the mapping has a field of this name. Field returns the first, and Decode
-// decodes them one after the other into the same value.
+// Add adds a copy of field i of another mapping, even if the mapping has a field of this name.
+// Field returns the first, and Decode decodes them one after the other into the same value.
 func (n *Node) Add(from *Node, i int) {
 	n.Keys, n.index = append(n.Keys, from.Keys[i]), nil
 	n.Items = append(n.Items, n.adopt(from.Items[i]))

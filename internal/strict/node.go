@@ -21,8 +21,8 @@ const (
 	Sequence
 )
 
-// Node is a part of a document: a YAML node with aliases and merges expanded. It knows its position, its path,
-// and whether it contains errors.
+// Node is a part of a document: a YAML node with aliases and merges expanded. It knows its
+// position, its path, and whether it contains errors.
 type Node struct {
 	Kind   Kind
 	Tag    string // resolved tag of a scalar: !!str, !!int, !!float, !!bool, !!null or !!timestamp
@@ -42,7 +42,8 @@ type Node struct {
 	errs   *Collector // set in the root only
 }
 
-// Key is a key of a mapping. A misspelled key has the name that it stands for, after the error was reported.
+// Key is a key of a mapping. A misspelled key has the name that it stands for, after the error was
+// reported.
 type Key struct {
 	Name string
 	Pos  Pos
@@ -50,13 +51,13 @@ type Key struct {
 	ignored bool // Decode skips it
 }
 
-// NewMapping returns an empty mapping for values that come from a Go program instead of a file. Errors about it and the
-// nodes in it have a path and no position, and go to errs.
+// NewMapping returns an empty mapping for values that come from a Go program instead of a file.
+// Errors about it and the nodes in it have a path and no position, and go to errs.
 func NewMapping(errs *Collector) *Node { return &Node{Kind: Mapping, errs: errs} }
 
-// Put adds a node to a mapping or list and returns it. The name is the key in a mapping; lists ignore it. The
-// step is the part that the node adds to paths, usually the name or an index in brackets; a node without a step
-// has the path of its parent. The value is the text of a scalar.
+// Put adds a node to a mapping or list and returns it. The name is the key in a mapping; lists
+// ignore it. The step is the part that the node adds to paths, usually the name or an index in
+// brackets; a node without a step has the path of its parent. The value is the text of a scalar.
 func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	item := &Node{Kind: kind, Value: value, parent: n, step: step}
 	if kind == Scalar {
@@ -70,8 +71,8 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
-// Field returns the value of a field. If the field is not written, it returns a Missing node with the position of
-// the mapping.
+// Field returns the value of a field. If the field is not written, it returns a Missing node with
+// the position of the mapping.
 func (n *Node) Field(name string) *Node {
 	if i, has := n.find(name); has {
 		return n.Items[i]
@@ -108,8 +109,8 @@ func (n *Node) Index(i int) *Node {
 
 func indexStep(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// Find returns the node at a field path such as spec.containers[0].name, which may be Missing. A path segment in
-// brackets is an index of a list or a key of a mapping.
+// Find returns the node at a field path such as spec.containers[0].name, which may be Missing. A
+// path segment in brackets is an index of a list or a key of a mapping.
 func (n *Node) Find(path string) *Node {
 	for path != "" {
 		var name string
@@ -153,8 +154,8 @@ func (n *Node) Path() string {
 	return prefix + "." + n.step
 }
 
-// Errorf reports an error in the node. It does nothing if the node is Unread: what seems to be missing or odd may
-// only be unread.
+// Errorf reports an error in the node. It does nothing if the node is Unread: what seems to be
+// missing or odd may only be unread.
 func (n *Node) Errorf(format string, args ...any) {
 	if !n.Unread() {
 		n.wrong = true
@@ -170,8 +171,8 @@ func (n *Node) KeyErrorf(i int, format string, args ...any) {
 	}
 }
 
-// Unread reports whether Decode found the node itself wrong, so that its value is unknown. A Missing node is
-// unread if its parent is.
+// Unread reports whether Decode found the node itself wrong, so that its value is unknown. A
+// Missing node is unread if its parent is.
 func (n *Node) Unread() bool {
 	for n.Kind == Missing && n.parent != nil {
 		n = n.parent
@@ -228,8 +229,8 @@ func (n *Node) describe() string {
 	return "the string " + Quote(n.Value)
 }
 
-// Text returns the node on one line, in YAML's flow style and in the order of the file, without the fields named
-// in omit.
+// Text returns the node on one line, in YAML's flow style and in the order of the file, without the
+// fields named in omit.
 func (n *Node) Text(omit ...string) string {
 	var b strings.Builder
 	n.write(&b, omit)
@@ -278,7 +279,8 @@ func Quote(s string) string {
 
 var kindNames = map[yaml.Kind]Kind{yaml.ScalarNode: Scalar, yaml.MappingNode: Mapping, yaml.SequenceNode: Sequence}
 
-// Size returns the number of values in the node, including itself, and the bytes of its keys and values.
+// Size returns the number of values in the node, including itself, and the bytes of its keys and
+// values.
 func (n *Node) Size() (values, text int) {
 	values, text = 1, len(n.Value)
 	for _, key := range n.Keys {

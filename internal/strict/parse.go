@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Parse parses a stream of YAML documents and leaves out empty ones. A syntax error in one document does not
-// affect the others. It reports errors to errs and returns whether it could read the whole stream.
+// Parse parses a stream of YAML documents and leaves out empty ones. A syntax error in one document
+// does not affect the others. It reports errors to errs and returns whether it could read the whole
+// stream.
 func Parse(name string, data []byte, errs *Collector) (docs []*Node, whole bool) {
 	if len(data) > MaxFileSize {
 		errs.Addf(name, "the file is larger than %d MiB and was not read", MaxFileSize>>20)
@@ -71,8 +72,8 @@ func (p *parser) part(part part) bool {
 	}
 }
 
-// decode decodes the next document. If the parser panics, it returns an error: a bad file must not end the
-// program.
+// decode decodes the next document. If the parser panics, it returns an error: a bad file must not
+// end the program.
 func decode(d *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -9,13 +9,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The notation of a plain scalar determines its type. This file reads it as kubectl does, which reads YAML 1.1 with
-// sigs.k8s.io/yaml and sends JSON: yes, no, on and off are booleans, and 1e3 is the integer 1000.
+// The notation of a plain scalar determines its type. This file reads it as kubectl does, which
+// reads YAML 1.1 with sigs.k8s.io/yaml and sends JSON: yes, no, on and off are booleans, and 1e3 is
+// the integer 1000.
 
 // booleans are the plain scalars that are booleans.
 var booleans = func() map[string]bool {
 	all := map[string]bool{}
-	for word, b := range map[string]bool{"y": true, "yes": true, "true": true, "on": true, "n": false, "no": false, "false": false, "off": false} {
+	for word, b := range map[string]bool{"y": true, "yes": true, "true": true, "on": true, "n": false, "no": false,
+		"false": false, "off": false} {
 		all[word], all[strings.ToUpper(word)], all[strings.ToUpper(word[:1])+word[1:]] = b, b, b
 	}
 	return all
@@ -49,8 +51,8 @@ func IsString(text string) bool {
 	return tag == "!!str"
 }
 
-// keyName returns the name of a key, which is text in JSON. It returns false for null and for numbers that kubectl cannot
-// convert.
+// keyName returns the name of a key, which is text in JSON. It returns false for null and for
+// numbers that kubectl cannot convert.
 func keyName(y *yaml.Node) (string, bool) {
 	switch tag, _ := resolve(y); tag {
 	case "!!null":
@@ -96,7 +98,8 @@ func float(text string) (float64, error) {
 	return strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 }
 
-// number returns the node as a number of JSON. It returns false if the node is not a number that JSON has.
+// number returns the node as a number of JSON. It returns false if the node is not a number that
+// JSON has.
 func (n *Node) number() (json.Number, bool) {
 	switch n.Tag {
 	case "!!int":
@@ -110,7 +113,8 @@ func (n *Node) number() (json.Number, bool) {
 	return "", false
 }
 
-// isInfinite reports whether the node is an infinite number or not a number, which JSON does not have.
+// isInfinite reports whether the node is an infinite number or not a number, which JSON does not
+// have.
 func (n *Node) isInfinite() bool {
 	_, is := n.number()
 	return n.Kind == Scalar && n.Tag == "!!float" && !is

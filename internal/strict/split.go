@@ -9,9 +9,9 @@ type part struct {
 	directives int
 }
 
-// split cuts a stream at the boundaries of documents. A line that is --- or ..., or starts with one and a blank,
-// is always a marker, because no scalar can contain such a line (YAML 1.2.2, 9.1.2). Comments and directives
-// belong to the document that follows them.
+// split cuts a stream at the boundaries of documents. A line that is --- or ..., or starts with one
+// and a blank, is always a marker, because no scalar can contain such a line (YAML 1.2.2, 9.1.2).
+// Comments and directives belong to the document that follows them.
 func split(data []byte) []part {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return []part{{text: data, directives: bytes.Count(data, []byte("%"))}} // UTF-16
@@ -70,7 +70,8 @@ func isMarker(line []byte, marker string) bool {
 	return is && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBetween reports whether a line can come before a document: a blank line, a comment or a directive.
+// isBetween reports whether a line can come before a document: a blank line, a comment or a
+// directive.
 func isBetween(line []byte) bool {
 	trimmed := bytes.TrimSpace(line)
 	return len(trimmed) == 0 || trimmed[0] == '#' || line[0] == '%'

@@ -11,10 +11,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// maxFuzzed is the size up to which inputs are tried. Larger ones are slow and have no other structure.
+// maxFuzzed is the size up to which inputs are tried. Larger ones are slow and have no other
+// structure.
 const maxFuzzed = 1 << 10
 
-// parse parses a file, sometimes twice, and checks that both results are equal and that errors have a position in the file.
+// parse parses a file, sometimes twice, and checks that both results are equal and that errors have
+// a position in the file.
 func parse(t *testing.T, data []byte) []*Node {
 	t.Helper()
 	var errs, again Collector
@@ -51,7 +53,8 @@ func checkPositions(t *testing.T, data []byte, err error) {
 		lines += bytes.Count(data, []byte(lineBreak))
 	}
 	for _, e := range errs {
-		if utf16 := len(data) > 1 && data[0]^data[1] == 1; !utf16 && (e.File != "f.yaml" || e.Line < 0 || e.Line > lines || e.Column < 0 || e.Column > len(data)+1) {
+		if utf16 := len(data) > 1 && data[0]^data[1] == 1; !utf16 && (e.File != "f.yaml" || e.Line < 0 ||
+			e.Line > lines || e.Column < 0 || e.Column > len(data)+1) {
 			t.Fatalf("the position is not in the file: %v", e)
 		}
 	}
@@ -60,8 +63,10 @@ func checkPositions(t *testing.T, data []byte, err error) {
 // FuzzParse parses YAML to nodes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"a: 1", "- a\n- b\n", "{a: [b, c], d: {e: f}}", "a: &a {b: c}\nd: {<<: *a}\n", "a: |\n  b\n", "? a\n: b\n", "a: 'b'\n---\n# c\n--- d\n...\n",
-		"%YAML 1.1\n---\na", "a: \"\\x41\"", "a: [b, }", "&a [*a]", "yes: ~", "<<: {a: 1}", "!!str a", "a: >-\n b\n\n c\n",
+		"a: 1", "- a\n- b\n", "{a: [b, c], d: {e: f}}", "a: &a {b: c}\nd: {<<: *a}\n", "a: |\n  b\n", "? a\n: b\n",
+		"a: 'b'\n---\n# c\n--- d\n...\n",
+		"%YAML 1.1\n---\na", "a: \"\\x41\"", "a: [b, }", "&a [*a]", "yes: ~", "<<: {a: 1}", "!!str a",
+		"a: >-\n b\n\n c\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -75,9 +80,12 @@ func FuzzParse(f *testing.F) {
 // FuzzDecode decodes a document to a pod, twice. The document is in the form of its Text.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		"metadata: {name: a, labels: {b: c}}", "spec: {containers: [{name: a, image: b}]}", "spec: {hostNetwork: off, priority: 1e3}",
-		"spec: {containers: [{ports: [{containerPort: 80}], resources: {limits: {cpu: 100m}}}]}", "metadata: {creationTimestamp: 2001-01-01T00:00:00Z}",
-		"spec: {containers: [{livenessProbe: {httpGet: {port: http}, periodSeconds: 5}}]}", "metdata: {nam: a}", "spec: {containers: {}}",
+		"metadata: {name: a, labels: {b: c}}", "spec: {containers: [{name: a, image: b}]}",
+		"spec: {hostNetwork: off, priority: 1e3}",
+		"spec: {containers: [{ports: [{containerPort: 80}], resources: {limits: {cpu: 100m}}}]}",
+		"metadata: {creationTimestamp: 2001-01-01T00:00:00Z}",
+		"spec: {containers: [{livenessProbe: {httpGet: {port: http}, periodSeconds: 5}}]}", "metdata: {nam: a}",
+		"spec: {containers: {}}",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -132,9 +132,12 @@ func TestLimits(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a large file", strings.Repeat("#", MaxFileSize+1), "f.yaml: the file is larger than 4 MiB and was not read"},
 		{"an alias bomb", bomb, "with all aliases and merges expanded, the file has more than 300000 values"},
-		{"many values", "[" + strings.Repeat("a,", MaxNodes) + "]", "f.yaml:1:600001: the file has too many values: up to here there are more than 300000 separators"},
-		{"deep lists", strings.Repeat("[", 100) + strings.Repeat("]", 100), "mappings, lists and merges are nested more than 64 levels deep"},
-		{"deep mappings", strings.Repeat("{a: ", 100) + strings.Repeat("}", 100), "mappings, lists and merges are nested more than 64 levels deep"},
+		{"many values", "[" + strings.Repeat("a,", MaxNodes) + "]",
+			"f.yaml:1:600001: the file has too many values: up to here there are more than 300000 separators"},
+		{"deep lists", strings.Repeat("[", 100) + strings.Repeat("]", 100),
+			"mappings, lists and merges are nested more than 64 levels deep"},
+		{"deep mappings", strings.Repeat("{a: ", 100) + strings.Repeat("}", 100),
+			"mappings, lists and merges are nested more than 64 levels deep"},
 		{"very deep lists", strings.Repeat("[", MaxNodes), "not valid YAML: exceeded max depth"},
 		{"many documents", strings.Repeat("--- a\n", MaxDocuments+1), "the file has more than 1000 documents"},
 		{"an anchor in itself", "&a [*a]", "the alias *a is inside the value that it stands for"},
@@ -172,19 +175,23 @@ func TestTaggedKeys(t *testing.T) {
 	}
 }
 
-// TestLongNames refuses names of 100,000 characters. Each message says where and why, and does not repeat the whole name.
+// TestLongNames refuses names of 100,000 characters. Each message says where and why, and does not
+// repeat the whole name.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("é", 50_000)
-	for _, text := range []string{"a: *" + strings.Repeat("x", 100_000), "a: !" + strings.Repeat("x", 100_000) + " b", long + ": &a [*a]"} {
+	for _, text := range []string{"a: *" + strings.Repeat("x", 100_000), "a: !" + strings.Repeat("x", 100_000) + " b",
+		long + ": &a [*a]"} {
 		var got map[string]any
 		err := read(t, text, &got)
-		if err == nil || len(err.Error()) > 2000 || !strings.HasPrefix(err.Error(), "f.yaml:1:") || !strings.Contains(err.Error(), "…") {
+		if err == nil || len(err.Error()) > 2000 || !strings.HasPrefix(err.Error(), "f.yaml:1:") ||
+			!strings.Contains(err.Error(), "…") {
 			t.Errorf("%.100s: the error is %.3000v", text, err)
 		}
 	}
 	var errs Collector
 	errs.Addf("f.yaml", "%s is wrong: correct it", long)
-	if text := errs.Err().Error(); len(text) > 1100 || !strings.HasSuffix(text, "é is wrong: correct it") || strings.Contains(text, `\x`) {
+	if text := errs.Err().Error(); len(text) > 1100 || !strings.HasSuffix(text, "é is wrong: correct it") ||
+		strings.Contains(text, `\x`) {
 		t.Error(text)
 	}
 }
@@ -206,7 +213,8 @@ func TestErrorsAreSorted(t *testing.T) {
 func TestDidYouMean(t *testing.T) {
 	known := []string{"livenessProbe", "readinessProbe", "name", "ok"}
 	for word, want := range map[string]string{
-		"livenesProbe": "livenessProbe", "LivenessProbe": "livenessProbe", "livensesProbe": "livenessProbe", "nmae": "name", "okk": "ok",
+		"livenesProbe": "livenessProbe", "LivenessProbe": "livenessProbe", "livensesProbe": "livenessProbe",
+		"nmae": "name", "okk": "ok",
 		"a": "", "probe": "", "x": "", strings.Repeat("x", 1000): "",
 	} {
 		if want != "" {

@@ -16,8 +16,9 @@ var brackets = map[string]string{
 	"while parsing a flow mapping":  "mapping",
 }
 
-// syntaxError converts an error of the YAML parser. The parser reports where it noticed the mistake and where the
-// construct with the mistake begins. The error has the position at which a user looks for the mistake.
+// syntaxError converts an error of the YAML parser. The parser reports where it noticed the mistake
+// and where the construct with the mistake begins. The error has the position at which a user looks
+// for the mistake.
 func (p *parser) syntaxError(part part, err error) Error {
 	message, place := strings.TrimPrefix(err.Error(), "yaml: "), yaml.Mark{Line: 1, Column: 1}
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -47,7 +48,8 @@ func (p *parser) syntaxError(part part, err error) Error {
 			place = last
 		}
 	}
-	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " + message}
+	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " +
+		message}
 }
 
 // characterAt returns the character at a place, or 0 if there is none.
@@ -66,8 +68,9 @@ func lineOf(text []byte, place yaml.Mark) []rune {
 	return []rune(string(text[:lineEnd(text)]))
 }
 
-// attached returns the text without quotes that ends at an opening bracket, as /q?tags in /q?tags[]=1. In a list or mapping in
-// brackets it has to be in quotes. attached returns an empty string if there is none.
+// attached returns the text without quotes that ends at an opening bracket, as /q?tags in
+// /q?tags[]=1. In a list or mapping in brackets it has to be in quotes. attached returns an empty
+// string if there is none.
 func attached(text []byte, bracket yaml.Mark) string {
 	line, end := lineOf(text, bracket), bracket.Column-1
 	if end >= len(line) || line[end] != '[' && line[end] != '{' {

@@ -19,7 +19,8 @@ func TestSyntaxErrorPlace(t *testing.T) {
 		lines := randomBlock(t, 0, 3)
 		at := rapid.IntRange(0, len(lines)-1).Draw(t, "line")
 		indent := len(lines[at]) - len(strings.TrimLeft(lines[at], " "))
-		mistake := rapid.SampledFrom([]string{"@", "`x`: y", "a: b: c", "*: x", "a: [b, }", "a: {b]", "a: \"\\q\"", "a: !<x", "a: x: y", "a: *no"}).Draw(t, "mistake")
+		mistake := rapid.SampledFrom([]string{"@", "`x`: y", "a: b: c", "*: x", "a: [b, }", "a: {b]", "a: \"\\q\"",
+			"a: !<x", "a: x: y", "a: *no"}).Draw(t, "mistake")
 		broken := append([]string{}, lines...)
 		broken[at] = strings.Repeat(" ", indent) + mistake
 		before := rapid.IntRange(0, 3).Draw(t, "documents before")

@@ -51,7 +51,8 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	}
 	a.Word = words[0]
 	if _, isCode := ParseCode(a.Word); !isCode && !IsName(a.Word) {
-		return fmt.Errorf("%s is neither a word such as ok nor a code such as 503%s", strict.Quote(a.Word), strict.DidYouMean(a.Word, []string{withDigits(a.Word)}))
+		return fmt.Errorf("%s is neither a word such as ok nor a code such as 503%s", strict.Quote(a.Word),
+			strict.DidYouMean(a.Word, []string{withDigits(a.Word)}))
 	}
 	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
 		return fmt.Errorf("%s cannot be used with \"in\": it has no latency", a.Word)
@@ -59,7 +60,8 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// withDigits returns the code that a word with letters in place of digits stands for, such as 503 for 5o3, or an empty string.
+// withDigits returns the code that a word with letters in place of digits stands for, such as 503
+// for 5o3, or an empty string.
 func withDigits(word string) string {
 	text := strings.NewReplacer("o", "0", "O", "0", "l", "1", "I", "1").Replace(word)
 	if _, isCode := ParseCode(text); !isCode {
@@ -91,7 +93,8 @@ var grpcCodes = map[string]bool{
 	"INTERNAL": true, "UNAVAILABLE": true, "DATA_LOSS": true, "UNAUTHENTICATED": true,
 }
 
-// HealthStatuses returns the statuses of a gRPC health check and the codes with which a call can fail, sorted.
+// HealthStatuses returns the statuses of a gRPC health check and the codes with which a call can
+// fail, sorted.
 func HealthStatuses() []string { return slices.Sorted(maps.Keys(grpcCodes)) }
 
 // ParseCode returns s as a code, and reports whether it is one.
@@ -105,7 +108,8 @@ func ParseCode(s string) (Code, bool) {
 func (c *Code) UnmarshalText(text []byte) error {
 	code, ok := ParseCode(string(text))
 	if !ok {
-		return fmt.Errorf("%s is not a code: write an exit code, an HTTP status or a gRPC status such as SERVING", strict.Quote(string(text)))
+		return fmt.Errorf("%s is not a code: write an exit code, an HTTP status or a gRPC status such as SERVING",
+			strict.Quote(string(text)))
 	}
 	*c = code
 	return nil

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Draw is a duration that a run draws uniformly from a closed range, written 45s or 40s..50s. A run without a
-// seed takes the middle.
+// Draw is a duration that a run draws uniformly from a closed range, written 45s or 40s..50s. A run
+// without a seed takes the middle.
 type Draw struct{ Min, Max time.Duration }
 
 // UnmarshalText parses a draw.
@@ -18,7 +18,8 @@ func (d *Draw) UnmarshalText(text []byte) error {
 		return err
 	}
 	if lo == OpenMinTime || hi == OpenMaxTime {
-		return fmt.Errorf("%s has an open end: write both ends, to draw a time between them", strict.Quote(string(text)))
+		return fmt.Errorf("%s has an open end: write both ends, to draw a time between them",
+			strict.Quote(string(text)))
 	}
 	d.Min, d.Max = lo, hi
 	return nil

@@ -1,5 +1,5 @@
-// Package value parses and formats the notation of scenario files: durations, ranges, draws, versions, matches
-// and answers.
+// Package value parses and formats the notation of scenario files: durations, ranges, draws,
+// versions, matches and answers.
 package value
 
 import (
@@ -32,8 +32,8 @@ func (d Duration) Time() time.Duration { return time.Duration(d) }
 
 func (d Duration) String() string { return Format(time.Duration(d)) }
 
-// ParseDuration parses a duration in Go's notation, from 0s to MaxDuration. It rejects -0s, which can only be a
-// mistake.
+// ParseDuration parses a duration in Go's notation, from 0s to MaxDuration. It rejects -0s, which
+// can only be a mistake.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := parseSigned(s)
 	if d < 0 || err == nil && strings.HasPrefix(s, "-") {
@@ -42,8 +42,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseSigned parses a duration in Go's notation, up to MaxDuration in both directions. It returns a longer
-// duration along with an error. It rejects durations that time.ParseDuration rounds to 0.
+// parseSigned parses a duration in Go's notation, up to MaxDuration in both directions. It returns
+// a longer duration along with an error. It rejects durations that time.ParseDuration rounds to 0.
 func parseSigned(s string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "+-.0123456789") == "" {
 		return 0, fmt.Errorf("%s has no unit: write %ss or %sms", strict.Quote(s), s, s)

@@ -52,7 +52,8 @@ func (s Scalar) String() string {
 	return s.Text
 }
 
-// Match is a condition on a field: equal to a value, in a range, or matched by a regular expression.
+// Match is a condition on a field: equal to a value, in a range, or matched by a regular
+// expression.
 type Match struct {
 	text   string
 	typ    Type
@@ -114,7 +115,8 @@ func (m *Match) parseText() error {
 	}
 	re, err := regexp.Compile(inner)
 	if err != nil {
-		return fmt.Errorf("%s is not an RE2 expression: %s", strict.Quote(m.text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return fmt.Errorf("%s is not an RE2 expression: %s", strict.Quote(m.text),
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	m.re = re
 	return nil

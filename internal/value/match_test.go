@@ -65,7 +65,8 @@ func TestMatchErrors(t *testing.T) {
 
 func TestScalarText(t *testing.T) {
 	for want, s := range map[string]Scalar{
-		"true": BoolOf(true), "false": BoolOf(false), "137": IntOf(137), "1m": TimeOf(time.Minute), "Error": TextOf("Error"),
+		"true": BoolOf(true), "false": BoolOf(false), "137": IntOf(137), "1m": TimeOf(time.Minute),
+		"Error": TextOf("Error"),
 	} {
 		if s.String() != want {
 			t.Errorf("%s is formatted as %s", want, s)

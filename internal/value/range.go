@@ -33,8 +33,8 @@ func (r TimeRange) String() string {
 	return formatRange(r.Min, r.Max, OpenMinTime, OpenMaxTime, Format)
 }
 
-// IntRange is a closed range of integers, written 5, 2..4, 2.., ..4 or two dots. A nil IntRange contains every
-// integer.
+// IntRange is a closed range of integers, written 5, 2..4, 2.., ..4 or two dots. A nil IntRange
+// contains every integer.
 type IntRange struct {
 	Min int // OpenMin if the range is open
 	Max int // OpenMax if the range is open
@@ -73,7 +73,8 @@ func parseCount(s string) (int, error) {
 }
 
 // parseRange parses the bounds of a range. A single value is both bounds.
-func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T, err error) {
+func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T,
+	err error) {
 	from, to, isRange := strings.Cut(s, "..")
 	if !isRange {
 		if lo, err = parse(s); err != nil {

@@ -9,8 +9,9 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Series is a list of answers to consecutive requests, written as one answer or a list: [ok x10, fail x3, ok].
-// The last item repeats forever. If Repeat is set, written as a final repeat, the whole list does.
+// Series is a list of answers to consecutive requests, written as one answer or a list: [ok x10,
+// fail x3, ok]. The last item repeats forever. If Repeat is set, written as a final repeat, the
+// whole list does.
 type Series struct {
 	Items  []Item
 	Repeat bool

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// FuzzText parses a text as each type of value. A value that is accepted is formatted to a text that stands for the same
-// value.
+// FuzzText parses a text as each type of value. A value that is accepted is formatted to a text
+// that stands for the same value.
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"45s", "1m30s", "-1m", "2s..4s", "..", "5", "2..", "5%", "v1.37", "v1.36..v1.37", "ok", "ok in 2s", "404 in 1s..2s", "SERVING", "never", "137", "/a.*b/", "-0s", "0.0000000001s", "1e5"} {
+	for _, seed := range []string{"45s", "1m30s", "-1m", "2s..4s", "..", "5", "2..", "5%", "v1.37", "v1.36..v1.37",
+		"ok", "ok in 2s", "404 in 1s..2s", "SERVING", "never", "137", "/a.*b/", "-0s", "0.0000000001s", "1e5"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

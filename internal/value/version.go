@@ -11,14 +11,15 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Version is a Kubernetes release without its patch number, or a preview of one that is not out: v1.38-preview precedes v1.38.
+// Version is a Kubernetes release without its patch number, or a preview of one that is not out:
+// v1.38-preview precedes v1.38.
 type Version struct {
 	Major, Minor int
 	preview      bool
 }
 
-// VersionRange is a closed range of Kubernetes releases. In a range, v1.38 stands for the release and its preview. Patch numbers do not count:
-// v1.38.0 is the release alone.
+// VersionRange is a closed range of Kubernetes releases. In a range, v1.38 stands for the release
+// and its preview. Patch numbers do not count: v1.38.0 is the release alone.
 type VersionRange struct {
 	Min, Max Version
 	text     string
@@ -43,7 +44,8 @@ func (v Version) String() string {
 // Preview reports whether the version is the preview of a release.
 func (v Version) Preview() bool { return v.preview }
 
-// Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if they are equal.
+// Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if
+// they are equal.
 func (v Version) Compare(w Version) int {
 	switch order := cmp.Or(v.Major-w.Major, v.Minor-w.Minor); {
 	case order != 0 || v.preview == w.preview:
@@ -83,8 +85,9 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 // Contains reports whether v is in the range.
 func (r VersionRange) Contains(v Version) bool { return r.Min.Compare(v) <= 0 && v.Compare(r.Max) <= 0 }
 
-// Selects reports whether a run of the range includes v. A preview must be named: one end of the range is the preview or its
-// minor version. So v1.37.. does not select v1.38-preview, and v1.37..v1.38 does.
+// Selects reports whether a run of the range includes v. A preview must be named: one end of the
+// range is the preview or its minor version. So v1.37.. does not select v1.38-preview, and
+// v1.37..v1.38 does.
 func (r VersionRange) Selects(v Version) bool {
 	return r.Contains(v) && (!v.Preview() || r.Min.sameMinor(v) || r.Max.sameMinor(v))
 }

@@ -43,7 +43,8 @@ func TestVersionRangeSelectsPreviewsByName(t *testing.T) {
 	preview, out := version(t, "v1.38-preview"), version(t, "v1.38.0")
 	for text, want := range map[string]bool{
 		"..": false, "v1.34..": false, "v1.37..v1.39": false, "..v1.37": false, "v1.39..": false,
-		"v1.38-preview": true, "v1.38": true, "v1.38..": true, "v1.34..v1.38": true, "v1.34..v1.38-preview": true, "..v1.38": true,
+		"v1.38-preview": true, "v1.38": true, "v1.38..": true, "v1.34..v1.38": true, "v1.34..v1.38-preview": true,
+		"..v1.38": true,
 	} {
 		var r VersionRange
 		if err := r.UnmarshalText([]byte(text)); err != nil {
@@ -56,7 +57,8 @@ func TestVersionRangeSelectsPreviewsByName(t *testing.T) {
 			t.Errorf("%s contains %s: %t, but selects it: %t", text, out, r.Contains(out), r.Selects(out))
 		}
 	}
-	if !preview.Preview() || out.Preview() || preview.Compare(out) >= 0 || preview.String() != "v1.38-preview" || out.String() != "v1.38" {
+	if !preview.Preview() || out.Preview() || preview.Compare(out) >= 0 || preview.String() != "v1.38-preview" ||
+		out.String() != "v1.38" {
 		t.Errorf("%s is a preview: %t; %s is a preview: %t", preview, preview.Preview(), out, out.Preview())
 	}
 }

@@ -1,5 +1,6 @@
-// Package podutil answers questions about the spec of a pod: which init containers are sidecars, which containers restart
-// after an exit, and which signal stops a container. The rules follow pkg/api/v1/pod/util.go at v1.37.0.
+// Package podutil answers questions about the spec of a pod: which init containers are sidecars,
+// which containers restart after an exit, and which signal stops a container. The rules follow
+// pkg/api/v1/pod/util.go at v1.37.0.
 package podutil
 
 import (
@@ -8,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// IsRestartableInitContainer reports whether an init container is a sidecar, which runs as long as the pod. The container must
-// be an init container.
+// IsRestartableInitContainer reports whether an init container is a sidecar, which runs as long as
+// the pod. The container must be an init container.
 func IsRestartableInitContainer(c *v1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }
@@ -37,8 +38,8 @@ func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
 	}
 }
 
-// DebugTarget returns the container whose processes an ephemeral container of the pod sees, if it names one. It is empty for other
-// containers.
+// DebugTarget returns the container whose processes an ephemeral container of the pod sees, if it
+// names one. It is empty for other containers.
 func DebugTarget(pod *v1.Pod, name string) string {
 	for i := range pod.Spec.EphemeralContainers {
 		if c := &pod.Spec.EphemeralContainers[i]; c.Name == name {
@@ -58,8 +59,9 @@ func Find(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
-// ContainerShouldRestart reports whether a container restarts after an exit with this code. The first matching restart rule
-// of the container decides, otherwise its restart policy, otherwise the restart policy of the pod.
+// ContainerShouldRestart reports whether a container restarts after an exit with this code. The
+// first matching restart rule of the container decides, otherwise its restart policy, otherwise the
+// restart policy of the pod.
 func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bool {
 	if c.RestartPolicy == nil {
 		return restarts(string(pod.RestartPolicy), exitCode)
@@ -71,8 +73,8 @@ func ContainerShouldRestart(c *v1.Container, pod *v1.PodSpec, exitCode int32) bo
 	return restarts(string(*c.RestartPolicy), exitCode)
 }
 
-// actionFor returns the action of the first restart rule that matches an exit code, or an empty action
-// (FindMatchingContainerRestartRule).
+// actionFor returns the action of the first restart rule that matches an exit code, or an empty
+// action (FindMatchingContainerRestartRule).
 func actionFor(c *v1.Container, exitCode int32) string {
 	for _, rule := range RestartPolicyRules(c) {
 		if rule.matches(exitCode) {
@@ -82,7 +84,8 @@ func actionFor(c *v1.Container, exitCode int32) string {
 	return ""
 }
 
-// restarts reports whether a restart policy, of a pod or of a container, restarts after an exit with this code.
+// restarts reports whether a restart policy, of a pod or of a container, restarts after an exit
+// with this code.
 func restarts(policy string, exitCode int32) bool {
 	switch policy {
 	case string(v1.RestartPolicyNever):

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The first matching rule decides, otherwise the restart policy of the container, otherwise the pod's
-// (ContainerShouldRestart in pkg/api/v1/pod/util.go).
+// The first matching rule decides, otherwise the restart policy of the container, otherwise the
+// pod's (ContainerShouldRestart in pkg/api/v1/pod/util.go).
 func TestContainerShouldRestart(t *testing.T) {
 	rule := func(op v1.ContainerRestartRuleOnExitCodesOperator, codes ...int32) v1.ContainerRestartRule {
 		return v1.ContainerRestartRule{
@@ -36,7 +36,8 @@ func TestContainerShouldRestart(t *testing.T) {
 		{"Always", "Never", []v1.ContainerRestartRule{rule(in)}, "false false false"},
 		{"Never", "OnFailure", []v1.ContainerRestartRule{rule(in, 0)}, "true true true"},
 		{"Always", "Never", []v1.ContainerRestartRule{rule(in, 5), rule(in, 2, 0)}, "true false true"},
-		{"Always", "Never", []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}}, "false false false"},
+		{"Always", "Never", []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestart}},
+			"false false false"},
 		{"Always", "", []v1.ContainerRestartRule{rule(notIn)}, "true true true"},
 		{"Never", "", []v1.ContainerRestartRule{rule(notIn)}, "false false false"}, // rules need a policy
 	} {
@@ -55,7 +56,8 @@ func TestContainerShouldRestart(t *testing.T) {
 func TestFind(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	pod := &v1.Pod{Spec: v1.PodSpec{
-		InitContainers: []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}}, Containers: []v1.Container{{Name: "app"}},
+		InitContainers: []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always}},
+		Containers:     []v1.Container{{Name: "app"}},
 	}}
 	for _, name := range []string{"setup", "proxy", "app"} {
 		if c := Find(pod, name); c == nil || c.Name != name {
@@ -84,7 +86,8 @@ func TestShouldAllContainersRestart(t *testing.T) {
 	never := v1.ContainerRestartPolicyNever
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "app"}, {
 		Name: "watch", RestartPolicy: &never, RestartPolicyRules: []v1.ContainerRestartRule{
-			rule(v1.ContainerRestartRuleActionRestart, 1), rule(RestartAllContainers, 1), rule(RestartAllContainers, 42),
+			rule(v1.ContainerRestartRuleActionRestart, 1), rule(RestartAllContainers, 1),
+			rule(RestartAllContainers, 42),
 		},
 	}}}}
 	ended := func(name string, code int32) v1.PodStatus {
@@ -107,8 +110,12 @@ func TestShouldAllContainersRestart(t *testing.T) {
 		{"another exit code in the status", ended("watch", 0), nil, false},
 		{"running again in the runtime", ended("watch", 42), map[string]int32{"watch": runs}, false},
 		{"different exits in the status and the runtime", ended("watch", 42), map[string]int32{"watch": 0}, true},
-		{"the condition is true", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionTrue}}}, nil, true},
-		{"the condition is false", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting, Status: v1.ConditionFalse}}}, nil, false},
+		{"the condition " +
+			"is true", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting,
+			Status: v1.ConditionTrue}}}, nil, true},
+		{"the condition is " +
+			"false", v1.PodStatus{Conditions: []v1.PodCondition{{Type: AllContainersRestarting,
+			Status: v1.ConditionFalse}}}, nil, false},
 	} {
 		var exitCode func(string) (int32, bool)
 		if c.runtime != nil {

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// QOSClass returns the quality of service of a pod, which the requests and limits of its containers determine (ComputePodQOS in
-// pkg/apis/core/helper/qos/qos.go at v1.37.0).
+// QOSClass returns the quality of service of a pod, which the requests and limits of its containers
+// determine (ComputePodQOS in pkg/apis/core/helper/qos/qos.go at v1.37.0).
 func QOSClass(spec *v1.PodSpec) v1.PodQOSClass {
 	class := v1.PodQOSClass("") // not known yet
 	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {

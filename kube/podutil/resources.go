@@ -2,8 +2,9 @@ package podutil
 
 import v1 "k8s.io/api/core/v1"
 
-// SumOf returns what a pod needs of each resource: the sum of its regular containers and sidecars, or the most that an init container
-// and the sidecars before it need together (PodRequests and PodLimits in k8s.io/component-helpers/resource v0.37.0).
+// SumOf returns what a pod needs of each resource: the sum of its regular containers and sidecars,
+// or the most that an init container and the sidecars before it need together (PodRequests and
+// PodLimits in k8s.io/component-helpers/resource v0.37.0).
 func SumOf(pod *v1.Pod, of func(*v1.Container) v1.ResourceList) v1.ResourceList {
 	sum, sidecars, most := v1.ResourceList{}, v1.ResourceList{}, v1.ResourceList{}
 	for i := range pod.Spec.Containers {

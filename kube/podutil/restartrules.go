@@ -27,11 +27,12 @@ const (
 	NotIn                = "NotIn"
 )
 
-// rulesField is the field of the rules in a container, which k8s.io/api has since v0.34. The kubelet of 1.33 is built with an older
-// one.
+// rulesField is the field of the rules in a container, which k8s.io/api has since v0.34. The
+// kubelet of 1.33 is built with an older one.
 var rulesField, hasRules = reflect.TypeFor[v1.Container]().FieldByName("RestartPolicyRules")
 
-// ruleFields has the places of the fields of a rule. The kubelet reads the rules often, and a search by name is slow.
+// ruleFields has the places of the fields of a rule. The kubelet reads the rules often, and a
+// search by name is slow.
 var ruleFields = findRuleFields()
 
 func findRuleFields() (places struct{ action, exitCodes, operator, values []int }) {
@@ -67,7 +68,8 @@ func RestartPolicyRules(c *v1.Container) []RestartRule {
 		list[i].Action = rules.Index(i).FieldByIndex(ruleFields.action).String()
 		if codes := rules.Index(i).FieldByIndex(ruleFields.exitCodes); !codes.IsNil() {
 			list[i].ExitCodes = &ExitCodes{
-				Operator: codes.Elem().FieldByIndex(ruleFields.operator).String(), Values: codes.Elem().FieldByIndex(ruleFields.values).Interface().([]int32),
+				Operator: codes.Elem().FieldByIndex(ruleFields.operator).String(),
+				Values:   codes.Elem().FieldByIndex(ruleFields.values).Interface().([]int32),
 			}
 		}
 	}

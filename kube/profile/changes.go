@@ -8,41 +8,93 @@ type change struct {
 	since []span
 }
 
-// span is a range of releases: from the first one to the last one before another. An empty before means no end.
+// span is a range of releases: from the first one to the last one before another. An empty before
+// means no end.
 type span struct{ from, before string }
 
 // changes are all changes without a feature gate, by name.
 var changes = []change{
-	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool { return &c.AddPodSkipsOnlyContainer }, []span{{from: "v1.37"}}},
-	{"AvailabilityChecksOnTime", []int{132121}, func(c *Changes) *bool { return &c.AvailabilityChecksOnTime }, []span{{from: "v1.34"}}},
-	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool { return &c.InitializedBySandbox }, []span{{from: "v1.37"}}},
-	{"InspectReadsResources", []int{132873}, func(c *Changes) *bool { return &c.InspectReadsResources }, []span{{from: "v1.35"}}},
-	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool { return &c.InspectUsesListing }, []span{{from: "v1.36"}}},
-	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool { return &c.ManualTrigger }, []span{{from: "v1.21"}}},
-	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool { return &c.ManualTriggerResetsTicker }, []span{{from: "v1.32"}}},
-	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool { return &c.PodMemoryRequestFollows }, []span{{from: "v1.37"}}},
-	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool { return &c.PodReadyToStartAtSandbox }, []span{{from: "v1.36"}}},
-	{"ProxyWithoutBurst", []int{131615}, func(c *Changes) *bool { return &c.ProxyWithoutBurst }, []span{{from: "v1.34"}}},
-	{"RecreateSyncsOnEachDeletion", []int{136639}, func(c *Changes) *bool { return &c.RecreateSyncsOnEachDeletion }, []span{{from: "v1.37"}}},
-	{"ReinspectionEventAlone", []int{137363}, func(c *Changes) *bool { return &c.ReinspectionEventAlone }, []span{{from: "v1.36"}}},
-	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool { return &c.RequestsInUseOfPod }, []span{{from: "v1.37"}}},
-	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool { return &c.RequeueAtBackOffExpiry }, []span{{from: "v1.35"}}},
+	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool {
+		return &c.AddPodSkipsOnlyContainer
+	}, []span{{from: "v1.37"}}},
+	{"AvailabilityChecksOnTime", []int{132121}, func(c *Changes) *bool {
+		return &c.AvailabilityChecksOnTime
+	}, []span{{from: "v1.34"}}},
+	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool {
+		return &c.InitializedBySandbox
+	}, []span{{from: "v1.37"}}},
+	{"InspectReadsResources", []int{132873}, func(c *Changes) *bool {
+		return &c.InspectReadsResources
+	}, []span{{from: "v1.35"}}},
+	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool {
+		return &c.InspectUsesListing
+	}, []span{{from: "v1.36"}}},
+	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool {
+		return &c.ManualTrigger
+	}, []span{{from: "v1.21"}}},
+	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool {
+		return &c.ManualTriggerResetsTicker
+	}, []span{{from: "v1.32"}}},
+	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool {
+		return &c.PodMemoryRequestFollows
+	}, []span{{from: "v1.37"}}},
+	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool {
+		return &c.PodReadyToStartAtSandbox
+	}, []span{{from: "v1.36"}}},
+	{"ProxyWithoutBurst", []int{131615}, func(c *Changes) *bool {
+		return &c.ProxyWithoutBurst
+	}, []span{{from: "v1.34"}}},
+	{"RecreateSyncsOnEachDeletion", []int{136639}, func(c *Changes) *bool {
+		return &c.RecreateSyncsOnEachDeletion
+	}, []span{{from: "v1.37"}}},
+	{"ReinspectionEventAlone", []int{137363}, func(c *Changes) *bool {
+		return &c.ReinspectionEventAlone
+	}, []span{{from: "v1.36"}}},
+	{"RequestsInUseOfPod", []int{140047}, func(c *Changes) *bool {
+		return &c.RequestsInUseOfPod
+	}, []span{{from: "v1.37"}}},
+	{"RequeueAtBackOffExpiry", []int{133066}, func(c *Changes) *bool {
+		return &c.RequeueAtBackOffExpiry
+	}, []span{{from: "v1.35"}}},
 	{"ResizeEvents", []int{134825}, func(c *Changes) *bool { return &c.ResizeEvents }, []span{{from: "v1.35"}}},
-	{"ResizeReasonOfAdmission", []int{133427}, func(c *Changes) *bool { return &c.ResizeReasonOfAdmission }, []span{{from: "v1.36"}}},
-	{"ResizesAreQueued", []int{131612, 131681}, func(c *Changes) *bool { return &c.ResizesAreQueued }, []span{{from: "v1.34"}}},
-	{"ResizesRetriedWhenPodsEnd", []int{136231}, func(c *Changes) *bool { return &c.ResizesRetriedWhenPodsEnd }, []span{{from: "v1.36"}}},
-	{"ResizesWithStarts", []int{140387}, func(c *Changes) *bool { return &c.ResizesWithStarts }, []span{{from: "v1.37"}}},
-	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool { return &c.SandboxReasonInCondition }, []span{{from: "v1.37"}}},
-	{"SandboxesByAttempt", []int{130551}, func(c *Changes) *bool { return &c.SandboxesByAttempt }, []span{{from: "v1.35"}}},
-	{"ShortContainerEvents", []int{134043}, func(c *Changes) *bool { return &c.ShortContainerEvents }, []span{{from: "v1.35"}}},
-	{"StartupOnHoldAfterSuccess", []int{121206}, func(c *Changes) *bool { return &c.StartupOnHoldAfterSuccess }, []span{{from: "v1.32"}}},
+	{"ResizeReasonOfAdmission", []int{133427}, func(c *Changes) *bool {
+		return &c.ResizeReasonOfAdmission
+	}, []span{{from: "v1.36"}}},
+	{"ResizesAreQueued", []int{131612, 131681}, func(c *Changes) *bool {
+		return &c.ResizesAreQueued
+	}, []span{{from: "v1.34"}}},
+	{"ResizesRetriedWhenPodsEnd", []int{136231}, func(c *Changes) *bool {
+		return &c.ResizesRetriedWhenPodsEnd
+	}, []span{{from: "v1.36"}}},
+	{"ResizesWithStarts", []int{140387}, func(c *Changes) *bool {
+		return &c.ResizesWithStarts
+	}, []span{{from: "v1.37"}}},
+	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool {
+		return &c.SandboxReasonInCondition
+	}, []span{{from: "v1.37"}}},
+	{"SandboxesByAttempt", []int{130551}, func(c *Changes) *bool {
+		return &c.SandboxesByAttempt
+	}, []span{{from: "v1.35"}}},
+	{"ShortContainerEvents", []int{134043}, func(c *Changes) *bool {
+		return &c.ShortContainerEvents
+	}, []span{{from: "v1.35"}}},
+	{"StartupOnHoldAfterSuccess", []int{121206}, func(c *Changes) *bool {
+		return &c.StartupOnHoldAfterSuccess
+	}, []span{{from: "v1.32"}}},
 	{
-		"TerminationCancelsProbes", []int{130487, 140509, 140882}, func(c *Changes) *bool { return &c.TerminationCancelsProbes },
+		"TerminationCancelsProbes", []int{130487, 140509, 140882},
+		func(c *Changes) *bool { return &c.TerminationCancelsProbes },
 		[]span{{"v1.35", "v1.36"}, {"v1.36.3", "v1.37"}},
 	},
-	{"UnknownPortNotFound", []int{139791}, func(c *Changes) *bool { return &c.UnknownPortNotFound }, []span{{from: "v1.37"}}},
-	{"UnknownStateInErrorEvent", []int{125901}, func(c *Changes) *bool { return &c.UnknownStateInErrorEvent }, []span{{from: "v1.33"}}},
-	{"UpdateNeedsAdmission", []int{139522}, func(c *Changes) *bool { return &c.UpdateNeedsAdmission }, []span{{from: "v1.37"}}},
+	{"UnknownPortNotFound", []int{139791}, func(c *Changes) *bool {
+		return &c.UnknownPortNotFound
+	}, []span{{from: "v1.37"}}},
+	{"UnknownStateInErrorEvent", []int{125901}, func(c *Changes) *bool {
+		return &c.UnknownStateInErrorEvent
+	}, []span{{from: "v1.33"}}},
+	{"UpdateNeedsAdmission", []int{139522}, func(c *Changes) *bool {
+		return &c.UpdateNeedsAdmission
+	}, []span{{from: "v1.37"}}},
 }
 
 // in reports whether a release behaves as the change says.

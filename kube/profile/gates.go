@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Stage is the maturity of a feature gate in a release, in the words of k8s.io/component-base/featuregate.
+// Stage is the maturity of a feature gate in a release, in the words of
+// k8s.io/component-base/featuregate.
 type Stage string
 
 // The stages of feature gates.
@@ -25,7 +26,8 @@ type Gate struct {
 	Default bool
 	// Locked means that the release does not let you change the gate.
 	Locked bool
-	// Settable means that SetGate changes the gate: the release allows it and the simulator models both states.
+	// Settable means that SetGate changes the gate: the release allows it and the simulator models
+	// both states.
 	Settable bool
 }
 
@@ -48,9 +50,10 @@ type stage struct {
 	fixed  bool // the simulator models only the default
 }
 
-// gates are all feature gates whose effect is modeled, by name, with the stages in pkg/features/kube_features.go at
-// v1.37.0. The table leaves out the stages that this file lists for releases without the gate. The stages of v1.38 are
-// those that kubernetes/kubernetes#140704 and other pull requests plan.
+// gates are all feature gates whose effect is modeled, by name, with the stages in
+// pkg/features/kube_features.go at v1.37.0. The table leaves out the stages that this file lists
+// for releases without the gate. The stages of v1.38 are those that kubernetes/kubernetes#140704
+// and other pull requests plan.
 var gates = []gate{
 	{
 		name:   "ChangeContainerStatusOnKubeletRestart",
@@ -123,9 +126,10 @@ var gates = []gate{
 		stages: []stage{{from: "v1.36", stage: Beta, on: true}, {from: "v1.37", stage: GA, on: true, locked: true}},
 	},
 	{
-		name:   "PodObservedGenerationTracking",
-		field:  func(f *FeatureGates) *bool { return &f.PodObservedGenerationTracking },
-		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.34", stage: Beta, on: true}, {from: "v1.35", stage: GA, on: true, locked: true}},
+		name:  "PodObservedGenerationTracking",
+		field: func(f *FeatureGates) *bool { return &f.PodObservedGenerationTracking },
+		stages: []stage{{from: "v1.33", stage: Alpha}, {from: "v1.34", stage: Beta, on: true},
+			{from: "v1.35", stage: GA, on: true, locked: true}},
 	},
 	{
 		name:   "ReduceDefaultCrashLoopBackOffDecay",
@@ -133,10 +137,11 @@ var gates = []gate{
 		stages: []stage{{from: "v1.33", stage: Alpha}},
 	},
 	{
-		name:   "RestartAllContainersOnContainerExits",
-		field:  func(f *FeatureGates) *bool { return &f.RestartAllContainersOnContainerExits },
-		needs:  "ContainerRestartRules",
-		stages: []stage{{from: "v1.35", stage: Alpha, fixed: true}, {from: "v1.36", stage: Beta, on: true}}, // in v1.35 it needs NodeDeclaredFeatures
+		name:  "RestartAllContainersOnContainerExits",
+		field: func(f *FeatureGates) *bool { return &f.RestartAllContainersOnContainerExits },
+		needs: "ContainerRestartRules",
+		// in v1.35 it needs NodeDeclaredFeatures
+		stages: []stage{{from: "v1.35", stage: Alpha, fixed: true}, {from: "v1.36", stage: Beta, on: true}},
 	},
 	{
 		name:   "StaleControllerConsistencyReplicaSet",
@@ -166,7 +171,8 @@ func (p Profile) Gates() []Gate {
 	}
 	for _, g := range gates {
 		if s := g.at(v); s != nil {
-			all = append(all, Gate{Name: g.name, Stage: s.stage, Default: s.on, Locked: s.locked, Settable: !s.locked && !g.fixed && !s.fixed})
+			all = append(all, Gate{Name: g.name, Stage: s.stage, Default: s.on, Locked: s.locked, Settable: !s.locked &&
+				!g.fixed && !s.fixed})
 		}
 	}
 	return all
@@ -183,12 +189,14 @@ func (p Profile) settable() []string {
 	return names
 }
 
-// SetGate returns the profile with a feature gate turned on or off. It returns an error if the release does not have the
-// gate or does not let you change it, or if the simulator models only one of its states.
+// SetGate returns the profile with a feature gate turned on or off. It returns an error if the
+// release does not have the gate or does not let you change it, or if the simulator models only one
+// of its states.
 func (p Profile) SetGate(name string, on bool) (Profile, error) {
 	settable := p.settable()
 	if !slices.Contains(settable, name) {
-		return p, fmt.Errorf("is not a feature gate that can be set in %s; you can set %s", p.Version, strings.Join(settable, ", "))
+		return p, fmt.Errorf("is not a feature gate that can be set in %s; you can set %s", p.Version,
+			strings.Join(settable, ", "))
 	}
 	for _, g := range gates {
 		if g.name == name {
@@ -198,8 +206,8 @@ func (p Profile) SetGate(name string, on bool) (Profile, error) {
 	return p, nil
 }
 
-// CheckGates returns the names of a gate that is on and of a gate that it needs but that is off. A kubelet does not start
-// with such gates. If there are none, both names are empty.
+// CheckGates returns the names of a gate that is on and of a gate that it needs but that is off. A
+// kubelet does not start with such gates. If there are none, both names are empty.
 func (p Profile) CheckGates() (on, off string) {
 	v, ok := parseRelease(cmp.Or(p.Patch, p.Version))
 	if !ok {
@@ -207,7 +215,8 @@ func (p Profile) CheckGates() (on, off string) {
 	}
 	for _, g := range gates {
 		for _, needed := range gates {
-			if g.needs == needed.name && g.at(v) != nil && *g.field(&p.FeatureGates) && !*needed.field(&p.FeatureGates) {
+			if g.needs == needed.name && g.at(v) != nil && *g.field(&p.FeatureGates) &&
+				!*needed.field(&p.FeatureGates) {
 				return g.name, needed.name
 			}
 		}

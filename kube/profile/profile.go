@@ -1,8 +1,10 @@
-// Package profile describes how Kubernetes releases differ in the behavior that the simulator models.
+// Package profile describes how Kubernetes releases differ in the behavior that the simulator
+// models.
 //
-// A [Profile] describes one release: the states of its feature gates, and its changes without a gate. Two tables define the
-// releases: the feature gates with their stages and defaults, and the changes with their pull requests. The rest of the
-// simulator reads the fields of a Profile and never compares versions.
+// A [Profile] describes one release: the states of its feature gates, and its changes without a
+// gate. Two tables define the releases: the feature gates with their stages and defaults, and the
+// changes with their pull requests. The rest of the simulator reads the fields of a Profile and
+// never compares versions.
 package profile
 
 import (
@@ -12,158 +14,182 @@ import (
 	"strings"
 )
 
-// Profile is the behavior of one Kubernetes release. Pass it by value and compare it with ==. The zero Profile is not a
-// release: start from [Newest] or [Named].
+// Profile is the behavior of one Kubernetes release. Pass it by value and compare it with ==. The
+// zero Profile is not a release: start from [Newest] or [Named].
 //
 // Numbers such as #134746 in the comments are pull requests of kubernetes/kubernetes.
 type Profile struct {
 	// Version is the release, such as v1.37, or the preview, such as v1.38-preview.
 	Version string
-	// Patch is the patch release that is compared with the real kubelet, such as v1.37.2. A preview has none.
+	// Patch is the patch release that is compared with the real kubelet, such as v1.37.2. A preview
+	// has none.
 	Patch string
 
 	FeatureGates
 	Changes
 }
 
-// FeatureGates are the feature gates whose effect is modeled. A field has the name of its gate and is true while the
-// gate is on (pkg/features/kube_features.go).
+// FeatureGates are the feature gates whose effect is modeled. A field has the name of its gate and
+// is true while the gate is on (pkg/features/kube_features.go).
 type FeatureGates struct {
-	// ChangeContainerStatusOnKubeletRestart makes a starting kubelet treat all containers as new: their probes start over.
-	// When it is off, a container that started more than 10 s before the kubelet keeps its readiness until its first probe,
-	// the startup probe of a started sidecar counts as successful, and a running container counts as started if its
-	// previous instance was started. KEP-4781; #134746, #137146.
+	// ChangeContainerStatusOnKubeletRestart makes a starting kubelet treat all containers as new:
+	// their probes start over. When it is off, a container that started more than 10 s before the
+	// kubelet keeps its readiness until its first probe, the startup probe of a started sidecar
+	// counts as successful, and a running container counts as started if its previous instance was
+	// started. KEP-4781; #134746, #137146.
 	ChangeContainerStatusOnKubeletRestart bool
-	// ContainerRestartRules gives containers a restart policy and restart rules. When it is off, the API server drops
-	// these fields except from sidecars. The probe workers of a container that will not restart then end only in pods
-	// whose restart policy is Never, and the status shows a sidecar as waiting for a restart only if the pod's restart
-	// policy allows a restart. #134631.
+	// ContainerRestartRules gives containers a restart policy and restart rules. When it is off,
+	// the API server drops these fields except from sidecars. The probe workers of a container that
+	// will not restart then end only in pods whose restart policy is Never, and the status shows a
+	// sidecar as waiting for a restart only if the pod's restart policy allows a restart. #134631.
 	ContainerRestartRules bool
-	// ContainerScopedProbes binds each probe worker to one instance of a container: it starts with the instance, counts the
-	// initial delay and the period from its start, and ends with it. When it is off, the workers of a container tick as long as its
-	// pod lives. #140704.
+	// ContainerScopedProbes binds each probe worker to one instance of a container: it starts with
+	// the instance, counts the initial delay and the period from its start, and ends with it. When
+	// it is off, the workers of a container tick as long as its pod lives. #140704.
 	ContainerScopedProbes bool
-	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server drops the field.
-	// #130556.
+	// ContainerStopSignals keeps lifecycle.stopSignal of containers. When it is off, the API server
+	// drops the field. #130556.
 	ContainerStopSignals bool
-	// DeploymentReplicaSetTerminatingReplicas counts pods that terminate in the status of Deployments and ReplicaSets. KEP-3973.
+	// DeploymentReplicaSetTerminatingReplicas counts pods that terminate in the status of
+	// Deployments and ReplicaSets. KEP-3973.
 	DeploymentReplicaSetTerminatingReplicas bool
-	// GRPCContainerProbeTLS keeps the mode of grpc probes, which selects TLS. When it is off, the API server drops the
-	// field. #137762.
+	// GRPCContainerProbeTLS keeps the mode of grpc probes, which selects TLS. When it is off, the
+	// API server drops the field. #137762.
 	GRPCContainerProbeTLS bool
-	// H2CContainerProbe keeps the protocol of httpGet handlers, which selects HTTP/2 without TLS. When it is off, the
-	// API server drops the field. #139429.
+	// H2CContainerProbe keeps the protocol of httpGet handlers, which selects HTTP/2 without TLS.
+	// When it is off, the API server drops the field. #139429.
 	H2CContainerProbe bool
-	// InPlacePodLevelResourcesVerticalScaling writes the requests and limits of the whole pod to its status. KEP-5419.
+	// InPlacePodLevelResourcesVerticalScaling writes the requests and limits of the whole pod to
+	// its status. KEP-5419.
 	InPlacePodLevelResourcesVerticalScaling bool
-	// InPlacePodVerticalScalingInitContainers lets a resize change the resources of init containers that are not sidecars. KEP-1287.
+	// InPlacePodVerticalScalingInitContainers lets a resize change the resources of init containers
+	// that are not sidecars. KEP-1287.
 	InPlacePodVerticalScalingInitContainers bool
-	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop back-off. #135044.
+	// KubeletCrashLoopBackOffMax lets the kubelet configuration set the longest crash-loop
+	// back-off. #135044.
 	KubeletCrashLoopBackOffMax bool
-	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that needs an image while the
-	// kubelet pulls it for another pod causes a second pull. A kubelet that was killed during a pull lists the images
-	// before it starts again. The event about an image that is present says that the pod can access the image. #135228.
+	// KubeletEnsureSecretPulledImages makes the kubelet record image pulls on disk. A pod that
+	// needs an image while the kubelet pulls it for another pod causes a second pull. A kubelet
+	// that was killed during a pull lists the images before it starts again. The event about an
+	// image that is present says that the pod can access the image. #135228.
 	KubeletEnsureSecretPulledImages bool
-	// MutableContainerProbes makes the API server accept changes of the probes of a running pod, which the kubelet applies. It counts
-	// the period of a probe from the end of the run before it, and cancels the run of a worker that stops. KEP-6318; #142096.
+	// MutableContainerProbes makes the API server accept changes of the probes of a running pod,
+	// which the kubelet applies. It counts the period of a probe from the end of the run before it,
+	// and cancels the run of a worker that stops. KEP-6318; #142096.
 	MutableContainerProbes bool
-	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its containers. #137362.
+	// PLEGOnDemandRelist makes the PLEG relist a pod right after a sync that changed its
+	// containers. #137362.
 	PLEGOnDemandRelist bool
-	// PodObservedGenerationTracking writes the generation of the pod's spec to the status. A change of the spec or a request to
-	// delete the pod then changes the status, and the kubelet patches it, even if nothing else is different. KEP-5067; #130352, #130573.
+	// PodObservedGenerationTracking writes the generation of the pod's spec to the status. A change
+	// of the spec or a request to delete the pod then changes the status, and the kubelet patches
+	// it, even if nothing else is different. KEP-5067; #130352, #130573.
 	PodObservedGenerationTracking bool
-	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and limits it to
-	// 1 min instead of 5 min.
+	// ReduceDefaultCrashLoopBackOffDecay starts the crash-loop back-off at 1 s instead of 10 s and
+	// limits it to 1 min instead of 5 min.
 	ReduceDefaultCrashLoopBackOffDecay bool
-	// RestartAllContainersOnContainerExits makes the API server accept restart rules with the action RestartAllContainers,
-	// and restart rules of sidecars. The status keeps the last exit and the restart count of a container that the runtime
-	// has removed, and the condition Initialized stays true while a sidecar of an initialized pod restarts. #136681.
+	// RestartAllContainersOnContainerExits makes the API server accept restart rules with the
+	// action RestartAllContainers, and restart rules of sidecars. The status keeps the last exit
+	// and the restart count of a container that the runtime has removed, and the condition
+	// Initialized stays true while a sidecar of an initialized pod restarts. #136681.
 	RestartAllContainersOnContainerExits bool
-	// StaleControllerConsistencyReplicaSet makes the ReplicaSet controller wait until its cache shows its own writes. KEP-5647.
+	// StaleControllerConsistencyReplicaSet makes the ReplicaSet controller wait until its cache
+	// shows its own writes. KEP-5647.
 	StaleControllerConsistencyReplicaSet bool
 }
 
-// Changes are changes of behavior without a feature gate. A field is true for the releases with the change.
+// Changes are changes of behavior without a feature gate. A field is true for the releases with the
+// change.
 type Changes struct {
-	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker exists already. Older
-	// kubelets skip the rest of the pod. #138930.
+	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker
+	// exists already. Older kubelets skip the rest of the pod. #138930.
 	AddPodSkipsOnlyContainer bool
-	// AvailabilityChecksOnTime makes the ReplicaSet controller look again when the first of its pods becomes available. Older controllers
-	// look one second after minReadySeconds. #132121.
+	// AvailabilityChecksOnTime makes the ReplicaSet controller look again when the first of its
+	// pods becomes available. Older controllers look one second after minReadySeconds. #132121.
 	AvailabilityChecksOnTime bool
-	// InitializedBySandbox treats a pod as initialized once a regular container has started in its current sandbox. In
-	// older releases, a pod is initialized only while a regular container runs, in any sandbox: the restart of a sidecar
-	// then delays the restart of containers that have exited. #138514.
+	// InitializedBySandbox treats a pod as initialized once a regular container has started in its
+	// current sandbox. In older releases, a pod is initialized only while a regular container runs,
+	// in any sandbox: the restart of a sidecar then delays the restart of containers that have
+	// exited. #138514.
 	InitializedBySandbox bool
-	// InspectReadsResources makes the inspection of a container read the resources that the kubelet gave to it, and the container garbage
-	// collection forget those of pods that were evicted or are gone. Older kubelets read them for each status, and forget them with the pod.
-	// #132873.
+	// InspectReadsResources makes the inspection of a container read the resources that the kubelet
+	// gave to it, and the container garbage collection forget those of pods that were evicted or
+	// are gone. Older kubelets read them for each status, and forget them with the pod. #132873.
 	InspectReadsResources bool
-	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just listed. Older kubelets first
-	// list the sandboxes and containers of a changed pod again. #137471.
+	// InspectUsesListing makes the PLEG inspect the sandboxes and containers that it has just
+	// listed. Older kubelets first list the sandboxes and containers of a changed pod again.
+	// #137471.
 	InspectUsesListing bool
-	// ManualTrigger makes the readiness worker of a started container that is not ready probe immediately whenever the
-	// kubelet generates the pod's status. #98376, #101738.
+	// ManualTrigger makes the readiness worker of a started container that is not ready probe
+	// immediately whenever the kubelet generates the pod's status. #98376, #101738.
 	ManualTrigger bool
 	// ManualTriggerResetsTicker makes a manually triggered probe restart the probe period. #119089.
 	ManualTriggerResetsTicker bool
-	// PodMemoryRequestFollows makes the memory request of the whole pod in the status of a running pod follow a resize. #140646.
+	// PodMemoryRequestFollows makes the memory request of the whole pod in the status of a running
+	// pod follow a resize. #140646.
 	PodMemoryRequestFollows bool
-	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the sandbox is ready. #134660.
+	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the
+	// sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
-	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies make up to two syncs without a wait.
-	// #131615.
+	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies
+	// make up to two syncs without a wait. #131615.
 	ProxyWithoutBurst bool
-	// RecreateSyncsOnEachDeletion makes the Deployment controller sync a Deployment with the strategy Recreate when any of its pods is gone. Older
-	// controllers first list its ReplicaSets through the API, and sync only if no pod is left (deletePod in deployment_controller.go at v1.36.3).
-	// #136639.
+	// RecreateSyncsOnEachDeletion makes the Deployment controller sync a Deployment with the
+	// strategy Recreate when any of its pods is gone. Older controllers first list its ReplicaSets
+	// through the API, and sync only if no pod is left (deletePod in deployment_controller.go at
+	// v1.36.3). #136639.
 	RecreateSyncsOnEachDeletion bool
-	// ReinspectionEventAlone makes a relist that inspects a pod because of a resize ask for a sync only if it has no other event of the pod.
-	// Older kubelets always ask for a sync then. #137363.
+	// ReinspectionEventAlone makes a relist that inspects a pod because of a resize ask for a sync
+	// only if it has no other event of the pod. Older kubelets always ask for a sync then. #137363.
 	ReinspectionEventAlone bool
-	// RequestsInUseOfPod makes the requests in use by a pod the most of the sums of its containers: of the desired requests, of the allocated
-	// ones and of those in use. In older releases it is the sum of the most of each container. #140047.
+	// RequestsInUseOfPod makes the requests in use by a pod the most of the sums of its containers:
+	// of the desired requests, of the allocated ones and of those in use. In older releases it is
+	// the sum of the most of each container. #140047.
 	RequestsInUseOfPod bool
-	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off ends. Older kubelets
-	// sync the pod every 10 to 15 s. #133066.
+	// RequeueAtBackOffExpiry makes the kubelet sync a pod in crash-loop back-off when the back-off
+	// ends. Older kubelets sync the pod every 10 to 15 s. #133066.
 	RequeueAtBackOffExpiry bool
-	// ResizeEvents makes the kubelet record an event when it begins or fails to resize a pod, and adds the generation of the pod to
-	// the event of a completed resize. #134825.
+	// ResizeEvents makes the kubelet record an event when it begins or fails to resize a pod, and
+	// adds the generation of the pod to the event of a completed resize. #134825.
 	ResizeEvents bool
-	// ResizeReasonOfAdmission gives the event about a resize that the node does not admit the reason of the rejection, for example
-	// NodeShutdown. In older releases the reason is Deferred, or Infeasible if the resize exceeds the node. #133427.
+	// ResizeReasonOfAdmission gives the event about a resize that the node does not admit the
+	// reason of the rejection, for example NodeShutdown. In older releases the reason is Deferred,
+	// or Infeasible if the resize exceeds the node. #133427.
 	ResizeReasonOfAdmission bool
-	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older kubelets allocate them in the sync of
-	// the pod. It also makes the resources of a container part of the key of its back-off. #131612, #131681.
+	// ResizesAreQueued makes the sync loop allocate resources as soon as it sees a resize. Older
+	// kubelets allocate them in the sync of the pod. It also makes the resources of a container
+	// part of the key of its back-off. #131612, #131681.
 	ResizesAreQueued bool
-	// ResizesRetriedWhenPodsEnd makes the kubelet try to allocate pending resizes again when it learns that a pod is terminal. Without
-	// it, the kubelet tries again only when a pod is removed. #136231.
+	// ResizesRetriedWhenPodsEnd makes the kubelet try to allocate pending resizes again when it
+	// learns that a pod is terminal. Without it, the kubelet tries again only when a pod is
+	// removed. #136231.
 	ResizesRetriedWhenPodsEnd bool
-	// ResizesWithStarts makes the start of a container with other resources than before count as a resize, which makes the next relist
-	// inspect the pod. It also makes a sync resize the pod before it starts containers, not between init containers and regular ones.
-	// #140387.
+	// ResizesWithStarts makes the start of a container with other resources than before count as a
+	// resize, which makes the next relist inspect the pod. It also makes a sync resize the pod
+	// before it starts containers, not between init containers and regular ones. #140387.
 	ResizesWithStarts bool
-	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it is false. #135300.
+	// SandboxReasonInCondition adds the reason to the condition PodReadyToStartContainers while it
+	// is false. #135300.
 	SandboxReasonInCondition bool
-	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In older releases it is the last
-	// one that was created by the wall clock. #130551.
+	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In
+	// older releases it is the last one that was created by the wall clock. #130551.
 	SandboxesByAttempt bool
-	// ShortContainerEvents words events as "Container created" and "Container started", without the container's name.
-	// #134043.
+	// ShortContainerEvents words events as "Container created" and "Container started", without the
+	// container's name. #134043.
 	ShortContainerEvents bool
 	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded. #121206.
 	StartupOnHoldAfterSuccess bool
-	// TerminationCancelsProbes cancels the exec probes of a pod when its termination is requested. The running probe and
-	// all later ones end with an error, and the readiness of the pod no longer changes. #130487, #140509; reverted by
-	// #140882.
+	// TerminationCancelsProbes cancels the exec probes of a pod when its termination is requested.
+	// The running probe and all later ones end with an error, and the readiness of the pod no
+	// longer changes. #130487, #140509; reverted by #140882.
 	TerminationCancelsProbes bool
-	// UnknownPortNotFound reports a port name that the container does not have as not found. Older kubelets report that
-	// the name is not a number. #139791.
+	// UnknownPortNotFound reports a port name that the container does not have as not found. Older
+	// kubelets report that the name is not a number. #139791.
 	UnknownPortNotFound bool
-	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown state". #125901.
+	// UnknownStateInErrorEvent words the event of a probe error as "errored and resulted in unknown
+	// state". #125901.
 	UnknownStateInErrorEvent bool
-	// UpdateNeedsAdmission makes the kubelet ignore updates of a pod that it did not admit. Older kubelets sync the pod.
-	// #139522.
+	// UpdateNeedsAdmission makes the kubelet ignore updates of a pod that it did not admit. Older
+	// kubelets sync the pod. #139522.
 	UpdateNeedsAdmission bool
 }
 
@@ -176,7 +202,8 @@ var (
 	V1_37 = of("v1.37", "v1.37.2")
 )
 
-// V1_38_preview is what the source says about a release that is not out. Nothing in it is compared with a real kubelet.
+// V1_38_preview is what the source says about a release that is not out. Nothing in it is compared
+// with a real kubelet.
 var V1_38_preview = of("v1.38-preview", "")
 
 // releases are all releases, oldest first.
@@ -204,7 +231,8 @@ func of(version, patch string) Profile {
 // Names returns the known releases, oldest first. What runs all versions by default runs these.
 func Names() []string { return names(releases) }
 
-// NamesWithPreviews returns the known releases and then the previews, oldest first. A preview runs only on request, by its name.
+// NamesWithPreviews returns the known releases and then the previews, oldest first. A preview runs
+// only on request, by its name.
 func NamesWithPreviews() []string { return names(profiles) }
 
 func names(of []Profile) []string {
@@ -221,8 +249,8 @@ func Newest() Profile { return releases[len(releases)-1] }
 // Preview reports whether the profile describes a release that is not out, from its source alone.
 func (p Profile) Preview() bool { return strings.HasSuffix(p.Version, previewSuffix) }
 
-// Named returns the profile of a release such as v1.37, or of a preview such as v1.38-preview. A patch number, as in v1.37.0, does not
-// count. It returns false if the version is unknown.
+// Named returns the profile of a release such as v1.37, or of a preview such as v1.38-preview. A
+// patch number, as in v1.37.0, does not count. It returns false if the version is unknown.
 func Named(version string) (Profile, bool) {
 	if r, ok := parseRelease(version); ok && !strings.HasSuffix(version, previewSuffix) {
 		version = fmt.Sprintf("v%d.%d", r[0], r[1])

@@ -16,7 +16,8 @@ func fields[T any]() []string {
 	return names
 }
 
-// TestTablesCoverFields compares the rows of both tables with the fields, by their names and by the fields that they set.
+// TestTablesCoverFields compares the rows of both tables with the fields, by their names and by the
+// fields that they set.
 func TestTablesCoverFields(t *testing.T) {
 	var rows []string
 	for _, g := range gates {
@@ -54,21 +55,48 @@ func TestReleases(t *testing.T) {
 		p    Profile
 		want string
 	}{
-		{V1_34, "ChangeContainerStatusOnKubeletRestart PodObservedGenerationTracking AvailabilityChecksOnTime ManualTrigger ManualTriggerResetsTicker ProxyWithoutBurst ResizesAreQueued StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
-		{V1_33, "ChangeContainerStatusOnKubeletRestart ManualTrigger ManualTriggerResetsTicker StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
-		{V1_35, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PodObservedGenerationTracking AvailabilityChecksOnTime InspectReadsResources ManualTrigger ManualTriggerResetsTicker " +
-			"ProxyWithoutBurst RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
-		{V1_36, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
-			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AvailabilityChecksOnTime InspectReadsResources InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodReadyToStartAtSandbox ProxyWithoutBurst ReinspectionEventAlone " +
-			"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
-		{V1_37, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
-			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
-			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
+		{V1_34, "ChangeContainerStatusOnKubeletRestart PodObservedGenerationTracking AvailabilityChecksOnTime " +
+			"ManualTrigger ManualTriggerResetsTicker ProxyWithoutBurst ResizesAreQueued StartupOnHoldAfterSuccess " +
+			"UnknownStateInErrorEvent"},
+		{V1_33, "ChangeContainerStatusOnKubeletRestart ManualTrigger ManualTriggerResetsTicker " +
+			"StartupOnHoldAfterSuccess UnknownStateInErrorEvent"},
+		{V1_35, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas KubeletCrashLoopBackOffMax " +
+			"KubeletEnsureSecretPulledImages PodObservedGenerationTracking AvailabilityChecksOnTime " +
+			"InspectReadsResources ManualTrigger ManualTriggerResetsTicker " +
+			"ProxyWithoutBurst RequeueAtBackOffExpiry ResizeEvents ResizesAreQueued SandboxesByAttempt " +
+			"ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes UnknownStateInErrorEvent"},
+		{V1_36, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas " +
+			"InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers " +
+			"KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist " +
+			"PodObservedGenerationTracking " +
+			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AvailabilityChecksOnTime " +
+			"InspectReadsResources InspectUsesListing ManualTrigger ManualTriggerResetsTicker " +
+			"PodReadyToStartAtSandbox ProxyWithoutBurst ReinspectionEventAlone " +
+			"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd " +
+			"SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes " +
+			"UnknownStateInErrorEvent"},
+		{V1_37, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas " +
+			"InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers " +
+			"KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist " +
+			"PodObservedGenerationTracking " +
+			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer " +
+			"AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
+			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
+			"RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry " +
+			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
+			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
 			"StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"},
-		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes DeploymentReplicaSetTerminatingReplicas GRPCContainerProbeTLS H2CContainerProbe InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax " +
-			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer " +
-			"AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
-			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent " +
+		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes DeploymentReplicaSetTerminatingReplicas " +
+			"GRPCContainerProbeTLS H2CContainerProbe InPlacePodLevelResourcesVerticalScaling " +
+			"InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax " +
+			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
+			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer " +
+			"AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
+			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
+			"RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry " +
+			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
+			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess " +
+			"UnknownPortNotFound UnknownStateInErrorEvent " +
 			"UpdateNeedsAdmission"},
 	} {
 		var on []string
@@ -103,7 +131,8 @@ func TestNamed(t *testing.T) {
 }
 
 func TestParseRelease(t *testing.T) {
-	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3}, "v1.38-preview": {1, 38, 0}} {
+	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3},
+		"v1.38-preview": {1, 38, 0}} {
 		if r, ok := parseRelease(text); !ok || r != want {
 			t.Errorf("parseRelease(%q) = %v, %t", text, r, ok)
 		}
@@ -116,7 +145,8 @@ func TestParseRelease(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want bool
-	}{{"v1.37.0", "v1.36.3", true}, {"v1.36.3", "v1.36.3", true}, {"v1.36.2", "v1.36.3", false}, {"v1.9.0", "v1.10", false}} {
+	}{{"v1.37.0", "v1.36.3", true}, {"v1.36.3", "v1.36.3", true}, {"v1.36.2", "v1.36.3", false},
+		{"v1.9.0", "v1.10", false}} {
 		if a, _ := parseRelease(test.a); a.atLeast(test.b) != test.want {
 			t.Errorf("%s at least %s: want %t", test.a, test.b, test.want)
 		}

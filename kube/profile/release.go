@@ -12,8 +12,8 @@ type release [3]int
 // previewSuffix ends the name of a preview.
 const previewSuffix = "-preview"
 
-// parseRelease parses a release such as v1.36.3; v1.36 is short for v1.36.0, and so is v1.36-preview. It reports false for
-// other texts.
+// parseRelease parses a release such as v1.36.3; v1.36 is short for v1.36.0, and so is
+// v1.36-preview. It reports false for other texts.
 func parseRelease(text string) (release, bool) {
 	var r release
 	numbers, ok := strings.CutPrefix(strings.TrimSuffix(text, previewSuffix), "v")
@@ -31,7 +31,8 @@ func parseRelease(text string) (release, bool) {
 	return r, true
 }
 
-// atLeast reports whether the release is equal to other or later. It returns false if other is not a valid release.
+// atLeast reports whether the release is equal to other or later. It returns false if other is not
+// a valid release.
 func (r release) atLeast(other string) bool {
 	o, ok := parseRelease(other)
 	return ok && slices.Compare(r[:], o[:]) >= 0

@@ -18,7 +18,8 @@ import (
 	"probesim.dev/report"
 )
 
-// Text writes the report for a terminal: what was measured, the closest call, a table, and what is not known.
+// Text writes the report for a terminal: what was measured, the closest call, a table, and what is
+// not known.
 func Text(w io.Writer, r *measure.Report, o report.Options) error {
 	t := &writer{report.Writer{Options: o}, r}
 	t.lead()
@@ -68,8 +69,10 @@ func (t *writer) lead() {
 			}
 		}
 	})
-	found := fmt.Sprintf("%d %s in %d %s", starts, printable.Plural(starts, "start"), pods, printable.Plural(pods, "pod"))
-	sentence := fmt.Sprintf("The starts of %d of %d %s are measured: %s.", len(measured), containers, printable.Plural(containers, "container"), found)
+	found := fmt.Sprintf("%d %s in %d %s", starts, printable.Plural(starts, "start"), pods,
+		printable.Plural(pods, "pod"))
+	sentence := fmt.Sprintf("The starts of %d of %d %s are measured: %s.", len(measured), containers,
+		printable.Plural(containers, "container"), found)
 	switch {
 	case len(measured) == 0 && len(reasons) == 1:
 		sentence = fmt.Sprintf("No start is measured in %d %s: %s.", pods, printable.Plural(pods, "pod"), reasons[0])
@@ -95,7 +98,8 @@ func (t *writer) danger(containers int) string {
 	})
 	switch {
 	case killed != nil:
-		return fmt.Sprintf("Probes have killed %s of %s %d %s.", killed.Name, title(of[0]), killed.Kills, printable.Plural(killed.Kills, "time"))
+		return fmt.Sprintf("Probes have killed %s of %s %d %s.", killed.Name, title(of[0]), killed.Kills,
+			printable.Plural(killed.Kills, "time"))
 	case closest == nil:
 		return ""
 	}
@@ -132,7 +136,9 @@ func (t *writer) table() {
 				head = ""
 			}
 			cell := func(text string) report.Cell { return report.Cell{Text: text} }
-			row := []report.Cell{cell("  " + c.Name), cell(fmt.Sprint(len(c.Starts))), cell(words(*c.Start)), cell(value.Format(((time.Duration(c.Median.Least) + time.Duration(c.Median.Greatest)) / 2).Round(time.Second))),
+			row := []report.Cell{cell("  " + c.Name), cell(fmt.Sprint(len(c.Starts))), cell(words(*c.Start)),
+				cell(value.Format(((time.Duration(c.Median.Least) + time.Duration(c.Median.Greatest)) / 2).
+					Round(time.Second))),
 				cell(""), cell("")}
 			if c.Ignorance > 0 {
 				row[4] = cell("±" + up(c.Ignorance/2))
@@ -174,13 +180,15 @@ func (t *writer) slower() {
 			}
 			if how != "" {
 				t.Gap()
-				t.Line(0, fmt.Sprintf("%s starts %s than before: %s, not %s.", name(w, c), how, words(*c.Start), words(*before.Start)), report.Bold)
+				t.Line(0, fmt.Sprintf("%s starts %s than before: %s, not %s.", name(w, c), how, words(*c.Start),
+					words(*before.Start)), report.Bold)
 			}
 		}
 	}
 }
 
-// unknown lists the containers of which starts are not known, by the reason. A reason for one container has the place of its first pod.
+// unknown lists the containers of which starts are not known, by the reason. A reason for one
+// container has the place of its first pod.
 func (t *writer) unknown() {
 	var reasons []string
 	of, places := map[string][]string{}, map[string]string{}
@@ -194,7 +202,8 @@ func (t *writer) unknown() {
 	})
 	for _, u := range t.r.Unused {
 		reasons = append(reasons, u.Says)
-		of[u.Says], places[u.Says] = []string{fmt.Sprintf("%d %s", u.Starts, printable.Plural(u.Starts, "pod"))}, u.Where
+		of[u.Says], places[u.Says] = []string{fmt.Sprintf("%d %s", u.Starts, printable.Plural(u.Starts, "pod"))},
+			u.Where
 	}
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 	for i, says := range reasons {
@@ -214,7 +223,8 @@ func (t *writer) unknown() {
 	}
 }
 
-// ends lists what is known of the ends and the probes of containers, those with the most restarts first.
+// ends lists what is known of the ends and the probes of containers, those with the most restarts
+// first.
 func (t *writer) ends() {
 	type end struct {
 		restarts int
@@ -241,7 +251,8 @@ func ends(c *measure.Container) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d %s", c.Restarts, printable.Plural(c.Restarts, "restart")))
 	}
 	if c.Kills > 0 {
-		lines = append(lines, fmt.Sprintf("its probes have killed it %d %s", c.Kills, printable.Plural(c.Kills, "time")))
+		lines = append(lines, fmt.Sprintf("its probes have killed it %d %s", c.Kills,
+			printable.Plural(c.Kills, "time")))
 	}
 	for _, l := range c.Lives {
 		text := fmt.Sprintf("exit code %d", l.ExitCode)
@@ -257,15 +268,18 @@ func ends(c *measure.Container) (lines []string) {
 		lines = append(lines, text)
 	}
 	if c.Stop != nil {
-		lines = append(lines, fmt.Sprintf("it exits %s after the stop signal (%d %s)", words(*c.Stop), c.Stops, printable.Plural(c.Stops, "stop")))
+		lines = append(lines, fmt.Sprintf("it exits %s after the stop signal (%d %s)", words(*c.Stop), c.Stops,
+			printable.Plural(c.Stops, "stop")))
 	}
 	if c.Killed > 0 {
-		lines = append(lines, fmt.Sprintf("%d %s lasted for the whole grace period", c.Killed, printable.Plural(c.Killed, "stop")))
+		lines = append(lines, fmt.Sprintf("%d %s lasted for the whole grace period", c.Killed,
+			printable.Plural(c.Killed, "stop")))
 	}
 	for _, p := range c.Probes {
 		text := fmt.Sprintf("%d of %d runs of its %s probe failed", p.Failures, p.Runs, p.Type)
 		if p.Within != nil {
-			text += fmt.Sprintf(", and 99%% of the others ended within %s (timeout %s)", value.Format(time.Duration(*p.Within)), up(p.Timeout))
+			text += fmt.Sprintf(", and 99%% of the others ended within %s (timeout %s)",
+				value.Format(time.Duration(*p.Within)), up(p.Timeout))
 		}
 		lines = append(lines, text)
 	}
@@ -322,7 +336,8 @@ func up(s measure.Seconds) string {
 
 func down(s measure.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
 
-// Annotations writes the annotations that probesim check reads, for the newest revision of each workload.
+// Annotations writes the annotations that probesim check reads, for the newest revision of each
+// workload.
 func Annotations(w io.Writer, r *measure.Report) error {
 	var b strings.Builder
 	for _, w := range r.Newest() {
@@ -338,8 +353,8 @@ func Annotations(w io.Writer, r *measure.Report) error {
 	return err
 }
 
-// inexact is a comment about the starts of a workload that are not known well enough to compare them with what the probes allow. Check knows it of the pods, but
-// not of a range.
+// inexact is a comment about the starts of a workload that are not known well enough to compare
+// them with what the probes allow. Check knows it of the pods, but not of a range.
 func inexact(w *measure.Workload) string {
 	text := ""
 	for _, c := range w.Containers {
@@ -348,7 +363,8 @@ func inexact(w *measure.Workload) string {
 			least = max(least, s.Took.Least)
 		}
 		if c.Limit > 0 && c.Margin < 0 && least <= c.Limit {
-			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known better than this.", name(w, c), down(c.Limit)))
+			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known "+
+				"better than this.", name(w, c), down(c.Limit)))
 			if c.Halve != "" {
 				text += " Set " + c.Halve + " to know more."
 			}
@@ -373,7 +389,8 @@ func durations(containers []*measure.Container, key string) string {
 	return strings.Join(list, ", ")
 }
 
-// Config writes a .probesim.yaml with the starts and stops of all containers. Containers of one name in several workloads have one range.
+// Config writes a .probesim.yaml with the starts and stops of all containers. Containers of one
+// name in several workloads have one range.
 func Config(w io.Writer, r *measure.Report) error {
 	var all []*measure.Container
 	var b strings.Builder

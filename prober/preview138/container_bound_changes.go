@@ -15,7 +15,8 @@ type change struct {
 	probeChange
 }
 
-// changesOf returns the changes of the probes of a container, and notes the container for the next sync.
+// changesOf returns the changes of the probes of a container, and notes the container for the next
+// sync.
 func (m *containerBoundManager) changesOf(pod *v1.Pod, c *v1.Container) (changes []change) {
 	before, known := m.specs[slot{pod.UID, c.Name}]
 	m.note(pod, c)
@@ -46,18 +47,21 @@ func (m *containerBoundManager) note(pod *v1.Pod, c *v1.Container) {
 	}
 }
 
-// tell publishes the events about changes, before what follows from the changes. containerID is empty if the container does not run.
+// tell publishes the events about changes, before what follows from the changes. containerID is
+// empty if the container does not run.
 func (m *containerBoundManager) tell(changes []change, pod *v1.Pod, c *v1.Container, containerID string) {
 	for _, of := range changes {
 		probeChanged(&m.Options, pod, c, containerID, of.probe, of.action)
 	}
 }
 
-// applyChanges makes the workers of an instance run the probes of its container as an update of the pod has them.
+// applyChanges makes the workers of an instance run the probes of its container as an update of the
+// pod has them.
 //
-// The gates ContainerScopedProbes and MutableContainerProbes come from pull requests that do not know each other. What follows from both
-// is the table of the design, for the workers of one instance (keps/sig-node/6318-mutable-container-probes/README.md in
-// kubernetes/enhancements#6323, not compared).
+// The gates ContainerScopedProbes and MutableContainerProbes come from pull requests that do not
+// know each other. What follows from both is the table of the design, for the workers of one
+// instance (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323,
+// not compared).
 func (m *containerBoundManager) applyChanges(changes []change, t *target) {
 	for _, probe := range allProbes {
 		if w := m.workers[t.key(probe)]; w != nil {
@@ -83,8 +87,8 @@ func (m *containerBoundManager) applyChanges(changes []change, t *target) {
 	}
 }
 
-// replace starts a worker for a new handler or timeout. If the probe has run in the instance, the new worker runs it at once, and discards the
-// run in progress.
+// replace starts a worker for a new handler or timeout. If the probe has run in the instance, the
+// new worker runs it at once, and discards the run in progress.
 func (m *containerBoundManager) replace(w *containerBoundWorker) {
 	m.stopWorker(w)
 	m.replaced++

@@ -20,7 +20,8 @@ func (b *bound) change(at time.Duration, change func(*v1.Container)) {
 	})
 }
 
-// With both gates, an update of a pod changes the probes of its running instances. Each row is one change at 12 s, or at 2 s of a run that is in progress.
+// With both gates, an update of a pod changes the probes of its running instances. Each row is one
+// change at 12 s, or at 2 s of a run that is in progress.
 func TestChangesOfBoundProbes(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -68,7 +69,8 @@ func TestChangesOfBoundProbes(t *testing.T) {
 20s readiness probes c1`,
 		},
 		{
-			name: "a timeout runs the probe at once and discards the run in progress", before: readiness(0, 10), took: 5 * time.Second,
+			name: "a timeout runs the probe at once and discards the run in progress", before: readiness(0, 10),
+			took:   5 * time.Second,
 			at:     2 * time.Second,
 			change: func(c *v1.Container) { c.ReadinessProbe.TimeoutSeconds = 9 }, until: 20 * time.Second,
 			want: `

@@ -15,11 +15,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// containerBoundManager has the workers that belong to one instance of a container each (from the source of
-// kubernetes/kubernetes#140704, not compared: pkg/kubelet/prober/container_bound_manager.go).
+// containerBoundManager has the workers that belong to one instance of a container each (from the
+// source of kubernetes/kubernetes#140704, not compared:
+// pkg/kubelet/prober/container_bound_manager.go).
 //
-// A startup worker begins when its instance has started. Readiness and liveness workers begin when the startup probe has succeeded,
-// or with the instance if it has none. The results stay until the instance is replaced or stopped, also when the worker has ended.
+// A startup worker begins when its instance has started. Readiness and liveness workers begin when
+// the startup probe has succeeded, or with the instance if it has none. The results stay until the
+// instance is replaced or stopped, also when the worker has ended.
 type containerBoundManager struct {
 	prober.Options
 	workers    map[prober.Key]*containerBoundWorker
@@ -28,7 +30,8 @@ type containerBoundManager struct {
 
 	replaced int // number of workers that took over from another one
 
-	// mu is held by one process at a time. A holder waits when it stores an initial result and the channel of the results is full.
+	// mu is held by one process at a time. A holder waits when it stores an initial result and the
+	// channel of the results is full.
 	mu *sim.Chan[struct{}]
 }
 
@@ -51,8 +54,9 @@ func (t *target) slot() slot { return slot{t.pod.UID, t.container.Name} }
 
 func newContainerBoundManager(o prober.Options) *containerBoundManager {
 	return &containerBoundManager{
-		Options: o, workers: map[prober.Key]*containerBoundWorker{}, containers: map[slot]string{}, specs: map[slot]*v1.Container{},
-		mu: sim.NewChan[struct{}](o.Sim, "probe manager", 1),
+		Options: o, workers: map[prober.Key]*containerBoundWorker{}, containers: map[slot]string{},
+		specs: map[slot]*v1.Container{},
+		mu:    sim.NewChan[struct{}](o.Sim, "probe manager", 1),
 	}
 }
 
@@ -66,17 +70,19 @@ func (m *containerBoundManager) locked(p *sim.Proc, f func()) {
 // ReconcilePod does nothing: a worker needs an instance.
 func (m *containerBoundManager) ReconcilePod(*sim.Proc, *v1.Pod) (statusChanged bool) { return false }
 
-// IsResultCurrent reports whether an update is about the last result of an instance, if probes can change.
+// IsResultCurrent reports whether an update is about the last result of an instance, if probes can
+// change.
 func (m *containerBoundManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
 	return m.Results.Of(probe).IsCurrent(p, u)
 }
 
-// EnsureProbes stops the workers of containers that do not run, starts those that are missing, and adopts instances that the
-// manager does not know, such as those that ran before the kubelet.
+// EnsureProbes stops the workers of containers that do not run, starts those that are missing, and
+// adopts instances that the manager does not know, such as those that ran before the kubelet.
 func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP string, running []prober.Instance) {
 	m.locked(p, func() {
 		for c := range prober.ProbeableContainers(pod) {
-			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil && !m.Profile.MutableContainerProbes {
+			if c.StartupProbe == nil && c.ReadinessProbe == nil && c.LivenessProbe == nil &&
+				!m.Profile.MutableContainerProbes {
 				continue
 			}
 			i := slices.IndexFunc(running, func(r prober.Instance) bool { return r.Name == c.Name })
@@ -87,8 +93,11 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 				continue
 			}
 			r := running[i]
-			// The runtime's time has no monotonic reading, so a step of the wall clock changes the age.
-			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration { return m.Now().Sub(r.StartedAt) }}
+			// The runtime's time has no monotonic reading, so a step of the wall clock changes the
+			// age.
+			t := &target{pod: pod, container: c, podIP: podIP, containerID: r.ContainerID, age: func() time.Duration {
+				return m.Now().Sub(r.StartedAt)
+			}}
 			m.tell(changes, pod, c, r.ContainerID)
 			if m.containers[t.slot()] != r.ContainerID {
 				m.adopt(t)
@@ -100,15 +109,17 @@ func (m *containerBoundManager) EnsureProbes(p *sim.Proc, pod *v1.Pod, podIP str
 	})
 }
 
-// adopt takes the results of an unknown instance from the status in the API, if that is about this instance or names none. The sync
-// loop gets no updates of these results.
+// adopt takes the results of an unknown instance from the status in the API, if that is about this
+// instance or names none. The sync loop gets no updates of these results.
 func (m *containerBoundManager) adopt(t *target) {
 	t.adopted = true
 	var reported v1.ContainerStatus
-	if c := prober.FindContainerStatus(&t.pod.Status, t.container.Name); c != nil && (c.ContainerID == "" || c.ContainerID == t.containerID) {
+	if c := prober.FindContainerStatus(&t.pod.Status, t.container.Name); c != nil && (c.ContainerID == "" ||
+		c.ContainerID == t.containerID) {
 		reported = *c
 	}
-	was := map[trace.Probe]bool{trace.Startup: reported.Started != nil && *reported.Started, trace.Readiness: reported.Ready, trace.Liveness: true}
+	was := map[trace.Probe]bool{trace.Startup: reported.Started != nil && *reported.Started,
+		trace.Readiness: reported.Ready, trace.Liveness: true}
 	for _, probe := range allProbes {
 		if prober.ProbeOf(t.container, probe) == nil {
 			continue
@@ -134,7 +145,8 @@ func (m *containerBoundManager) StartProbes(p *sim.Proc, pod *v1.Pod, c *v1.Cont
 	})
 }
 
-// startWorkers starts the workers that an instance needs now and does not have: first the startup worker alone.
+// startWorkers starts the workers that an instance needs now and does not have: first the startup
+// worker alone.
 func (m *containerBoundManager) startWorkers(p *sim.Proc, t *target) {
 	if id, known := m.containers[t.slot()]; known && id != t.containerID {
 		m.removeResults(id)
@@ -157,7 +169,8 @@ func (t *target) key(probe trace.Probe) prober.Key {
 	return prober.Key{PodUID: t.pod.UID, Container: t.container.Name, ProbeType: probe}
 }
 
-// startWorker starts a worker, unless the container does not have the probe, the worker exists, or the probe has failed for good.
+// startWorker starts a worker, unless the container does not have the probe, the worker exists, or
+// the probe has failed for good.
 func (m *containerBoundManager) startWorker(p *sim.Proc, probe trace.Probe, t *target) {
 	if prober.ProbeOf(t.container, probe) == nil || m.workers[t.key(probe)] != nil {
 		return
@@ -174,7 +187,8 @@ func (m *containerBoundManager) startWorker(p *sim.Proc, probe trace.Probe, t *t
 	w.proc = m.Sim.Go(w.processName(), w.run)
 }
 
-// onStartupSucceeded starts the readiness and liveness workers of an instance, unless its startup worker has been stopped.
+// onStartupSucceeded starts the readiness and liveness workers of an instance, unless its startup
+// worker has been stopped.
 func (m *containerBoundManager) onStartupSucceeded(p *sim.Proc, w *containerBoundWorker) {
 	m.locked(p, func() {
 		if m.workers[w.Key()] == w {
@@ -184,7 +198,8 @@ func (m *containerBoundManager) onStartupSucceeded(p *sim.Proc, w *containerBoun
 	})
 }
 
-// StopProbes stops workers of an instance. If it stops all, it also removes the results, which otherwise stay.
+// StopProbes stops workers of an instance. If it stops all, it also removes the results, which
+// otherwise stay.
 func (m *containerBoundManager) StopProbes(p *sim.Proc, containerID string, probes ...trace.Probe) {
 	m.locked(p, func() {
 		m.stopWorkers(func(w *containerBoundWorker) bool {
@@ -200,7 +215,9 @@ func (m *containerBoundManager) StopProbes(p *sim.Proc, containerID string, prob
 // StopLivenessAndStartup stops the liveness and startup workers of a pod, those of sidecars too.
 func (m *containerBoundManager) StopLivenessAndStartup(p *sim.Proc, pod *v1.Pod) {
 	m.locked(p, func() {
-		m.stopWorkers(func(w *containerBoundWorker) bool { return w.Pod.UID == pod.UID && w.ProbeType != trace.Readiness })
+		m.stopWorkers(func(w *containerBoundWorker) bool {
+			return w.Pod.UID == pod.UID && w.ProbeType != trace.Readiness
+		})
 	})
 }
 
@@ -289,8 +306,8 @@ func (m *containerBoundManager) UpdatePodStatus(_ *sim.Proc, pod *v1.Pod, status
 	}
 }
 
-// updateContainerStatus sets Started and Ready of a container. A container without a startup probe is started while it runs, and a
-// started one without a readiness probe is ready.
+// updateContainerStatus sets Started and Ready of a container. A container without a startup probe
+// is started while it runs, and a started one without a readiness probe is ready.
 func (m *containerBoundManager) updateContainerStatus(c *v1.ContainerStatus, spec *v1.Container) {
 	succeeded := func(probe trace.Probe) bool {
 		r, ok := m.Results.Of(probe).Get(c.ContainerID)

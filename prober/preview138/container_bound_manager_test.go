@@ -42,7 +42,8 @@ type boundOptions struct {
 	undrain bool
 }
 
-// newBound returns the manager of a kubelet that has just started, and a pod with the probes that change sets.
+// newBound returns the manager of a kubelet that has just started, and a pod with the probes that
+// change sets.
 func newBound(t *testing.T, o boundOptions, change func(*v1.Container)) *bound {
 	b := &bound{T: t, results: map[trace.Probe]string{}, undrain: o.undrain}
 	b.sim = sim.New(sim.Options{Chooser: o.chooser})
@@ -51,7 +52,9 @@ func newBound(t *testing.T, o boundOptions, change func(*v1.Container)) *bound {
 	p.MutableContainerProbes = o.mutable
 	recorder := &trace.Recorder{Internal: true}
 	b.m = NewManager(prober.Options{
-		Sim: b.sim, Trace: recorder, Profile: p, Now: func() time.Time { return epoch.Add(b.sim.Now().Offset() + b.clock) },
+		Sim: b.sim, Trace: recorder, Profile: p, Now: func() time.Time {
+			return epoch.Add(b.sim.Now().Offset() + b.clock)
+		},
 		Runner: b, Events: b, Instance: func(string) int { return 0 }, Step: func(string) int64 { return 0 },
 		Results: prober.Results{
 			Liveness: b.newResults(recorder, trace.Liveness), Readiness: b.newResults(recorder, trace.Readiness),
@@ -117,7 +120,8 @@ func (b *bound) until(t time.Duration) string {
 	return strings.Join(b.log, "\n")
 }
 
-// want runs the simulation and compares the log. The lines of one instant have no order, because several processes write them.
+// want runs the simulation and compares the log. The lines of one instant have no order, because
+// several processes write them.
 func (b *bound) want(t time.Duration, want string) {
 	b.Helper()
 	got, wanted := strings.Split(b.until(t), "\n"), strings.Split(strings.TrimSpace(want), "\n")
@@ -140,7 +144,8 @@ func (b *bound) status(id string) string {
 func probeSpec(delay, period, failures int32) *v1.Probe {
 	return &v1.Probe{
 		ProbeHandler:        v1.ProbeHandler{Exec: &v1.ExecAction{Command: []string{"x"}}},
-		InitialDelaySeconds: delay, PeriodSeconds: period, FailureThreshold: failures, SuccessThreshold: 1, TimeoutSeconds: 30,
+		InitialDelaySeconds: delay, PeriodSeconds: period, FailureThreshold: failures, SuccessThreshold: 1,
+		TimeoutSeconds: 30,
 	}
 }
 
@@ -156,8 +161,8 @@ func instance(id string, started time.Duration) prober.Instance {
 	return prober.Instance{Name: "app", ContainerID: id, StartedAt: epoch.Add(started)}
 }
 
-// The first probe runs when the delay has passed since the start of the instance, on a young kubelet too, and a step of the wall clock
-// does not change it.
+// The first probe runs when the delay has passed since the start of the instance, on a young
+// kubelet too, and a step of the wall clock does not change it.
 func TestFirstProbeCountsFromTheStart(t *testing.T) {
 	b := newBound(t, boundOptions{}, liveness(5, 10, 3))
 	b.at(1700*time.Millisecond, func(p *sim.Proc) { b.start(p, "c1"); b.clock = time.Hour })
@@ -167,7 +172,8 @@ func TestFirstProbeCountsFromTheStart(t *testing.T) {
 16.7s liveness probes c1`)
 }
 
-// The startup probe runs alone. Its success starts the other probes, whose delay counts from the start of the instance.
+// The startup probe runs alone. Its success starts the other probes, whose delay counts from the
+// start of the instance.
 func TestStartupSuccessStartsTheOtherProbes(t *testing.T) {
 	b := newBound(t, boundOptions{}, func(c *v1.Container) {
 		c.StartupProbe = probeSpec(0, 4, 9)
@@ -192,8 +198,9 @@ func TestStartupSuccessStartsTheOtherProbes(t *testing.T) {
 	}
 }
 
-// After a liveness failure the worker ends, and a sync does not start another one for the same instance. The next instance counts its
-// failures from zero, and its results replace those of the instance before it.
+// After a liveness failure the worker ends, and a sync does not start another one for the same
+// instance. The next instance counts its failures from zero, and its results replace those of the
+// instance before it.
 func TestLivenessFailureEndsTheWorker(t *testing.T) {
 	b := newBound(t, boundOptions{}, liveness(0, 10, 2))
 	b.results[trace.Liveness] = "fail"
@@ -234,8 +241,9 @@ func TestSyncStopsProbesOfAnExitedContainer(t *testing.T) {
 	}
 }
 
-// An instance that the manager does not know keeps the readiness of the API if the API is about this instance. Its first probe waits
-// for what is left of the delay and a random part of the period. The sync loop gets no update.
+// An instance that the manager does not know keeps the readiness of the API if the API is about
+// this instance. Its first probe waits for what is left of the delay and a random part of the
+// period. The sync loop gets no update.
 func TestAdoption(t *testing.T) {
 	for name, c := range map[string]struct {
 		reported string // the container ID in the API
@@ -247,9 +255,11 @@ func TestAdoption(t *testing.T) {
 		"nothing started": {"-", "started=false ready=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBound(t, boundOptions{}, func(c *v1.Container) { c.StartupProbe, c.ReadinessProbe = probeSpec(8, 10, 1), probeSpec(8, 10, 1) })
+			b := newBound(t, boundOptions{},
+				func(c *v1.Container) { c.StartupProbe, c.ReadinessProbe = probeSpec(8, 10, 1), probeSpec(8, 10, 1) })
 			if c.reported != "-" {
-				b.pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", ContainerID: c.reported, Started: new(bool), Ready: true}}
+				b.pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", ContainerID: c.reported,
+					Started: new(bool), Ready: true}}
 				*b.pod.Status.ContainerStatuses[0].Started = true
 			}
 			b.at(3*time.Second, func(p *sim.Proc) { b.ensure(p, instance("c1", time.Second)) })
@@ -265,9 +275,11 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// A probe that runs when its worker is stopped has no outcome: no result, no event and no record. A worker that waits ends at once.
+// A probe that runs when its worker is stopped has no outcome: no result, no event and no record. A
+// worker that waits ends at once.
 func TestStopCancelsTheRun(t *testing.T) {
-	b := newBound(t, boundOptions{}, func(c *v1.Container) { c.ReadinessProbe, c.LivenessProbe = probeSpec(0, 10, 1), probeSpec(2, 10, 1) })
+	b := newBound(t, boundOptions{},
+		func(c *v1.Container) { c.ReadinessProbe, c.LivenessProbe = probeSpec(0, 10, 1), probeSpec(2, 10, 1) })
 	b.results[trace.Liveness], b.took = "fail", 5*time.Second
 	b.at(0, func(p *sim.Proc) { b.start(p, "c1") })
 	b.at(3*time.Second, func(p *sim.Proc) { b.m.StopProbes(p, "c1", trace.Liveness, trace.Startup) })
@@ -293,9 +305,11 @@ func TestStopCancelsTheRun(t *testing.T) {
 	}
 }
 
-// A pod that starts to terminate keeps only its readiness workers, and the cleanup stops the workers of pods that are gone.
+// A pod that starts to terminate keeps only its readiness workers, and the cleanup stops the
+// workers of pods that are gone.
 func TestStopAndCleanUp(t *testing.T) {
-	b := newBound(t, boundOptions{}, func(c *v1.Container) { c.ReadinessProbe, c.LivenessProbe = probeSpec(0, 10, 1), probeSpec(0, 10, 1) })
+	b := newBound(t, boundOptions{},
+		func(c *v1.Container) { c.ReadinessProbe, c.LivenessProbe = probeSpec(0, 10, 1), probeSpec(0, 10, 1) })
 	b.at(0, func(p *sim.Proc) {
 		b.start(p, "c1")
 		b.m.StopLivenessAndStartup(p, b.pod)
@@ -335,7 +349,8 @@ func TestMutableProbesCountFromTheEnd(t *testing.T) {
 	}
 }
 
-// An initial result waits for the sync loop while the channel of the results is full. Everyone else then waits for the manager.
+// An initial result waits for the sync loop while the channel of the results is full. Everyone else
+// then waits for the manager.
 func TestFullChannelBlocksTheManager(t *testing.T) {
 	b := newBound(t, boundOptions{undrain: true}, readiness(1000, 10))
 	blocked := 0
@@ -363,12 +378,14 @@ func TestFullChannelBlocksTheManager(t *testing.T) {
 func TestStatusFromResults(t *testing.T) {
 	b := newBound(t, boundOptions{}, func(*v1.Container) {})
 	always := v1.ContainerRestartPolicyAlways
-	b.pod.Spec.InitContainers = []v1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always, StartupProbe: probeSpec(0, 1, 1)}}
+	b.pod.Spec.InitContainers = []v1.Container{{Name: "setup"},
+		{Name: "proxy", RestartPolicy: &always, StartupProbe: probeSpec(0, 1, 1)}}
 	running := v1.ContainerState{Running: &v1.ContainerStateRunning{}}
 	ended := v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}
 	s := &v1.PodStatus{
-		InitContainerStatuses: []v1.ContainerStatus{{Name: "setup", State: ended}, {Name: "proxy", ContainerID: "p", State: running}},
-		ContainerStatuses:     []v1.ContainerStatus{{Name: "app", ContainerID: "a", State: running}},
+		InitContainerStatuses: []v1.ContainerStatus{{Name: "setup", State: ended},
+			{Name: "proxy", ContainerID: "p", State: running}},
+		ContainerStatuses: []v1.ContainerStatus{{Name: "app", ContainerID: "a", State: running}},
 	}
 	states := func() string {
 		b.m.UpdatePodStatus(nil, b.pod, s)

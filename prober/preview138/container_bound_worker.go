@@ -11,8 +11,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// containerBoundWorker runs one probe of one instance of a container, from the end of its initial delay until the instance is stopped,
-// its startup probe has a result, or its liveness probe has failed (from the source of kubernetes/kubernetes#140704, not compared:
+// containerBoundWorker runs one probe of one instance of a container, from the end of its initial
+// delay until the instance is stopped, its startup probe has a result, or its liveness probe has
+// failed (from the source of kubernetes/kubernetes#140704, not compared:
 // pkg/kubelet/prober/container_bound_worker.go).
 type containerBoundWorker struct {
 	manager *containerBoundManager
@@ -33,14 +34,15 @@ type containerBoundWorker struct {
 }
 
 func newContainerBoundWorker(m *containerBoundManager, probe trace.Probe, t target) *containerBoundWorker {
-	w := &containerBoundWorker{manager: m, target: t, Execution: prober.NewExecution(&m.Options, t.pod, t.container, probe)}
+	w := &containerBoundWorker{manager: m, target: t,
+		Execution: prober.NewExecution(&m.Options, t.pod, t.container, probe)}
 	w.NewContainer(t.containerID)
 	w.stopped = sim.NewChan[struct{}](m.Sim, "stop of "+w.processName(), 1)
 	return w
 }
 
-// processName contains the instance, because the worker of an instance that was replaced may still be running its last probe. So may a
-// worker whose handler was replaced.
+// processName contains the instance, because the worker of an instance that was replaced may still
+// be running its last probe. So may a worker whose handler was replaced.
 func (w *containerBoundWorker) processName() string {
 	name := fmt.Sprintf("%s#%d", w.ProcessName(), w.Instance(w.ContainerID))
 	if w.takesOver > 0 {
@@ -49,7 +51,8 @@ func (w *containerBoundWorker) processName() string {
 	return name
 }
 
-// run starts the worker's process: it waits for the first run, and then probes at each tick, which count from there.
+// run starts the worker's process: it waits for the first run, and then probes at each tick, which
+// count from there.
 func (w *containerBoundWorker) run(p *sim.Proc) {
 	p.SetCause(0) // the runs are not a consequence of the sync that created the worker
 	if w.first == nil {
@@ -64,8 +67,9 @@ func (w *containerBoundWorker) run(p *sim.Proc) {
 	w.onTick(p)
 }
 
-// firstRun decides when a probe runs first: when what was left of the initial delay has passed since from. The worker of an adopted instance
-// adds a random part of the period, so that a restarted kubelet spreads its probes over time.
+// firstRun decides when a probe runs first: when what was left of the initial delay has passed
+// since from. The worker of an adopted instance adds a random part of the period, so that a
+// restarted kubelet spreads its probes over time.
 type firstRun struct {
 	from   virtual.Time
 	age    time.Duration // of the instance, at from
@@ -139,7 +143,8 @@ func (w *containerBoundWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 		w.ticker.Reset(w.Period()) // the period begins at the end of a run
 	}
 	if !ok || !w.Count(result) {
-		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.
+		// An error of the probe itself says nothing about the container. Below the threshold the
+		// stored result stays as it is.
 		return true
 	}
 

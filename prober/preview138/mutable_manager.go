@@ -18,9 +18,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// mutableManager has workers that live as long as their pods, whose probes can change (from the source of kubernetes/kubernetes#142096 at
-// 7862f4b, not compared: pkg/kubelet/prober/prober_manager.go). The worker of a probe that is removed stays, disabled, until its pod is
-// gone.
+// mutableManager has workers that live as long as their pods, whose probes can change (from the
+// source of kubernetes/kubernetes#142096 at 7862f4b, not compared:
+// pkg/kubelet/prober/prober_manager.go). The worker of a probe that is removed stays, disabled,
+// until its pod is gone.
 type mutableManager struct {
 	prober.PodBound
 	workers     map[prober.Key]*mutableWorker
@@ -29,11 +30,13 @@ type mutableManager struct {
 	probeIDs    int64
 }
 
-// startOrder is the order in which the workers of a container are started (AddPod in pkg/kubelet/prober/prober_manager.go at v1.37.0).
+// startOrder is the order in which the workers of a container are started (AddPod in
+// pkg/kubelet/prober/prober_manager.go at v1.37.0).
 var startOrder = []trace.Probe{trace.Startup, trace.Readiness, trace.Liveness}
 
 func newMutableManager(o prober.Options) *mutableManager {
-	m := &mutableManager{workers: map[prober.Key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{}, terminating: map[types.UID]bool{}}
+	m := &mutableManager{workers: map[prober.Key]*mutableWorker{}, reconciled: map[types.UID]*v1.Pod{},
+		terminating: map[types.UID]bool{}}
 	m.PodBound = prober.NewPodBound(o, func(k prober.Key) *prober.PodBoundWorker {
 		if w, ok := m.workers[k]; ok && w.enabled {
 			return &w.PodBoundWorker
@@ -48,8 +51,9 @@ func (m *mutableManager) nextProbeID() int64 {
 	return m.probeIDs
 }
 
-// ReconcilePod makes the workers of a pod match its probes. A pod that terminates or has terminated keeps the workers that it has. The
-// probes of static pods do not change: a changed manifest makes another pod.
+// ReconcilePod makes the workers of a pod match its probes. A pod that terminates or has terminated
+// keeps the workers that it has. The probes of static pods do not change: a changed manifest makes
+// another pod.
 func (m *mutableManager) ReconcilePod(p *sim.Proc, pod *v1.Pod) (statusChanged bool) {
 	if pod.DeletionTimestamp != nil || status.IsTerminal(pod.Status.Phase) || m.terminating[pod.UID] {
 		return false
@@ -91,16 +95,20 @@ const (
 	probeRemoved = "removed"
 )
 
-// probeChanged publishes the event about a probe that an update of its pod has changed. The design says what the event tells; its words
-// are chosen here (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
-func probeChanged(o *prober.Options, pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe, action string) {
-	step := o.Events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged, fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
+// probeChanged publishes the event about a probe that an update of its pod has changed. The design
+// says what the event tells; its words are chosen here
+// (keps/sig-node/6318-mutable-container-probes/README.md in kubernetes/enhancements#6323).
+func probeChanged(o *prober.Options, pod *v1.Pod, c *v1.Container, containerID string, probe trace.Probe,
+	action string) {
+	step := o.Events.ContainerEvent(pod, c.Name, v1.EventTypeNormal, trace.ProbeChanged,
+		fmt.Sprintf("Container %s: %s probe %s", c.Name, probe, action))
 	if containerID != "" {
 		o.Results.Of(probe).NoteChange(containerID, step)
 	}
 }
 
-// IsResultCurrent reports whether an update is about the last result of the container that the stored status shows.
+// IsResultCurrent reports whether an update is about the last result of the container that the
+// stored status shows.
 func (m *mutableManager) IsResultCurrent(p *sim.Proc, u results.Update, probe trace.Probe) bool {
 	current := m.Results.Of(probe).IsCurrent(p, u)
 	s, ok := m.Status.Snapshot(u.PodUID)
@@ -111,8 +119,8 @@ func (m *mutableManager) IsResultCurrent(p *sim.Proc, u results.Update, probe tr
 	return current && c != nil && c.ContainerID == u.ContainerID
 }
 
-// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate, those of sidecars too, and cancels
-// their runs.
+// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate,
+// those of sidecars too, and cancels their runs.
 func (m *mutableManager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
 	m.stopPod(pod, trace.Startup, trace.Liveness)
 }
@@ -133,7 +141,8 @@ func (m *mutableManager) stopPod(pod *v1.Pod, probes ...trace.Probe) {
 	}
 }
 
-// CleanupPods stops the workers of pods for which keep returns false, and forgets such pods when they have no more workers.
+// CleanupPods stops the workers of pods for which keep returns false, and forgets such pods when
+// they have no more workers.
 func (m *mutableManager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	active := map[types.UID]bool{}
 	var stopped []*mutableWorker
@@ -153,7 +162,8 @@ func (m *mutableManager) CleanupPods(_ *sim.Proc, keep func(types.UID) bool) {
 	}
 }
 
-// Keeps reports whether keep returns true for all pods that the manager knows, so that CleanupPods would do nothing.
+// Keeps reports whether keep returns true for all pods that the manager knows, so that CleanupPods
+// would do nothing.
 func (m *mutableManager) Keeps(keep func(types.UID) bool) bool {
 	for k := range m.workers {
 		if !keep(k.PodUID) {

@@ -16,8 +16,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// mutableWorker runs one probe of one container, from the first sync of its pod with the probe until the pod is gone. The probe can
-// change and go away meanwhile (from the source of kubernetes/kubernetes#142096 at 7862f4b, not compared: pkg/kubelet/prober/worker.go).
+// mutableWorker runs one probe of one container, from the first sync of its pod with the probe
+// until the pod is gone. The probe can change and go away meanwhile (from the source of
+// kubernetes/kubernetes#142096 at 7862f4b, not compared: pkg/kubelet/prober/worker.go).
 //
 // A worker has no ticks, but a time of its next turn. A period counts from the end of a run.
 type mutableWorker struct {
@@ -31,7 +32,8 @@ type mutableWorker struct {
 	onHold bool
 	// needsInitialization is set until the container has a result.
 	needsInitialization bool
-	// startupComplete is set when the startup probe has succeeded for the container, or the container had none when it started.
+	// startupComplete is set when the startup probe has succeeded for the container, or the
+	// container had none when it started.
 	startupComplete bool
 	// firstRunBegan is set when the probe has run in the container. The initial delay is over then.
 	firstRunBegan bool
@@ -54,18 +56,21 @@ type moment struct {
 }
 
 func newMutableWorker(m *mutableManager, pod *v1.Pod, c *v1.Container, probeType trace.Probe) *mutableWorker {
-	w := &mutableWorker{manager: m, PodBoundWorker: prober.NewPodBoundWorker(&m.PodBound, pod, c, probeType), enabled: true, needsInitialization: true}
+	w := &mutableWorker{manager: m, PodBoundWorker: prober.NewPodBoundWorker(&m.PodBound, pod, c, probeType),
+		enabled: true, needsInitialization: true}
 	w.ProbeID = m.nextProbeID()
 	w.stop = sim.NewChan[struct{}](m.Sim, "stop of "+w.ProcessName(), 1)
 	w.updated = sim.NewChan[struct{}](m.Sim, "update of "+w.ProcessName(), 1)
 	w.turnAt(m.Sim.Now())
 	if w.Period() > m.Sim.Now().Sub(m.Start) { // a young kubelet spreads its probes over time
-		w.turnAt(m.Sim.Now().Add(time.Duration(m.Sim.Fraction(prober.StartJitter, w.ProcessName()) * float64(w.Period()))))
+		w.turnAt(m.Sim.Now().Add(time.Duration(m.Sim.Fraction(prober.StartJitter,
+			w.ProcessName()) * float64(w.Period()))))
 	}
 	return w
 }
 
-// start starts the process of the worker, or another one in place of a process that waits for a canceled command.
+// start starts the process of the worker, or another one in place of a process that waits for a
+// canceled command.
 func (w *mutableWorker) start() {
 	name := w.ProcessName()
 	if w.processes++; w.processes > 1 {
@@ -78,7 +83,8 @@ func (w *mutableWorker) start() {
 
 func (w *mutableWorker) run(p *sim.Proc) {
 	p.SetCause(0) // the first run is not a consequence of the sync that created the worker
-	p.Serve(sim.OnTick(w.timer, w.proceed), sim.On(w.stop, w.onSignal), sim.On(w.ManualTrigger, w.onManualTrigger), sim.On(w.updated, w.onSignal))
+	p.Serve(sim.OnTick(w.timer, w.proceed), sim.On(w.stop, w.onSignal), sim.On(w.ManualTrigger, w.onManualTrigger),
+		sim.On(w.updated, w.onSignal))
 	w.proceed(p)
 }
 
@@ -138,8 +144,8 @@ func (w *mutableWorker) stopNow() {
 	w.stop.TrySend(struct{}{})
 }
 
-// cancel discards the outcome of the run in progress. A command ends at once. A request goes on until its answer or its timeout, and the
-// worker waits for it.
+// cancel discards the outcome of the run in progress. A command ends at once. A request goes on
+// until its answer or its timeout, and the worker waits for it.
 func (w *mutableWorker) cancel() {
 	w.Epoch++
 	if w.running && w.Spec.Exec != nil {
@@ -151,13 +157,15 @@ func (w *mutableWorker) cancel() {
 
 // observed returns the container in the stored status, nil if the status does not show it.
 func (w *mutableWorker) observed() *prober.ContainerStatus {
-	if c := w.cachedStatus.Refresh(w.manager.Status, w.Pod.UID, w.Container.Name); c.PodHasStatus() && c.ContainerID != "" {
+	if c := w.cachedStatus.Refresh(w.manager.Status, w.Pod.UID, w.Container.Name); c.PodHasStatus() &&
+		c.ContainerID != "" {
 		return c
 	}
 	return nil
 }
 
-// observe takes over the container in the stored status. A new container begins without results and counts.
+// observe takes over the container in the stored status. A new container begins without results and
+// counts.
 func (w *mutableWorker) observe(c *prober.ContainerStatus) {
 	if w.ContainerID != c.ContainerID {
 		w.cancel()
@@ -169,8 +177,9 @@ func (w *mutableWorker) observe(c *prober.ContainerStatus) {
 	w.startedAt = c.StartedAt
 }
 
-// initialize sets the initial result of a new worker. before is the pod at its last sync; it is nil at the first one, which keeps what was
-// before a restart of the kubelet. A worker can also be new because the one before has ended with its container.
+// initialize sets the initial result of a new worker. before is the pod at its last sync; it is nil
+// at the first one, which keeps what was before a restart of the kubelet. A worker can also be new
+// because the one before has ended with its container.
 func (w *mutableWorker) initialize(p *sim.Proc, before *v1.Pod) {
 	next, observed := w.next, w.observed()
 	if before != nil && !hadProbe(before, w.Container.Name, w.ProbeType) {
@@ -185,8 +194,8 @@ func hadProbe(pod *v1.Pod, container string, probe trace.Probe) bool {
 	return c != nil && prober.ProbeOf(c, probe) != nil
 }
 
-// initializeProbe sets the initial result of a probe of a container that exists. A started container does not run its startup probe
-// again.
+// initializeProbe sets the initial result of a probe of a container that exists. A started
+// container does not run its startup probe again.
 func (w *mutableWorker) initializeProbe(p *sim.Proc, c *prober.ContainerStatus, added bool) {
 	if c == nil {
 		return
@@ -204,8 +213,9 @@ func (w *mutableWorker) initializeProbe(p *sim.Proc, c *prober.ContainerStatus, 
 	}
 }
 
-// initializeResult sets the initial result of a container that the worker sees for the first time. As in the worker of 1.37, a container
-// that ran before the kubelet keeps its readiness until its first run.
+// initializeResult sets the initial result of a container that the worker sees for the first time.
+// As in the worker of 1.37, a container that ran before the kubelet keeps its readiness until its
+// first run.
 func (w *mutableWorker) initializeResult(p *sim.Proc, c *prober.ContainerStatus) {
 	w.needsInitialization = false
 	if w.ProbeType == trace.Startup && w.startupComplete {
@@ -235,7 +245,8 @@ func (w *mutableWorker) tell(pod *v1.Pod, c *v1.Container, observed *prober.Cont
 	probeChanged(&w.manager.Options, pod, c, id, w.ProbeType, action)
 }
 
-// apply makes the worker run the probe as an update of the pod has it, and reports whether the update adds or removes the probe.
+// apply makes the worker run the probe as an update of the pod has it, and reports whether the
+// update adds or removes the probe.
 //
 //	change of                          the count     the stored result    the next run
 //	periodSeconds                      stays         stays                a new period after the last run
@@ -288,7 +299,8 @@ func (w *mutableWorker) apply(p *sim.Proc, pod *v1.Pod, c *v1.Container) (change
 	return false
 }
 
-// disable stops the probe until it is added again. A running container without a startup probe has started.
+// disable stops the probe until it is added again. A running container without a startup probe has
+// started.
 func (w *mutableWorker) disable(observed *prober.ContainerStatus) {
 	w.enabled = false
 	if w.ProbeType == trace.Startup && observed != nil && observed.Running != nil {
@@ -317,11 +329,13 @@ type probeChange struct {
 
 func compareProbes(before, after *v1.Probe) probeChange {
 	return probeChange{
-		any:        !apiequality.Semantic.DeepEqual(before, after),
-		execution:  before.TimeoutSeconds != after.TimeoutSeconds || !apiequality.Semantic.DeepEqual(before.ProbeHandler, after.ProbeHandler),
-		thresholds: before.SuccessThreshold != after.SuccessThreshold || before.FailureThreshold != after.FailureThreshold,
-		period:     before.PeriodSeconds != after.PeriodSeconds,
-		delay:      before.InitialDelaySeconds != after.InitialDelaySeconds,
+		any: !apiequality.Semantic.DeepEqual(before, after),
+		execution: before.TimeoutSeconds != after.TimeoutSeconds ||
+			!apiequality.Semantic.DeepEqual(before.ProbeHandler, after.ProbeHandler),
+		thresholds: before.SuccessThreshold != after.SuccessThreshold ||
+			before.FailureThreshold != after.FailureThreshold,
+		period: before.PeriodSeconds != after.PeriodSeconds,
+		delay:  before.InitialDelaySeconds != after.InitialDelaySeconds,
 	}
 }
 
@@ -342,8 +356,8 @@ func (w *mutableWorker) endOfDelay(startedAt time.Time) time.Time {
 	return startedAt.Add(time.Duration(w.Spec.InitialDelaySeconds) * time.Second)
 }
 
-// doProbe takes a turn of the worker: it probes the container once, if it can be probed now, and stores the result. It reports whether
-// the worker continues.
+// doProbe takes a turn of the worker: it probes the container once, if it can be probed now, and
+// stores the result. It reports whether the worker continues.
 func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 	p.Sim().Turn(p.Name(), "run")
 	if runs, keepGoing := w.prepare(p); !runs {
@@ -367,7 +381,8 @@ func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 	w.lastEnd = &now
 	w.turnAt(now.Add(w.Period()))
 	if !ok || !w.Count(result) {
-		// An error of the probe itself says nothing about the container. Below the threshold the stored result stays as it is.
+		// An error of the probe itself says nothing about the container. Below the threshold the
+		// stored result stays as it is.
 		return true
 	}
 	w.SetResult(p, result)
@@ -379,8 +394,9 @@ func (w *mutableWorker) doProbe(p *sim.Proc) (keepGoing bool) {
 	return true
 }
 
-// prepare reports whether the probe runs in this turn, and otherwise whether the worker continues. The cases are those of the worker of
-// 1.37. The first turn after the initial delay begins at its end.
+// prepare reports whether the probe runs in this turn, and otherwise whether the worker continues.
+// The cases are those of the worker of 1.37. The first turn after the initial delay begins at its
+// end.
 func (w *mutableWorker) prepare(p *sim.Proc) (runs, keepGoing bool) {
 	w.turnAt(p.Now().Add(w.Period()))
 	c := w.cachedStatus.Refresh(w.manager.Status, w.Pod.UID, w.Container.Name)

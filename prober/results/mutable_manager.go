@@ -7,11 +7,13 @@ import (
 	"probesim.dev/trace"
 )
 
-// mutable is the part of a Manager that exists if the probes of running pods can change (from the source of kubernetes/kubernetes#142096
-// at 7862f4b, not compared: pkg/kubelet/prober/results/mutable_manager.go).
+// mutable is the part of a Manager that exists if the probes of running pods can change (from the
+// source of kubernetes/kubernetes#142096 at 7862f4b, not compared:
+// pkg/kubelet/prober/results/mutable_manager.go).
 //
-// Set never waits. While the channel is full, the manager keeps the newest update of each container. An update can be out of date when
-// the sync loop receives it, so the sync loop asks IsCurrent.
+// Set never waits. While the channel is full, the manager keeps the newest update of each
+// container. An update can be out of date when the sync loop receives it, so the sync loop asks
+// IsCurrent.
 type mutable struct {
 	version int64
 	pending []pending // oldest first, at most one for each container
@@ -55,8 +57,9 @@ func (m *mutable) forget(containerID string) {
 	m.pending = slices.DeleteFunc(m.pending, func(w pending) bool { return w.update.ContainerID == containerID })
 }
 
-// IsCurrent reports whether an update that p has received is about the present result of its container. The channel has room then, so
-// it also sends the next update. Without mutable probes, each update counts.
+// IsCurrent reports whether an update that p has received is about the present result of its
+// container. The channel has room then, so it also sends the next update. Without mutable probes,
+// each update counts.
 func (m *Manager) IsCurrent(p *sim.Proc, u Update) bool {
 	if m.mutable == nil {
 		return true

@@ -11,8 +11,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// Set never waits. The channel has room for 20 updates; of the others, the manager keeps the newest of each container, and sends them as the sync
-// loop receives. An update of a result that has changed again, or was removed, is not current.
+// Set never waits. The channel has room for 20 updates; of the others, the manager keeps the newest
+// of each container, and sends them as the sync loop receives. An update of a result that has
+// changed again, or was removed, is not current.
 func TestMutableResults(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewMutableManager(s, trace.Readiness, &trace.Recorder{})
@@ -48,7 +49,8 @@ func TestMutableResults(t *testing.T) {
 	if want := []string{"c00 Failure 1", "c02 Failure 1", "c03 Failure 1"}; !slices.Equal(old, want) {
 		t.Errorf("not current: %v, want %v", old, want)
 	}
-	if n := len(current); n != 21 || !slices.Equal(current[n-4:], []string{"c20 Failure 1", "c00 Success 1", "c02 Failure 2", "c21 Success 1"}) {
+	if n := len(current); n != 21 ||
+		!slices.Equal(current[n-4:], []string{"c20 Failure 1", "c00 Success 1", "c02 Failure 2", "c21 Success 1"}) {
 		t.Errorf("%d are current, %v; want 21, at last c20, c00, c02 and c21", n, current)
 	}
 }

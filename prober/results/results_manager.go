@@ -1,5 +1,5 @@
-// Package results caches probe results and sends their changes to the sync loop. The kubelet has one Manager for each
-// probe type.
+// Package results caches probe results and sends their changes to the sync loop. The kubelet has
+// one Manager for each probe type.
 //
 // The rules are those of pkg/kubelet/prober/results/results_manager.go at v1.37.0.
 package results
@@ -11,7 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Result is the kubelet's opinion of a container. A worker changes it when enough probe runs in a row agree.
+// Result is the kubelet's opinion of a container. A worker changes it when enough probe runs in a
+// row agree.
 type Result int
 
 const (
@@ -25,15 +26,16 @@ const (
 
 func (r Result) String() string { return [...]string{"Unknown", "Success", "Failure"}[r] }
 
-// Update is a change of a container's result. The step of the trace record that led to it travels with the update, as the
-// cause of the process that receives it.
+// Update is a change of a container's result. The step of the trace record that led to it travels
+// with the update, as the cause of the process that receives it.
 type Update struct {
 	ContainerID string
 	PodUID      types.UID
 	Result      Result
 
-	// Container is the name of the container. If the probes of running pods can change, ProbeID tells apart the probes that a
-	// container has one after the other, and version numbers the results.
+	// Container is the name of the container. If the probes of running pods can change, ProbeID
+	// tells apart the probes that a container has one after the other, and version numbers the
+	// results.
 	Container string
 	ProbeID   int64
 	version   int64
@@ -81,13 +83,14 @@ func (m *Manager) Get(containerID string) (Result, bool) {
 	return e.result, ok
 }
 
-// Cause returns the step of the trace record that led to the present result of a container, or to a later change of its probe. It returns
-// 0 if there is neither.
+// Cause returns the step of the trace record that led to the present result of a container, or to a
+// later change of its probe. It returns 0 if there is neither.
 func (m *Manager) Cause(containerID string) int64 {
 	return max(m.cache[containerID].cause, m.changes[containerID])
 }
 
-// NoteChange notes the step of the trace record about a change of the probe of a container that runs.
+// NoteChange notes the step of the trace record about a change of the probe of a container that
+// runs.
 func (m *Manager) NoteChange(containerID string, step int64) {
 	if m.changes == nil {
 		m.changes = map[string]int64{}
@@ -98,8 +101,9 @@ func (m *Manager) NoteChange(containerID string, step int64) {
 // Changed returns the step of the last NoteChange about a container, 0 if there was none.
 func (m *Manager) Changed(containerID string) int64 { return m.changes[containerID] }
 
-// Set stores a result of a container. If the result is new or has changed, Set also sends an update, and waits while the channel is full.
-// A sync of the pod can read the new result before the sync loop receives the update.
+// Set stores a result of a container. If the result is new or has changed, Set also sends an
+// update, and waits while the channel is full. A sync of the pod can read the new result before the
+// sync loop receives the update.
 func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	before, ok := m.cache[u.ContainerID]
 	if ok && before.result == u.Result && before.update.ProbeID == u.ProbeID {
@@ -108,8 +112,9 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 	cause := p.Cause()
 	if m.trace.Wants(trace.ResultChanged) {
 		cause = m.trace.Add(trace.Record{
-			T: p.Now(), Kind: trace.ResultChanged, Cause: cause, Pod: about.Pod, Container: about.Container, Instance: about.Instance,
-			Probe: m.probe, Reason: u.ContainerID, Message: u.Result.String(),
+			T: p.Now(), Kind: trace.ResultChanged, Cause: cause, Pod: about.Pod, Container: about.Container,
+			Instance: about.Instance,
+			Probe:    m.probe, Reason: u.ContainerID, Message: u.Result.String(),
 		})
 	}
 	if m.mutable != nil {
@@ -124,7 +129,8 @@ func (m *Manager) Set(p *sim.Proc, about Subject, u Update) {
 // Seed stores a result that is no news to the sync loop. It sends no update.
 func (m *Manager) Seed(containerID string, r Result) { m.cache[containerID] = entry{result: r} }
 
-// Remove forgets the result of a container, and its update if the manager has not sent that yet. It sends no update.
+// Remove forgets the result of a container, and its update if the manager has not sent that yet. It
+// sends no update.
 func (m *Manager) Remove(containerID string) {
 	delete(m.cache, containerID)
 	if m.mutable != nil {

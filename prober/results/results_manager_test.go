@@ -14,7 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Set sends the first result and each change. Remove sends no update (pkg/kubelet/prober/results/results_manager.go).
+// Set sends the first result and each change. Remove sends no update
+// (pkg/kubelet/prober/results/results_manager.go).
 func TestOnlyChangesAreSent(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
@@ -48,8 +49,8 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	}
 }
 
-// The channel holds 20 updates. A worker with the 21st update has stored its result and blocks until the sync loop
-// receives an update (B53 in docs/bugs.md).
+// The channel holds 20 updates. A worker with the 21st update has stored its result and blocks
+// until the sync loop receives an update (B53 in docs/bugs.md).
 func TestThe21stUpdateBlocks(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})
@@ -66,7 +67,8 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 	var got []string
 	s.At(virtual.At(time.Second), "sync loop", func() {
 		if _, stored := m.Get("c21"); len(returned) != 20 || !stored {
-			t.Errorf("%d of 22 calls have returned, want 20; the last result is stored: %v, want true", len(returned), stored)
+			t.Errorf("%d of 22 calls have returned, want 20; the last result is stored: %v, want true", len(returned),
+				stored)
 		}
 		s.Go("sync loop", func(p *sim.Proc) {
 			for {
@@ -76,8 +78,10 @@ func TestThe21stUpdateBlocks(t *testing.T) {
 		})
 	})
 	run(t, s)
-	if returned["c19"] != 19 || returned["c20"] != virtual.At(time.Second) || returned["c21"] != virtual.At(2*time.Second) {
-		t.Errorf("calls 20, 21 and 22 returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"], returned["c21"])
+	if returned["c19"] != 19 || returned["c20"] != virtual.At(time.Second) ||
+		returned["c21"] != virtual.At(2*time.Second) {
+		t.Errorf("calls 20, 21 and 22 returned at %v, %v, %v, want 19ns, 1s, 2s", returned["c19"], returned["c20"],
+			returned["c21"])
 	}
 	if len(got) != 22 || got[0] != "c00" || got[21] != "c21" {
 		t.Errorf("updates in another order than sent: %v", got)
@@ -90,8 +94,8 @@ type interrupt struct{ choose.Chooser }
 func (interrupt) Choose(choose.Choice, int) int { return 1 }
 func (interrupt) Next([]choose.Choice) int      { return 0 }
 
-// A sync of the pod can run after a worker stores a result and before it sends the update: the sync then reads a result
-// that the sync loop does not know yet.
+// A sync of the pod can run after a worker stores a result and before it sends the update: the sync
+// then reads a result that the sync loop does not know yet.
 func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 	for _, c := range []struct {
 		chooser choose.Chooser
@@ -119,7 +123,8 @@ func TestResultIsStoredBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// With internal records, a change of a result has a record, and the record is the cause of the update.
+// With internal records, a change of a result has a record, and the record is the cause of the
+// update.
 func TestChangesHaveRecords(t *testing.T) {
 	s := sim.New(sim.Options{})
 	recorder := &trace.Recorder{Internal: true}

@@ -1,7 +1,8 @@
 // Package diff compares runs of one scenario, for example with two versions of Kubernetes.
 //
-// [Compare] finds the first record that differs between two runs, and the first difference that is more than a shift in time.
-// [Changed] compares summaries of runs: first Ready, restarts, exits and numbers of probes.
+// [Compare] finds the first record that differs between two runs, and the first difference that is
+// more than a shift in time. [Changed] compares summaries of runs: first Ready, restarts, exits and
+// numbers of probes.
 package diff
 
 import (
@@ -34,27 +35,31 @@ type Line struct {
 	Record *trace.Record
 }
 
-// Difference describes how the second run differs from the first. These do not count as differences: messages, whose wording changes with
-// each release, status patches without a visible change, and the order of records at one instant.
+// Difference describes how the second run differs from the first. These do not count as
+// differences: messages, whose wording changes with each release, status patches without a visible
+// change, and the order of records at one instant.
 type Difference struct {
 	// First is the virtual time of the first difference.
 	First virtual.Time
 	// Around holds the records around First, oldest first. It is empty if the runs are the same.
 	Around []Line
 
-	// Diverges is true if the runs differ in more than timing: one has a record that the other does not have at any time, and would
-	// not have after its end either.
+	// Diverges is true if the runs differ in more than timing: one has a record that the other does
+	// not have at any time, and would not have after its end either.
 	Diverges bool
 	// Divergence is the virtual time of the first such record.
 	Divergence virtual.Time
-	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later than First.
+	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later
+	// than First.
 	AroundDivergence []Line
 
-	// Messages lists the messages that differ. Compare sets it only if the runs are the same otherwise.
+	// Messages lists the messages that differ. Compare sets it only if the runs are the same
+	// otherwise.
 	Messages []Message
 }
 
-// Message is a message that differs between two runs: that of an event, of a probe run, or of another action with a result.
+// Message is a message that differs between two runs: that of an event, of a probe run, or of
+// another action with a result.
 type Message struct {
 	Of string `json:"of"` // the reason of the event, or the action and its result: "liveness failure"
 	A  string `json:"a"`
@@ -100,7 +105,8 @@ type item struct {
 	key    []byte
 }
 
-// visible returns the records of a run to compare. It sorts records of one instant, so that their order does not matter.
+// visible returns the records of a run to compare. It sorts records of one instant, so that their
+// order does not matter.
 func visible(r Run) []item {
 	var items []item
 	status := map[string][]byte{} // last status of each pod
@@ -119,12 +125,14 @@ func visible(r Run) []item {
 		}
 		items = append(items, item{rec, key})
 	}
-	slices.SortStableFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.record.T, b.record.T), bytes.Compare(a.key, b.key)) })
+	slices.SortStableFunc(items,
+		func(a, b item) int { return cmp.Or(cmp.Compare(a.record.T, b.record.T), bytes.Compare(a.key, b.key)) })
 	return items
 }
 
-// isText reports whether the message of a record is text for people, and not the name of what happens. The result of a probe run says what the
-// kubelet does. Its message only says the same in words.
+// isText reports whether the message of a record is text for people, and not the name of what
+// happens. The result of a probe run says what the kubelet does. Its message only says the same in
+// words.
 func isText(k trace.Kind) bool {
 	return slices.Contains([]trace.Kind{trace.Event, trace.ProbeExecuted, trace.HookEnded, trace.ImagePullEnded}, k)
 }
@@ -156,8 +164,8 @@ func equal(a, b item) bool { return bytes.Equal(a.key, b.key) }
 
 func equalUntimed(a, b item) bool { return bytes.Equal(untimedKey(*a.record), untimedKey(*b.record)) }
 
-// around returns the records around a difference: the items before the n-th of x, and the next items from the n-th of x and the
-// m-th of y.
+// around returns the records around a difference: the items before the n-th of x, and the next
+// items from the n-th of x and the m-th of y.
 func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 	for n < len(x) && m < len(y) && same(x[n], y[m]) { // others of the instant
 		n, m = n+1, m+1
@@ -184,7 +192,8 @@ func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 	return append(lines, next...)
 }
 
-// messages returns the messages that differ, each pair once. Both runs have the same records otherwise.
+// messages returns the messages that differ, each pair once. Both runs have the same records
+// otherwise.
 func messages(x, y []item) []Message {
 	var list []Message
 	for i := range x {

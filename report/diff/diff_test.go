@@ -28,9 +28,11 @@ func web(lines ...string) Run {
 		case trace.Event:
 			rec.Container, rec.Reason, rec.Message = "app", f[2], strings.Join(f[3:], " ")
 		case trace.ProbeExecuted:
-			rec.Container, rec.Probe, rec.Result, rec.Message = "app", trace.Liveness, trace.Result(f[2]), strings.Join(f[3:], " ")
+			rec.Container, rec.Probe, rec.Result, rec.Message = "app", trace.Liveness, trace.Result(f[2]),
+				strings.Join(f[3:], " ")
 		case trace.ImagePullEnded, trace.HookEnded:
-			rec.Container, rec.Reason, rec.Result, rec.Message = "app", "postStart", trace.Result(f[2]), strings.Join(f[3:], " ")
+			rec.Container, rec.Reason, rec.Result, rec.Message = "app", "postStart", trace.Result(f[2]),
+				strings.Join(f[3:], " ")
 		case trace.ImagePullStarted:
 			rec.Container, rec.Message = "app", f[2]
 		case trace.ContainerStarted:
@@ -47,15 +49,24 @@ func TestCompare(t *testing.T) {
 		b    Run
 		want string
 	}{
-		"equal":                         {base, ""},
-		"status patch without a change": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "2.5s StatusPatched ready", "3s ProbeExecuted success"), ""},
-		"internal record":               {web("0s PodAdded", "0s PodSync", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success"), ""},
-		"later status":                  {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted success"), "2s"},
-		"different result":              {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted failure"), "3s diverges 3s"},
-		"one record fewer":              {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready"), "3s diverges 3s"},
-		"one record more":               {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "3s ProbeExecuted success", "9s PodRemoved"), "9s diverges 9s"},
-		"later, then different":         {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready", "3s ProbeExecuted failure"), "2s diverges 3s"},
-		"empty run":                     {Run{}, "0s diverges 0s"},
+		"equal": {base, ""},
+		"status patch without a " +
+			"change": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "2.5s StatusPatched ready",
+			"3s ProbeExecuted success"), ""},
+		"internal " +
+			"record": {web("0s PodAdded", "0s PodSync", "1s ContainerStarted", "2s StatusPatched ready",
+			"3s ProbeExecuted success"), ""},
+		"later status": {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready",
+			"3s ProbeExecuted success"), "2s"},
+		"different result": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready",
+			"3s ProbeExecuted failure"), "3s diverges 3s"},
+		"one record fewer": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready"),
+			"3s diverges 3s"},
+		"one record more": {web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready",
+			"3s ProbeExecuted success", "9s PodRemoved"), "9s diverges 9s"},
+		"later, then different": {web("0s PodAdded", "1s ContainerStarted", "2.5s StatusPatched ready",
+			"3s ProbeExecuted failure"), "2s diverges 3s"},
+		"empty run": {Run{}, "0s diverges 0s"},
 	} {
 		for _, pair := range [][2]Run{{base, c.b}, {c.b, base}} {
 			if got := describe(Compare(pair[0], pair[1])); got != c.want {
@@ -65,7 +76,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDivergenceAmongEqualRecords checks that the records around a divergence show it, however many equal ones its instant has.
+// TestDivergenceAmongEqualRecords checks that the records around a divergence show it, however many
+// equal ones its instant has.
 func TestDivergenceAmongEqualRecords(t *testing.T) {
 	equal := []string{"10s Event A", "10s Event B", "10s Event C", "10s Event D", "20s ProbeExecuted success"}
 	a := web(append([]string{"1s ContainerStarted", "10s Event E"}, equal...)...)
@@ -75,7 +87,8 @@ func TestDivergenceAmongEqualRecords(t *testing.T) {
 		side Side
 	}{{a, b, A}, {b, a, B}} {
 		d := Compare(pair.a, pair.b)
-		if !slices.ContainsFunc(d.AroundDivergence, func(l Line) bool { return l.Side == pair.side && l.Record.Reason == "E" }) {
+		if !slices.ContainsFunc(d.AroundDivergence,
+			func(l Line) bool { return l.Side == pair.side && l.Record.Reason == "E" }) {
 			t.Errorf("the event E of one run is not in %v", d.AroundDivergence)
 		}
 	}
@@ -83,15 +96,19 @@ func TestDivergenceAmongEqualRecords(t *testing.T) {
 
 // TestAfterTheEnd compares runs of which one ends before it has the last probe.
 func TestAfterTheEnd(t *testing.T) {
-	early := web("0s PodAdded", "40s ProbeExecuted success", "50s ProbeExecuted success", "59.99s ProbeExecuted success")
+	early := web("0s PodAdded", "40s ProbeExecuted success", "50s ProbeExecuted success",
+		"59.99s ProbeExecuted success")
 	for name, c := range map[string]struct {
 		late Run
 		want string
 	}{
-		"later":                {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted success"), "40s"},
-		"later, by too little": {web("0s PodAdded", "40.005s ProbeExecuted success", "50.005s ProbeExecuted success"), "40s diverges 59.99s"},
-		"another result":       {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted failure"), "40s diverges 50s"},
-		"no probe":             {web("0s PodAdded"), "40s diverges 40s"},
+		"later": {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted success"),
+			"40s"},
+		"later, by too little": {web("0s PodAdded", "40.005s ProbeExecuted success", "50.005s ProbeExecuted success"),
+			"40s diverges 59.99s"},
+		"another result": {web("0s PodAdded", "40.013s ProbeExecuted success", "50.013s ProbeExecuted failure"),
+			"40s diverges 50s"},
+		"no probe": {web("0s PodAdded"), "40s diverges 40s"},
 	} {
 		for _, pair := range [][2]Run{{early, c.late}, {c.late, early}} {
 			if got := describe(Compare(pair[0], pair[1])); got != c.want {
@@ -119,7 +136,8 @@ func TestCompareIgnoresTheOrderWithinAnInstant(t *testing.T) {
 	}
 }
 
-// TestMessages compares runs that differ in messages. Another result, another time and another image are no text.
+// TestMessages compares runs that differ in messages. Another result, another time and another
+// image are no text.
 func TestMessages(t *testing.T) {
 	for name, test := range map[string]struct {
 		a, b     Run
@@ -127,15 +145,20 @@ func TestMessages(t *testing.T) {
 		messages []Message
 	}{
 		"events": {
-			web("1s Event Created Created container: app", "2s Event Created Created container: app"), web("1s Event Created Container created", "2s Event Created Container created"),
+			web("1s Event Created Created container: app", "2s Event Created Created container: app"),
+			web("1s Event Created Container created", "2s Event Created Container created"),
 			"", []Message{{"Created", "Created container: app", "Container created"}}},
 		"a probe, a hook and a pull": {
 			web("1s ImagePullEnded failure no", "2s HookEnded failure not found", "3s ProbeExecuted failure refused"),
-			web("1s ImagePullEnded failure none", "2s HookEnded failure missing", "3s ProbeExecuted failure connection refused"),
-			"", []Message{{"image pull failure", "no", "none"}, {"postStart failure", "not found", "missing"}, {"liveness failure", "refused", "connection refused"}}},
-		"a later probe":  {web("3s ProbeExecuted failure refused"), web("4s ProbeExecuted failure connection refused"), "3s", nil},
-		"another result": {web("3s ProbeExecuted failure refused"), web("3s ProbeExecuted error refused"), "3s diverges 3s", nil},
-		"another image":  {web("1s ImagePullStarted web:1"), web("1s ImagePullStarted web:2"), "1s diverges 1s", nil},
+			web("1s ImagePullEnded failure none", "2s HookEnded failure missing",
+				"3s ProbeExecuted failure connection refused"),
+			"", []Message{{"image pull failure", "no", "none"}, {"postStart failure", "not found", "missing"},
+				{"liveness failure", "refused", "connection refused"}}},
+		"a later probe": {web("3s ProbeExecuted failure refused"), web("4s ProbeExecuted failure connection refused"),
+			"3s", nil},
+		"another result": {web("3s ProbeExecuted failure refused"), web("3s ProbeExecuted error refused"),
+			"3s diverges 3s", nil},
+		"another image": {web("1s ImagePullStarted web:1"), web("1s ImagePullStarted web:2"), "1s diverges 1s", nil},
 	} {
 		d := Compare(test.a, test.b)
 		if got := describe(d); got != test.want {
@@ -148,8 +171,10 @@ func TestMessages(t *testing.T) {
 }
 
 func TestAround(t *testing.T) {
-	a := web("1s PodAdded", "2s ContainerStarted", "3s ProbeExecuted success", "4s ProbeExecuted success", "5s ProbeExecuted success", "6s PodRemoved")
-	b := web("1s PodAdded", "2s ContainerStarted", "3s ProbeExecuted success", "4s ProbeExecuted failure", "5s ProbeExecuted success", "7s PodRemoved")
+	a := web("1s PodAdded", "2s ContainerStarted", "3s ProbeExecuted success", "4s ProbeExecuted success",
+		"5s ProbeExecuted success", "6s PodRemoved")
+	b := web("1s PodAdded", "2s ContainerStarted", "3s ProbeExecuted success", "4s ProbeExecuted failure",
+		"5s ProbeExecuted success", "7s PodRemoved")
 	var got []string
 	for _, l := range Compare(a, b).Around {
 		got = append(got, [...]string{" ", "-", "+"}[l.Side]+l.Record.T.String())
@@ -160,8 +185,10 @@ func TestAround(t *testing.T) {
 }
 
 func TestChanged(t *testing.T) {
-	a := web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "10s StatusPatched not", "15s StatusPatched ready", "20s ProbeExecuted failure")
-	b := web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "10s StatusPatched not", "20s ProbeExecuted failure", "21s ContainerStarted again")
+	a := web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "10s StatusPatched not",
+		"15s StatusPatched ready", "20s ProbeExecuted failure")
+	b := web("0s PodAdded", "1s ContainerStarted", "2s StatusPatched ready", "10s StatusPatched not",
+		"20s ProbeExecuted failure", "21s ContainerStarted again")
 	c := web("0s PodAdded", "30s PodRemoved")
 	want := []Row{
 		{"default/web", "", "first Ready", []string{"2.000s", "2.000s", "never"}},

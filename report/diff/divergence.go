@@ -14,8 +14,8 @@ type sequence struct {
 	kind           trace.Kind
 }
 
-// sequenceOf returns the sequence of a record: the runs of a probe, the lifecycle of a container, the status patches of a pod, the
-// events with one reason, or the lifecycle of a pod or the node.
+// sequenceOf returns the sequence of a record: the runs of a probe, the lifecycle of a container,
+// the status patches of a pod, the events with one reason, or the lifecycle of a pod or the node.
 func sequenceOf(r *trace.Record) sequence {
 	s := sequence{pod: r.Pod, container: r.Container, probe: r.Probe}
 	switch r.Kind {
@@ -27,13 +27,14 @@ func sequenceOf(r *trace.Record) sequence {
 	return s
 }
 
-// divergence returns the first time at which one run has a record that the other run does not have, at any time, at the same
-// place of its sequence. The ends of the runs are endX and endY.
+// divergence returns the first time at which one run has a record that the other run does not have,
+// at any time, at the same place of its sequence. The ends of the runs are endX and endY.
 func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found bool) {
 	a, b := sequencesOf(x), sequencesOf(y)
 	compare := func(own, other []*trace.Record, otherEnd virtual.Time) {
 		for i, r := range own {
-			if i < len(other) && bytes.Equal(untimedKey(*r), untimedKey(*other[i])) || isAfter(own, other, i, otherEnd) {
+			if i < len(other) && bytes.Equal(untimedKey(*r), untimedKey(*other[i])) ||
+				isAfter(own, other, i, otherEnd) {
 				continue
 			}
 			if !found || r.T < first {
@@ -51,8 +52,8 @@ func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found
 	return first, found
 }
 
-// isAfter reports whether the other run ends before it can have the i-th record: its sequence is later than the own one, by as much as
-// its last record.
+// isAfter reports whether the other run ends before it can have the i-th record: its sequence is
+// later than the own one, by as much as its last record.
 func isAfter(own, other []*trace.Record, i int, otherEnd virtual.Time) bool {
 	last := len(other) - 1
 	return i > last && last >= 0 && own[i].T.Add(other[last].T.Sub(own[last].T)) > otherEnd

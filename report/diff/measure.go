@@ -17,8 +17,9 @@ type measure struct {
 	Value     string
 }
 
-// measures summarizes a run, pod by pod in the order of their first records: when the pod first became Ready and for how long it
-// was not Ready afterwards, the restarts and exits of its containers, and their numbers of probes.
+// measures summarizes a run, pod by pod in the order of their first records: when the pod first
+// became Ready and for how long it was not Ready afterwards, the restarts and exits of its
+// containers, and their numbers of probes.
 func (r Run) measures() []measure {
 	var all []measure
 	tallies := r.tallies()
@@ -43,7 +44,8 @@ func objectMeasures(r Run) []measure {
 		if n.Fewest >= 0 {
 			fewest = fmt.Sprint(n.Fewest)
 		}
-		list = append(list, measure{Pod: n.Name, What: "rollout took", Value: took}, measure{Pod: n.Name, What: "fewest Ready", Value: fewest})
+		list = append(list, measure{Pod: n.Name, What: "rollout took", Value: took},
+			measure{Pod: n.Name, What: "fewest Ready", Value: fewest})
 	}
 	return list
 }
@@ -168,7 +170,8 @@ func (t *tally) measures(end virtual.Time) []measure {
 		{What: "removed", Value: moment(t.removed)},
 	}
 	if t.status != nil {
-		list = append(list, measure{What: "final phase", Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
+		list = append(list, measure{What: "final phase",
+			Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
 	}
 	for _, c := range t.containers {
 		list = append(list, measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
@@ -176,7 +179,8 @@ func (t *tally) measures(end virtual.Time) []measure {
 			measure{Container: c.name, What: "last exit", Value: c.exit})
 		for _, kind := range trace.ProbeTypes {
 			if p := c.probes[kind]; p != nil {
-				list = append(list, measure{Container: c.name, What: string(kind) + " probes", Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
+				list = append(list, measure{Container: c.name, What: string(kind) + " probes",
+					Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
 			}
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Action is something that the kubelet does and waits for: a lifecycle hook, the pull of an image, or a wait for volumes.
+// Action is something that the kubelet does and waits for: a lifecycle hook, the pull of an image,
+// or a wait for volumes.
 type Action struct {
 	What     string // postStart, preStop, pull, mount or unmount
 	Instance int    // of the container

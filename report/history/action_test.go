@@ -8,15 +8,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// A preStop hook that the kubelet no longer waits for can overlap the next one, and a pull may not end during the run. A wait for
-// volumes has only the record of its end.
+// A preStop hook that the kubelet no longer waits for can overlap the next one, and a pull may not
+// end during the run. A wait for volumes has only the record of its end.
 func TestActions(t *testing.T) {
 	at := func(s int) virtual.Time { return virtual.At(time.Duration(s) * time.Second) }
 	hook := func(s int, kind trace.Kind, result trace.Result, took int) trace.Record {
-		return trace.Record{T: at(s), Kind: kind, Pod: "p", Container: "c", Reason: "preStop", Result: result, Took: time.Duration(took) * time.Second}
+		return trace.Record{T: at(s), Kind: kind, Pod: "p", Container: "c", Reason: "preStop", Result: result,
+			Took: time.Duration(took) * time.Second}
 	}
 	h := Read([]trace.Record{
-		{T: at(3), Kind: trace.VolumeWaitEnded, Pod: "p", Reason: "mount", Result: trace.Success, Took: 2 * time.Second},
+		{T: at(3), Kind: trace.VolumeWaitEnded, Pod: "p", Reason: "mount", Result: trace.Success,
+			Took: 2 * time.Second},
 		{T: at(4), Kind: trace.ImagePullStarted, Pod: "p", Container: "c", Message: "c:1"},
 		hook(10, trace.HookStarted, "", 0),
 		hook(12, trace.HookStarted, "", 0),
@@ -38,7 +40,8 @@ func TestActions(t *testing.T) {
 		{"the second hook", c.Hooks[1], "preStop", 12, 18, false},
 	} {
 		a := got.action
-		if a.What != got.what || a.From != at(got.from) || a.Until(h.End) != at(got.to) || a.Failed() != got.failed || a.Record() == nil {
+		if a.What != got.what || a.From != at(got.from) || a.Until(h.End) != at(got.to) || a.Failed() != got.failed ||
+			a.Record() == nil {
 			t.Errorf("%s is %+v", got.name, a)
 		}
 	}
@@ -47,7 +50,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// After a restart of the kubelet, the instance of a changed static pod starts while that of the old manifest still runs.
+// After a restart of the kubelet, the instance of a changed static pod starts while that of the old
+// manifest still runs.
 func TestInstancesThatOverlap(t *testing.T) {
 	at := func(s int) virtual.Time { return virtual.At(time.Duration(s) * time.Second) }
 	life := func(s int, kind trace.Kind) trace.Record {
@@ -55,7 +59,8 @@ func TestInstancesThatOverlap(t *testing.T) {
 	}
 	h := Read([]trace.Record{
 		{Kind: trace.PodAdded, Pod: "p"},
-		life(1, trace.ContainerStarted), life(5, trace.ContainerStarted), {T: at(6), Kind: trace.Event, Pod: "p", Container: "c", Reason: "Killing"},
+		life(1, trace.ContainerStarted), life(5, trace.ContainerStarted),
+		{T: at(6), Kind: trace.Event, Pod: "p", Container: "c", Reason: "Killing"},
 		life(7, trace.ContainerStopping), life(8, trace.ContainerExited),
 	}, at(20))
 	c := h.Pods[0].Containers[0]

@@ -8,14 +8,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestAddedLater checks that a container which an earlier status does not have, such as an ephemeral container, was added with its first
-// record.
+// TestAddedLater checks that a container which an earlier status does not have, such as an
+// ephemeral container, was added with its first record.
 func TestAddedLater(t *testing.T) {
 	at := func(s int) virtual.Time { return virtual.At(time.Duration(s) * time.Second) }
 	status := func(names ...string) *trace.PodStatus {
 		s := &trace.PodStatus{}
 		for _, name := range names {
-			s.Containers = append(s.Containers, trace.ContainerStatus{Name: name, State: "waiting", Reason: "ContainerCreating"})
+			s.Containers = append(s.Containers,
+				trace.ContainerStatus{Name: name, State: "waiting", Reason: "ContainerCreating"})
 		}
 		return s
 	}

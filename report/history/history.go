@@ -1,5 +1,5 @@
-// Package history groups the records of a run by pod and container: the conditions, instances, probe runs and events of each.
-// Timelines, pages and Perfetto files are drawn from a [History].
+// Package history groups the records of a run by pod and container: the conditions, instances,
+// probe runs and events of each. Timelines, pages and Perfetto files are drawn from a [History].
 package history
 
 import (
@@ -18,7 +18,8 @@ type History struct {
 	// Workloads and Services are empty without a control plane.
 	Workloads []*Workload
 	Services  []*Service
-	// Changes are the times of changes, sorted. Repeated probe results and repeated events are not changes.
+	// Changes are the times of changes, sorted. Repeated probe results and repeated events are not
+	// changes.
 	Changes []virtual.Time
 	End     virtual.Time
 
@@ -53,8 +54,8 @@ type Container struct {
 	Probes  map[trace.Probe][]*trace.Record // probe runs
 	Hooks   []Action
 	Pulls   []Action // of its image
-	// Unknown has the times about which a recording of a cluster tells nothing, by the name of a lane: one
-	// of the constants below, or a probe. The trace of a run tells everything.
+	// Unknown has the times about which a recording of a cluster tells nothing, by the name of a
+	// lane: one of the constants below, or a probe. The trace of a run tells everything.
 	Unknown map[string][]Span
 }
 
@@ -75,7 +76,8 @@ type Mark struct {
 	Record *trace.Record
 }
 
-// Flip is a new value of a condition, which holds until the next Flip. Record is nil for an initial value.
+// Flip is a new value of a condition, which holds until the next Flip. Record is nil for an initial
+// value.
 type Flip struct {
 	At     virtual.Time
 	On     bool
@@ -92,7 +94,8 @@ type Instance struct {
 	Records                   []*trace.Record
 }
 
-// State is the state of a container in the pod status from a time on: waiting, running or terminated.
+// State is the state of a container in the pod status from a time on: waiting, running or
+// terminated.
 type State struct {
 	At           virtual.Time
 	Name, Reason string
@@ -205,7 +208,8 @@ func (p *Pod) add(r *trace.Record, h *History) {
 	}
 }
 
-// stepMark returns a mark for a step with its action and container. The record at the end of a step has a message.
+// stepMark returns a mark for a step with its action and container. The record at the end of a step
+// has a message.
 func stepMark(r *trace.Record) Mark {
 	what := printable.Text(r.Reason)
 	switch {
@@ -217,7 +221,8 @@ func stepMark(r *trace.Record) Mark {
 	return Mark{r.T, what, r}
 }
 
-// container returns a container. One that an earlier status of the pod does not have, such as an ephemeral container, came now.
+// container returns a container. One that an earlier status of the pod does not have, such as an
+// ephemeral container, came now.
 func (p *Pod) container(name string) *Container {
 	c := p.byName[name]
 	if c == nil {
@@ -272,7 +277,8 @@ func (c *Container) addProbe(r *trace.Record, h *History) {
 func (c *Container) addLife(r *trace.Record) {
 	run := c.running(r.Instance)
 	if run == nil || r.Kind == trace.ContainerStarted {
-		c.Runs = append(c.Runs, Instance{Number: r.Instance, Started: r.T, Killing: Forever, Stopping: Forever, Exited: Forever})
+		c.Runs = append(c.Runs, Instance{Number: r.Instance, Started: r.T, Killing: Forever, Stopping: Forever,
+			Exited: Forever})
 		run = &c.Runs[len(c.Runs)-1]
 	}
 	run.Records = append(run.Records, r)
@@ -291,8 +297,9 @@ func (c *Container) addKill(r *trace.Record) {
 	}
 }
 
-// running returns the oldest instance of a number that has not exited, or nil. There can be two: after a restart of the kubelet, a static
-// pod can start while the one with the old manifest still runs.
+// running returns the oldest instance of a number that has not exited, or nil. There can be two:
+// after a restart of the kubelet, a static pod can start while the one with the old manifest still
+// runs.
 func (c *Container) running(number int) *Instance {
 	for i := range c.Runs {
 		if run := &c.Runs[i]; run.Number == number && run.Exited == Forever {
@@ -302,7 +309,8 @@ func (c *Container) running(number int) *Instance {
 	return nil
 }
 
-// WaitReason returns the last state other than running within [from, to). It prefers waiting to terminated.
+// WaitReason returns the last state other than running within [from, to). It prefers waiting to
+// terminated.
 func (c *Container) WaitReason(from, to virtual.Time) State {
 	var found State
 	for _, st := range c.States {

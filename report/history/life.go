@@ -21,8 +21,8 @@ type Stretch struct {
 	Record   *trace.Record
 }
 
-// Life returns the states of a container until end, or until the removal of its pod. Stretches are in order and do not overlap.
-// Each instance has a Running stretch, which may be empty.
+// Life returns the states of a container until end, or until the removal of its pod. Stretches are
+// in order and do not overlap. Each instance has a Running stretch, which may be empty.
 func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 	end = min(end, p.Removed)
 	var list []Stretch
@@ -42,12 +42,14 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 		exited := max(min(run.Exited, until), run.Started)
 		stopping := min(run.Stopping, exited)
 		killing := min(run.Killing, stopping)
-		list = append(list, Stretch{From: run.Started, To: killing, State: Running, Number: run.Number, Record: run.first()})
+		list = append(list, Stretch{From: run.Started, To: killing, State: Running, Number: run.Number,
+			Record: run.first()})
 		if stopping > killing {
 			list = append(list, Stretch{From: killing, To: stopping, State: Killing, Number: run.Number})
 		}
 		if exited > stopping {
-			list = append(list, Stretch{From: stopping, To: exited, State: Stopping, Number: run.Number, Record: run.Record(trace.ContainerStopping)})
+			list = append(list, Stretch{From: stopping, To: exited, State: Stopping, Number: run.Number,
+				Record: run.Record(trace.ContainerStopping)})
 		}
 		from = run.Exited
 	}
@@ -57,7 +59,8 @@ func (c *Container) Life(p *Pod, end virtual.Time) []Stretch {
 	return list
 }
 
-// first returns the first record of the instance. It is nil if a recording tells only that there was this instance.
+// first returns the first record of the instance. It is nil if a recording tells only that there
+// was this instance.
 func (i *Instance) first() *trace.Record {
 	if len(i.Records) == 0 {
 		return nil

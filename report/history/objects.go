@@ -66,7 +66,8 @@ func (h *History) addObject(r *trace.Record) {
 	switch {
 	case r.Kind == trace.WorkloadChanged && kind == "Deployment":
 		w := h.workload(name)
-		w.Ready, w.Desired = addLevel(w.Ready, r, int(r.Object.Workload.Ready)), addLevel(w.Desired, r, int(r.Object.Workload.Desired))
+		w.Ready, w.Desired = addLevel(w.Ready, r, int(r.Object.Workload.Ready)),
+			addLevel(w.Desired, r, int(r.Object.Workload.Desired))
 	case r.Kind == trace.WorkloadChanged && kind == "ReplicaSet":
 		s := h.replicaSet(name)
 		s.Ready = addLevel(s.Ready, r, int(r.Object.Workload.Ready))
@@ -93,7 +94,8 @@ func ready(list []trace.Endpoint) int {
 	return n
 }
 
-// addLevel adds a value, unless it is the last one. A value of the same instant replaces the one before.
+// addLevel adds a value, unless it is the last one. A value of the same instant replaces the one
+// before.
 func addLevel(list []Level, r *trace.Record, value int) []Level {
 	n := len(list)
 	if n > 0 && list[n-1].At == r.T {
@@ -111,7 +113,8 @@ func (h *History) addLosses(records []trace.Record) {
 		first := &records[l.First]
 		_, name, _ := strings.Cut(first.Object.Name, " ")
 		r := h.service(name).router(first.Object.Loss.Router)
-		r.Losses = append(r.Losses, Loss{From: l.From, To: l.To, Pod: first.Pod, Rate: l.Rate, Lost: l.Lost, Record: first})
+		r.Losses = append(r.Losses, Loss{From: l.From, To: l.To, Pod: first.Pod, Rate: l.Rate, Lost: l.Lost,
+			Record: first})
 	}
 }
 

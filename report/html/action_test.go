@@ -9,14 +9,17 @@ import (
 	"probesim.dev/trace"
 )
 
-// A hook, an image pull and a wait for volumes have lanes, with a bar for each action and a mark at its end.
+// A hook, an image pull and a wait for volumes have lanes, with a bar for each action and a mark at
+// its end.
 func TestActionLanes(t *testing.T) {
 	at := func(s int) virtual.Time { return virtual.At(time.Duration(s) * time.Second) }
 	c := chartOf(t, write(t, &report.Run{Scenario: "s", Kubernetes: "v1.37", Until: at(20), Records: []trace.Record{
 		{Step: 1, Kind: trace.PodAdded, Pod: "p"},
-		{Step: 2, T: at(3), Kind: trace.VolumeWaitEnded, Pod: "p", Reason: "mount", Result: trace.Success, Took: 2 * time.Second},
+		{Step: 2, T: at(3), Kind: trace.VolumeWaitEnded, Pod: "p", Reason: "mount", Result: trace.Success,
+			Took: 2 * time.Second},
 		{Step: 3, T: at(4), Kind: trace.ImagePullStarted, Pod: "p", Container: "c", Message: "c:1"},
-		{Step: 4, T: at(6), Kind: trace.ImagePullEnded, Pod: "p", Container: "c", Result: trace.Failure, Took: 2 * time.Second},
+		{Step: 4, T: at(6), Kind: trace.ImagePullEnded, Pod: "p", Container: "c", Result: trace.Failure,
+			Took: 2 * time.Second},
 		{Step: 5, T: at(8), Kind: trace.HookStarted, Pod: "p", Container: "c", Reason: "postStart"},
 	}}))
 	want := map[string]struct {

@@ -26,11 +26,12 @@ type chart struct {
 	Flags   []flag       `json:"flags"` // failures of expectations
 }
 
-// point is a record: step, time, cause (a step, or 0 if unknown), duration, and the numbers of its texts: glyph, subject, title and
-// message.
+// point is a record: step, time, cause (a step, or 0 if unknown), duration, and the numbers of its
+// texts: glyph, subject, title and message.
 type point [8]int64
 
-// lane is a line of the timeline. The first lane of a pod has its name. The user can fold the others.
+// lane is a line of the timeline. The first lane of a pod has its name. The user can fold the
+// others.
 type lane struct {
 	Label  string   `json:"label"`
 	Of     string   `json:"of"`   // subject
@@ -64,8 +65,8 @@ type bar struct {
 	record *trace.Record
 }
 
-// series stands for consecutive equal probe runs or events. The page contains only the first and the last. Last and Count are 0 if
-// the lane ends before the series.
+// series stands for consecutive equal probe runs or events. The page contains only the first and
+// the last. Last and Count are 0 if the lane ends before the series.
 type series struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -85,8 +86,10 @@ const maxUnfolded = 8
 // newChart returns the chart of a run, and notes about omitted records.
 func newChart(run *report.Run) (*chart, []string) {
 	h := run.Drawn()
-	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Open: len(h.Pods) <= maxUnfolded && run.From == 0,
-		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}} // the script expects lists instead of null
+	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Open: len(h.Pods) <= maxUnfolded &&
+		run.From == 0,
+		// the script expects lists instead of null
+		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}}
 	if len(run.Records) > 0 {
 		c.From = min(c.From, run.Records[0].T)
 	}
@@ -139,7 +142,8 @@ func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
 		lanes = append(lanes, containerLanes(c, p, name, number, end)...)
 	}
 	if len(p.Events) > 0 {
-		lanes = append(lanes, &lane{Label: "events", Of: name, Kind: "events", Depth: 1, Pod: number, records: p.Events})
+		lanes = append(lanes, &lane{Label: "events", Of: name, Kind: "events", Depth: 1, Pod: number,
+			records: p.Events})
 	}
 	return append(lanes, &lane{Label: name, Of: name, Kind: "exits", Pod: number, records: exits(p)})
 }
@@ -163,10 +167,12 @@ func containerLanes(c *history.Container, p *history.Pod, pod string, number int
 	of := pod + "/" + name
 	lanes := []*lane{lifeLane(c, p, name, of, number, end)}
 	if len(c.Probes[trace.Startup]) > 0 {
-		lanes = append(lanes, conditionLane("Started", of, "condition", number, c.Started, end).hatch(c.Unknown[history.LaneStarted]))
+		lanes = append(lanes, conditionLane("Started", of, "condition", number, c.Started, end).
+			hatch(c.Unknown[history.LaneStarted]))
 	}
 	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
-		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end).hatch(c.Unknown[history.LaneReady]))
+		lanes = append(lanes, conditionLane("Ready", of, "condition", number, c.Ready, end).
+			hatch(c.Unknown[history.LaneReady]))
 	}
 	if len(c.Pulls) > 0 {
 		lanes = append(lanes, actionLane("pull", of, 2, number, c.Pulls, end))

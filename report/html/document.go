@@ -58,7 +58,8 @@ func (x *row) number(text string) string {
 	return text
 }
 
-// sortRows puts recordings first, and then unsuccessful runs. Within a case, the worst runs come first.
+// sortRows puts recordings first, and then unsuccessful runs. Within a case, the worst runs come
+// first.
 func sortRows(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int {
 		if c := cmp.Compare(yes(b.Recorded()), yes(a.Recorded())); c != 0 {
@@ -88,7 +89,8 @@ func newDocument(cases []report.Case) *document {
 		c := &cases[i]
 		if c.Err != nil {
 			d.Invalid++
-			d.Rows = append(d.Rows, row{File: c.File, Why: printable.Lines(c.Err.Error()), Outcome: report.Broken, Invalid: true, Run: &report.Run{Scenario: c.File}})
+			d.Rows = append(d.Rows, row{File: c.File, Why: printable.Lines(c.Err.Error()), Outcome: report.Broken,
+				Invalid: true, Run: &report.Run{Scenario: c.File}})
 		}
 		for _, r := range c.Runs {
 			runs++

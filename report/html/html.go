@@ -1,8 +1,8 @@
-// Package html writes a self-contained page about runs. For each run it has a zoomable timeline, a list of changes with their
-// causes, the events, and the expectations.
+// Package html writes a self-contained page about runs. For each run it has a zoomable timeline, a
+// list of changes with their causes, the events, and the expectations.
 //
-// Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write]. Names and messages in traces
-// cannot inject markup or scripts, and the page loads nothing.
+// Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write].
+// Names and messages in traces cannot inject markup or scripts, and the page loads nothing.
 package html
 
 import (
@@ -39,8 +39,8 @@ func Timeline(w io.Writer, run *report.Run) error {
 	return templates.ExecuteTemplate(w, "timeline", newSection(run))
 }
 
-// Script returns the script of a page with timelines, followed by the script of the page itself, which calls open with the element of a
-// timeline when it is visible.
+// Script returns the script of a page with timelines, followed by the script of the page itself,
+// which calls open with the element of a timeline when it is visible.
 func Script(own string) string {
 	script := "(() => {\n'use strict';\n"
 	for _, name := range scripts {
@@ -49,7 +49,8 @@ func Script(own string) string {
 	return script + own + "})();\n"
 }
 
-// maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the page to maxSizeFailed.
+// maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the
+// page to maxSizeFailed.
 const (
 	maxSize       = 16 << 20
 	maxSizeFailed = 2 * maxSize
@@ -57,9 +58,11 @@ const (
 
 // Page collects the runs of a page. The zero value is an empty page.
 type Page struct {
-	// Some says that runs without Output are missing by choice. The page then names the flag that includes them.
+	// Some says that runs without Output are missing by choice. The page then names the flag that
+	// includes them.
 	Some bool
-	// Title replaces the title of the page. Top is shown above the runs, with a style sheet of its own.
+	// Title replaces the title of the page. Top is shown above the runs, with a style sheet of its
+	// own.
 	Title string
 	Top   template.HTML
 	Style string
@@ -67,7 +70,8 @@ type Page struct {
 	size int
 }
 
-// Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the page only lists the run.
+// Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the
+// page only lists the run.
 func (p *Page) Add(run *report.Run) {
 	room := maxSize
 	if run.Outcome() != report.OK {
@@ -80,7 +84,8 @@ func (p *Page) Add(run *report.Run) {
 	p.size += len(run.Output)
 }
 
-// Write writes the page about cases, whose runs must have been added. The same cases give the same bytes.
+// Write writes the page about cases, whose runs must have been added. The same cases give the same
+// bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc := newDocument(cases)
 	doc.Chosen, doc.Top, doc.Title = p.Some, p.Top, cmp.Or(p.Title, doc.Title)

@@ -50,11 +50,14 @@ func chartOf(t *testing.T, page string) chart {
 	return c
 }
 
-// TestHostileNames checks that names and messages cannot become markup or scripts, wherever the page shows them.
+// TestHostileNames checks that names and messages cannot become markup or scripts, wherever the
+// page shows them.
 func TestHostileNames(t *testing.T) {
 	for _, evil := range []string{
-		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`,
-		`]]>--><!--<script>alert(1)`, `{{.}}`, "\u2028\u2029\x00\x1b[31m\xff", `javascript:alert(1)`, "`${alert(1)}`", `&lt;script&gt;alert(1)`,
+		`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`,
+		`' onmouseover='alert(1)`,
+		`]]>--><!--<script>alert(1)`, `{{.}}`, "\u2028\u2029\x00\x1b[31m\xff", `javascript:alert(1)`, "`${alert(1)}`",
+		`&lt;script&gt;alert(1)`,
 	} {
 		run := hostile(evil)
 		page := write(t, run, hostile(evil))
@@ -70,28 +73,35 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 		c := chartOf(t, page)
-		if name := printable.Text(evil); !strings.Contains(c.Lanes[len(c.Lanes)-1].Of, strings.ToValidUTF8(name, "\ufffd")) {
+		if name := printable.Text(evil); !strings.Contains(c.Lanes[len(c.Lanes)-1].Of,
+			strings.ToValidUTF8(name, "\ufffd")) {
 			t.Errorf("%q: the last lane is of %q", evil, c.Lanes[len(c.Lanes)-1].Of)
 		}
 	}
 }
 
 func hostile(evil string) *report.Run {
-	r := &report.Run{Scenario: evil, Description: evil, Kubernetes: evil, Replay: evil, Until: virtual.At(time.Minute), Err: errors.New(evil), Records: []trace.Record{
-		{Kind: trace.PodAdded, Pod: evil},
-		{Kind: trace.ContainerStarted, Pod: evil, Container: evil},
-		{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
-		{Kind: trace.ProbeExecuted, Pod: evil, Container: evil, Probe: trace.Liveness, Result: trace.Failure, Message: evil},
-		{Kind: trace.ContainerStopping, Pod: evil, Container: evil, Reason: evil},
-		{Kind: trace.Step, Pod: evil, Reason: evil, Message: evil},
-		{Kind: trace.Step, Reason: evil, Message: evil},
-		{Kind: trace.StatusPatched, Pod: evil, Status: &trace.PodStatus{Phase: evil, Reason: evil, Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
-	}}
+	r := &report.Run{Scenario: evil, Description: evil, Kubernetes: evil, Replay: evil, Until: virtual.At(time.Minute),
+		Err: errors.New(evil), Records: []trace.Record{
+			{Kind: trace.PodAdded, Pod: evil},
+			{Kind: trace.ContainerStarted, Pod: evil, Container: evil},
+			{Kind: trace.Event, Pod: evil, Container: evil, Type: evil, Reason: evil, Message: evil},
+			{Kind: trace.ProbeExecuted, Pod: evil, Container: evil, Probe: trace.Liveness, Result: trace.Failure,
+				Message: evil},
+			{Kind: trace.ContainerStopping, Pod: evil, Container: evil, Reason: evil},
+			{Kind: trace.Step, Pod: evil, Reason: evil, Message: evil},
+			{Kind: trace.Step, Reason: evil, Message: evil},
+			{Kind: trace.StatusPatched, Pod: evil,
+				Status: &trace.PodStatus{Phase: evil, Reason: evil,
+					Containers: []trace.ContainerStatus{{Name: evil, State: "waiting", Reason: evil}}}},
+		}}
 	for i := range r.Records {
 		r.Records[i].Step, r.Records[i].T = int64(i+1), virtual.At(time.Duration(i)*time.Second)
 		r.Records[i].Cause = int64(i)
-		r.Expectations = append(r.Expectations, report.Expectation{Name: evil, File: evil, Outcome: report.Failed, Why: evil,
-			Failures: []report.Failure{{Expected: evil, Got: evil, Around: []report.Line{{Record: &r.Records[i], Mark: true}}}}})
+		r.Expectations = append(r.Expectations,
+			report.Expectation{Name: evil, File: evil, Outcome: report.Failed, Why: evil,
+				Failures: []report.Failure{{Expected: evil, Got: evil,
+					Around: []report.Line{{Record: &r.Records[i], Mark: true}}}}})
 	}
 	return r
 }
@@ -99,7 +109,8 @@ func hostile(evil string) *report.Run {
 // TestNothingIsLoaded checks that the page is self-contained, and its policy forbids downloads.
 func TestNothingIsLoaded(t *testing.T) {
 	page := write(t, hostile("name"))
-	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest", "import("} {
+	for _, bad := range []string{`src="http`, `href="http`, "@import", "url(http", "fetch(", "XMLHttpRequest",
+		"import("} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
@@ -124,10 +135,12 @@ func big(pods, seconds, fails int) *report.Run {
 			if fails > 0 && (t+1)%fails == 0 {
 				result = trace.Failure
 			}
-			rec.Add(trace.Record{T: virtual.At(at), Kind: trace.ProbeExecuted, Pod: pod, Container: "c", Probe: trace.Liveness, Result: result})
+			rec.Add(trace.Record{T: virtual.At(at), Kind: trace.ProbeExecuted, Pod: pod, Container: "c",
+				Probe: trace.Liveness, Result: result})
 		}
 	}
-	return &report.Run{Scenario: "big", Kubernetes: "v1.37", Until: virtual.At(time.Duration(seconds) * time.Second), Records: rec.Records()}
+	return &report.Run{Scenario: "big", Kubernetes: "v1.37", Until: virtual.At(time.Duration(seconds) * time.Second),
+		Records: rec.Records()}
 }
 
 // TestBigRuns checks that pages of big runs omit records, and say so.
@@ -196,12 +209,14 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestManyRuns checks that runs beyond the size limit are listed with a command to show them; failed runs have priority.
+// TestManyRuns checks that runs beyond the size limit are listed with a command to show them;
+// failed runs have priority.
 func TestManyRuns(t *testing.T) {
 	c := report.Case{Scenario: "many", Kubernetes: "v1.37"}
 	var page Page
 	for seed := range int64(5) {
-		r := &report.Run{Scenario: "many", Kubernetes: "v1.37", Seed: &seed, Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", maxSize/2)}
+		r := &report.Run{Scenario: "many", Kubernetes: "v1.37", Seed: &seed,
+			Replay: fmt.Sprintf("probesim run --seed %d", seed), Output: strings.Repeat("x", maxSize/2)}
 		if seed == 4 {
 			r.Expectations = []report.Expectation{{Name: "e", Outcome: report.Failed}}
 		}
@@ -212,7 +227,8 @@ func TestManyRuns(t *testing.T) {
 	if err := page.Write(&b, []report.Case{c}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"timelines of 3 of 5 runs, because of its size limit", "probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
+	for _, want := range []string{"timelines of 3 of 5 runs, because of its size limit",
+		"probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page does not have %q", want)
 		}

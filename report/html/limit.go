@@ -15,15 +15,17 @@ const maxRecords = 60_000
 // minSeries is the minimum number of records of a series.
 const minSeries = 4
 
-// limit reduces the lanes to room marks and bars, and returns notes about omitted records. First it combines consecutive equal
-// probe runs and events to series. If that is not enough, the lanes of the largest pods end early.
+// limit reduces the lanes to room marks and bars, and returns notes about omitted records. First it
+// combines consecutive equal probe runs and events to series. If that is not enough, the lanes of
+// the largest pods end early.
 func limit(pods [][]*lane, end virtual.Time, room int) []string {
 	if total(pods) <= room {
 		return nil
 	}
 	var notes []string
 	if n := foldAll(pods); n > 0 {
-		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them are only counted.", report.Thousands(n)))
+		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them "+
+			"are only counted.", report.Thousands(n)))
 	}
 	if total(pods) <= room {
 		return notes
@@ -36,7 +38,8 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 			cut++
 		}
 	}
-	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
+	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large "+
+		"for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
 		report.Thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
 }
 
@@ -63,7 +66,8 @@ func size(lanes []*lane) int {
 	return n
 }
 
-// shareOf returns the maximum size of a pod with which all pods fit. Small pods leave their unused share to the others.
+// shareOf returns the maximum size of a pod with which all pods fit. Small pods leave their unused
+// share to the others.
 func shareOf(pods [][]*lane, room int) int {
 	sizes := make([]int, len(pods))
 	for i, lanes := range pods {
@@ -80,8 +84,8 @@ func shareOf(pods [][]*lane, room int) int {
 	return room
 }
 
-// foldAll replaces consecutive equal records by series, and returns the number of omitted records. It keeps records that are
-// causes.
+// foldAll replaces consecutive equal records by series, and returns the number of omitted records.
+// It keeps records that are causes.
 func foldAll(pods [][]*lane) int {
 	causes := map[int64]bool{}
 	for _, lanes := range pods {
@@ -130,7 +134,8 @@ func (l *lane) fold(causes map[int64]bool) int {
 }
 
 func same(a, b *trace.Record) bool {
-	return a.Instance == b.Instance && a.Container == b.Container && a.Result == b.Result && a.Reason == b.Reason && a.Message == b.Message
+	return a.Instance == b.Instance && a.Container == b.Container && a.Result == b.Result && a.Reason == b.Reason &&
+		a.Message == b.Message
 }
 
 // cutLanes ends lanes after maxSize of their marks and bars, and returns the time of the end.
@@ -177,6 +182,7 @@ func (l *lane) cut(at, end virtual.Time) {
 }
 
 func (l *lane) has(step int64) bool {
-	_, found := slices.BinarySearchFunc(l.records, step, func(r *trace.Record, step int64) int { return int(r.Step - step) })
+	_, found := slices.BinarySearchFunc(l.records, step,
+		func(r *trace.Record, step int64) int { return int(r.Step - step) })
 	return found
 }

@@ -11,16 +11,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// objects adds the lanes of Deployments and Services: the Ready pods of each ReplicaSet as a stacked bar, the endpoints, the targets of
-// each router, and the requests that are lost.
+// objects adds the lanes of Deployments and Services: the Ready pods of each ReplicaSet as a
+// stacked bar, the endpoints, the targets of each router, and the requests that are lost.
 func (c *chart) objects(h *history.History) {
 	for _, w := range h.Workloads {
 		name := printable.Text(trace.PodName(w.Name))
-		c.Lanes = append(c.Lanes, &lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1}, stacked(w, name, h.End))
+		c.Lanes = append(c.Lanes, &lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1},
+			stacked(w, name, h.End))
 	}
 	for _, s := range h.Services {
 		name := printable.Text(trace.PodName(s.Name))
-		c.Lanes = append(c.Lanes, &lane{Label: "service " + name, Of: "Service " + name, Kind: "object", Pod: -1}, levels("endpoints", name, s.Endpoints, h.End))
+		c.Lanes = append(c.Lanes, &lane{Label: "service " + name, Of: "Service " + name, Kind: "object", Pod: -1},
+			levels("endpoints", name, s.Endpoints, h.End))
 		for _, r := range s.Routers {
 			c.Lanes = append(c.Lanes, levels(printable.Text(r.Name), name, r.Targets, h.End))
 			if len(r.Losses) > 0 {
@@ -53,12 +55,14 @@ func (l *lane) level(list []history.Level, end virtual.Time, state string, most 
 			to = list[i+1].At
 		}
 		if to > v.At && v.Value > 0 {
-			l.Bars = append(l.Bars, bar{span: span{v.At, to}, State: state, Text: strconv.Itoa(v.Value), Part: float64(v.Value) / float64(most), record: v.Record})
+			l.Bars = append(l.Bars, bar{span: span{v.At, to}, State: state, Text: strconv.Itoa(v.Value),
+				Part: float64(v.Value) / float64(most), record: v.Record})
 		}
 	}
 }
 
-// stacked shows the Ready pods of a Deployment, those of each ReplicaSet on top of those of the one before.
+// stacked shows the Ready pods of a Deployment, those of each ReplicaSet on top of those of the one
+// before.
 func stacked(w *history.Workload, name string, end virtual.Time) *lane {
 	l := &lane{Label: "Ready", Of: name, Kind: "level", Depth: 1, Pod: -1}
 	var times []virtual.Time
@@ -88,7 +92,8 @@ func stacked(w *history.Workload, name string, end virtual.Time) *lane {
 			if v.Value == 0 || to <= t {
 				continue
 			}
-			b := bar{span: span{t, to}, State: fmt.Sprintf("set%d", n%4), Part: float64(v.Value) / float64(most), Below: float64(below) / float64(most), record: v.Record}
+			b := bar{span: span{t, to}, State: fmt.Sprintf("set%d", n%4), Part: float64(v.Value) / float64(most),
+				Below: float64(below) / float64(most), record: v.Record}
 			l.Bars = append(l.Bars, b)
 			below += v.Value
 		}
@@ -99,9 +104,11 @@ func stacked(w *history.Workload, name string, end virtual.Time) *lane {
 	return l
 }
 
-// changesReady reports whether a ReplicaSet has another number of Ready pods at a time than at one before.
+// changesReady reports whether a ReplicaSet has another number of Ready pods at a time than at one
+// before.
 func changesReady(w *history.Workload, before, now virtual.Time) bool {
-	return slices.ContainsFunc(w.ReplicaSets, func(s *history.ReplicaSet) bool { return valueAt(s.Ready, before).Value != valueAt(s.Ready, now).Value })
+	return slices.ContainsFunc(w.ReplicaSets,
+		func(s *history.ReplicaSet) bool { return valueAt(s.Ready, before).Value != valueAt(s.Ready, now).Value })
 }
 
 // lengthened moves the end of the bars that end at a time.
@@ -132,7 +139,8 @@ func valueAt(list []history.Level, t virtual.Time) history.Level {
 	return last
 }
 
-// losses shows how many requests a second are lost, and at once. Losses of several pods at one time share a bar.
+// losses shows how many requests a second are lost, and at once. Losses of several pods at one time
+// share a bar.
 func losses(r *history.Router, of string) *lane {
 	l := &lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "level", Depth: 1, Pod: -1}
 	var edges []virtual.Time

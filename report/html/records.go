@@ -57,13 +57,15 @@ func (t *table) add(text string) int64 {
 
 func (t *table) point(r *trace.Record) point {
 	title, message := report.Describe(r)
-	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title), t.add(printable.Text(message))}
+	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title),
+		t.add(printable.Text(message))}
 }
 
 // glyph returns the name of the mark of a record.
 func glyph(r *trace.Record) string {
 	switch {
-	case r.Kind == trace.ProbeExecuted, r.Kind == trace.HookEnded, r.Kind == trace.ImagePullEnded, r.Kind == trace.VolumeWaitEnded:
+	case r.Kind == trace.ProbeExecuted, r.Kind == trace.HookEnded, r.Kind == trace.ImagePullEnded,
+		r.Kind == trace.VolumeWaitEnded:
 		return string(r.Result)
 	case r.Kind == trace.Event && r.Type == "Warning":
 		return "alert"

@@ -22,8 +22,8 @@ type change struct {
 	plain  bool       // has no chain
 }
 
-// changes returns the most important changes of a run: actions from outside, starts, stops and exits of containers, and each
-// change of Started and Ready.
+// changes returns the most important changes of a run: actions from outside, starts, stops and
+// exits of containers, and each change of Started and Ready.
 func changes(records []trace.Record) []change {
 	t := conditions{known: map[string]bool{}, lost: map[string]trace.Record{}}
 	var story []change
@@ -60,11 +60,13 @@ func explain(run *report.Run, story []change) {
 	}
 }
 
-// merge combines the changes in one status patch, unless they are of opposite tones, because they have the same cause.
+// merge combines the changes in one status patch, unless they are of opposite tones, because they
+// have the same cause.
 func merge(story []change) []change {
 	var merged []change
 	for _, h := range story {
-		if n := len(merged); n > 0 && h.Record.Kind == trace.StatusPatched && merged[n-1].Record == h.Record && !opposite(merged[n-1].Tone, h.Tone) {
+		if n := len(merged); n > 0 && h.Record.Kind == trace.StatusPatched && merged[n-1].Record == h.Record &&
+			!opposite(merged[n-1].Tone, h.Tone) {
 			last := &merged[n-1]
 			h.What, h.Tone = last.What+", "+h.What, cmp.Or(h.Tone, last.Tone)
 			if len(h.Chain) == 0 && len(last.Chain) > 0 {
@@ -82,7 +84,8 @@ func opposite(a, b string) bool { return a != b && a != "" && b != "" }
 
 // byStep returns the record with a step, or nil. Records are sorted by step.
 func byStep(records []trace.Record, step int64) *trace.Record {
-	i, found := slices.BinarySearchFunc(records, step, func(r trace.Record, step int64) int { return cmp.Compare(r.Step, step) })
+	i, found := slices.BinarySearchFunc(records, step,
+		func(r trace.Record, step int64) int { return cmp.Compare(r.Step, step) })
 	if !found {
 		return nil
 	}
@@ -120,12 +123,14 @@ func (t *conditions) changes(r *trace.Record) []change {
 	return nil
 }
 
-// loss returns the begin of a loss of requests, unless it goes on with another share or for another reason.
+// loss returns the begin of a loss of requests, unless it goes on with another share or for another
+// reason.
 func (t *conditions) loss(r *trace.Record) []change {
 	if last, is := t.lost[r.Pod]; is && last.T == r.T && last.Took > 0 {
 		return nil
 	}
-	return []change{{What: fmt.Sprintf("requests are lost (%s): %d of %d", r.Reason, r.Object.Loss.One, r.Object.Loss.Of), Tone: "bad", plain: true}}
+	return []change{{What: fmt.Sprintf("requests are lost (%s): %d of %d", r.Reason, r.Object.Loss.One,
+		r.Object.Loss.Of), Tone: "bad", plain: true}}
 }
 
 func join(title, message string) string {
@@ -156,7 +161,8 @@ func (t *conditions) status(r *trace.Record) []change {
 		}
 		if c.Reason == "CrashLoopBackOff" != t.known[key+" backoff"] {
 			if t.known[key+" backoff"] = !t.known[key+" backoff"]; t.known[key+" backoff"] {
-				news = append(news, change{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad", plain: true})
+				news = append(news, change{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad",
+					plain: true})
 			}
 		}
 	}
@@ -166,7 +172,8 @@ func (t *conditions) status(r *trace.Record) []change {
 	return news
 }
 
-// flipped records the value of a condition, and reports whether it changed. Conditions are false initially.
+// flipped records the value of a condition, and reports whether it changed. Conditions are false
+// initially.
 func (t *conditions) flipped(key string, on bool) bool {
 	if t.known[key] == on {
 		return false

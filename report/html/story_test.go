@@ -6,11 +6,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestStoryOfInitContainer checks that the end of an init container does not look like a failure, and that the changes of one status
-// patch share a row and a cause.
+// TestStoryOfInitContainer checks that the end of an init container does not look like a failure,
+// and that the changes of one status patch share a row and a cause.
 func TestStoryOfInitContainer(t *testing.T) {
 	patch := func(ready bool, containers ...trace.ContainerStatus) trace.Record {
-		return trace.Record{Kind: trace.StatusPatched, Pod: "default/web", Status: &trace.PodStatus{Phase: "Running", Ready: ready, Containers: containers}}
+		return trace.Record{Kind: trace.StatusPatched, Pod: "default/web",
+			Status: &trace.PodStatus{Phase: "Running", Ready: ready, Containers: containers}}
 	}
 	app := trace.ContainerStatus{Name: "app", State: "waiting"}
 	up := trace.ContainerStatus{Name: "app", State: "running", Started: true, Ready: true}
@@ -22,7 +23,8 @@ func TestStoryOfInitContainer(t *testing.T) {
 		patch(true, done, up),
 		patch(false, done, down),
 		patch(false, done, trace.ContainerStatus{Name: "app", State: "running", Started: true}),
-		patch(false, trace.ContainerStatus{Name: "migrate", State: "running", Started: true, Ready: true}, down), // opposite tones
+		// opposite tones
+		patch(false, trace.ContainerStatus{Name: "migrate", State: "running", Started: true, Ready: true}, down),
 	}
 	for i := range records {
 		records[i].Step = int64(i + 1)

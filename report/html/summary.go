@@ -59,7 +59,8 @@ func summaries(cases []report.Case, rows []row) []caseSummary {
 		if c.Statistics == nil || len(c.Runs) < 2 {
 			continue
 		}
-		s := caseSummary{Case: c, Tallies: c.Tallies(), Incomplete: len(c.Runs) - c.Statistics.Runs, ids: map[int64]string{}}
+		s := caseSummary{Case: c, Tallies: c.Tallies(), Incomplete: len(c.Runs) - c.Statistics.Runs,
+			ids: map[int64]string{}}
 		s.Facts = []string{c.Kubernetes, plural(len(c.Runs), "run"), c.Counts()}
 		for _, x := range rows {
 			if x.of == c {
@@ -83,7 +84,8 @@ func (s *caseSummary) add(name string, values *summary.Statistics) {
 	n := numbers{Name: printable.Text(name)}
 	for _, r := range report.Rows(values) {
 		max, seed := r.Max()
-		x := numberRow{Label: r.Label, Min: r.Text(r.Min()), Median: r.Text(r.Median()), P95: r.Text(r.Quantile(95)), Max: r.Text(max),
+		x := numberRow{Label: r.Label, Min: r.Text(r.Min()), Median: r.Text(r.Median()), P95: r.Text(r.Quantile(95)),
+			Max:  r.Text(max),
 			Seed: seed, Same: r.Same(), ID: s.ids[seed], Bars: histogram(&r)}
 		if count, seeds := r.Never(); count > 0 {
 			x.Never = fmt.Sprintf("never: not within the run, %d of %d (%s)", count, r.Count(), seeds.Label())
@@ -95,8 +97,8 @@ func (s *caseSummary) add(name string, values *summary.Statistics) {
 	}
 }
 
-// histogram returns a bar for each of some ranges of equal width that has values, and a bar for the values that are never. It returns
-// nil if all values are equal.
+// histogram returns a bar for each of some ranges of equal width that has values, and a bar for the
+// values that are never. It returns nil if all values are equal.
 func histogram(r *report.Statistic) []histogramBar {
 	if r.Same() {
 		return nil
@@ -119,7 +121,8 @@ func histogram(r *report.Statistic) []histogramBar {
 	var bars []histogramBar
 	bar := func(i, n int, text string, isNever bool) {
 		height := max(1, n*histogramHeight/most)
-		bars = append(bars, histogramBar{i * binWidth, histogramHeight - height, height, fmt.Sprintf("%s: %s", text, report.Thousands(n)), isNever})
+		bars = append(bars, histogramBar{i * binWidth, histogramHeight - height, height,
+			fmt.Sprintf("%s: %s", text, report.Thousands(n)), isNever})
 	}
 	for i, n := range counts {
 		if n == 0 {

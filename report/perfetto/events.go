@@ -127,8 +127,8 @@ func (m *maker) container(process, status int, p *history.Pod, c *history.Contai
 	}
 }
 
-// actions adds a thread with a slice for each action, if there are any. Two preStop hooks of an instance can overlap: the second slice
-// then begins at the end of the first.
+// actions adds a thread with a slice for each action, if there are any. Two preStop hooks of an
+// instance can overlap: the second slice then begins at the end of the first.
 func (m *maker) actions(process int, name string, actions []history.Action) {
 	if len(actions) == 0 {
 		return
@@ -233,14 +233,16 @@ func (m *maker) flow(r *trace.Record) {
 		return // avoid a flow to each probe run
 	}
 	m.writer.flows++
-	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread, Time: micros(from.at.Sub(m.zero)), ID: m.writer.flows}
+	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread,
+		Time: micros(from.at.Sub(m.zero)), ID: m.writer.flows}
 	m.events = append(m.events, e)
-	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread, micros(max(from.at, to.at).Sub(m.zero))
+	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread,
+		micros(max(from.at, to.at).Sub(m.zero))
 	m.events = append(m.events, e)
 }
 
-// longestStatus is the maximum length of a status in bytes. A status lists all containers of the pod, and each change of one of
-// them has it.
+// longestStatus is the maximum length of a status in bytes. A status lists all containers of the
+// pod, and each change of one of them has it.
 const longestStatus = 1000
 
 func about(r *trace.Record) *args {

@@ -36,7 +36,8 @@ func (m *maker) levels(process int, name string, levels []history.Level) {
 	}
 }
 
-// lost adds a counter of the requests that are lost a second. Those that are lost at one instant are a step in no time.
+// lost adds a counter of the requests that are lost a second. Those that are lost at one instant
+// are a step in no time.
 func (m *maker) lost(process int, name string, losses []history.Loss) {
 	var times []virtual.Time
 	for _, l := range losses {
@@ -55,5 +56,6 @@ func (m *maker) lost(process int, name string, losses []history.Loss) {
 }
 
 func (m *maker) counter(process int, name string, at virtual.Time, value int) {
-	m.events = append(m.events, event{Phase: "C", Name: name, Process: process, Time: micros(at.Sub(m.zero)), Args: &args{Value: &value}})
+	m.events = append(m.events, event{Phase: "C", Name: name, Process: process, Time: micros(at.Sub(m.zero)),
+		Args: &args{Value: &value}})
 }

@@ -1,5 +1,6 @@
-// Package perfetto writes runs in the Trace Event Format, a JSON format that ui.perfetto.dev and chrome://tracing open. Each pod is
-// a process; the life of each container and each probe is a thread.
+// Package perfetto writes runs in the Trace Event Format, a JSON format that ui.perfetto.dev and
+// chrome://tracing open. Each pod is a process; the life of each container and each probe is a
+// thread.
 package perfetto
 
 import (

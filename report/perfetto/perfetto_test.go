@@ -19,7 +19,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// file has the structure of the format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+// file has the structure of the format:
+// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 type file struct {
 	DisplayTimeUnit string
 	TraceEvents     []struct {
@@ -70,7 +71,8 @@ func check(t *testing.T, text []byte) (file, map[string]int) {
 		switch e.Ph {
 		case "X":
 			if at < ends[e.Tid] {
-				t.Errorf("event %d: %s at %d starts before the previous event on %s ends, at %d", i, e.Name, at, named[e.Tid], ends[e.Tid])
+				t.Errorf("event %d: %s at %d starts before the previous event on %s ends, at %d", i, e.Name, at,
+					named[e.Tid], ends[e.Tid])
 			}
 			ends[e.Tid] = at + nanoseconds(t, e.Dur)
 		case "i":
@@ -79,7 +81,8 @@ func check(t *testing.T, text []byte) (file, map[string]int) {
 			}
 		case "C":
 			ofObject := strings.Contains(named[e.Pid], "Deployment ") || strings.Contains(named[e.Pid], "Service ")
-			if v := fmt.Sprint(e.Args["value"]); v != "0" && v != "1" && !(ofObject && regexp.MustCompile(`^[0-9]+$`).MatchString(v)) {
+			if v := fmt.Sprint(e.Args["value"]); v != "0" && v != "1" &&
+				!(ofObject && regexp.MustCompile(`^[0-9]+$`).MatchString(v)) {
 				t.Errorf("event %d: the counter %s is %s", i, e.Name, v)
 			}
 		case "s":
@@ -129,25 +132,31 @@ func restart(zero time.Duration) *report.Run {
 		return rec.Add(r)
 	}
 	status := func(s float64, ready bool, cause int64) {
-		at(s, trace.Record{Kind: trace.StatusPatched, Cause: cause, Status: &trace.PodStatus{Ready: ready, Containers: []trace.ContainerStatus{
-			{Name: "app", State: "running", Ready: ready, Started: ready}}}})
+		at(s, trace.Record{Kind: trace.StatusPatched, Cause: cause,
+			Status: &trace.PodStatus{Ready: ready, Containers: []trace.ContainerStatus{
+				{Name: "app", State: "running", Ready: ready, Started: ready}}}})
 	}
 	at(0, trace.Record{Kind: trace.PodAdded})
 	at(0.3, trace.Record{Kind: trace.ContainerStarted, Container: "app"})
-	probe := at(5.02, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Startup, Result: trace.Success, Took: 20_000_001})
+	probe := at(5.02, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Startup,
+		Result: trace.Success, Took: 20_000_001})
 	status(5.03, true, probe)
 	// The second took longer than the time since the first.
-	at(5.5, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Liveness, Result: trace.Success, Took: time.Second})
-	probe = at(6, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Liveness, Result: trace.Failure, Took: time.Second, Message: "<\"\xff>"})
+	at(5.5, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Liveness, Result: trace.Success,
+		Took: time.Second})
+	probe = at(6, trace.Record{Kind: trace.ProbeExecuted, Container: "app", Probe: trace.Liveness,
+		Result: trace.Failure, Took: time.Second, Message: "<\"\xff>"})
 	at(6, trace.Record{Kind: trace.Event, Container: "app", Type: "Normal", Reason: "Killing", Cause: probe})
-	stop := at(6.5, trace.Record{Kind: trace.ContainerStopping, Container: "app", Reason: "LivenessProbe", Cause: probe})
+	stop := at(6.5, trace.Record{Kind: trace.ContainerStopping, Container: "app", Reason: "LivenessProbe",
+		Cause: probe})
 	at(8, trace.Record{Kind: trace.ContainerExited, Container: "app", ExitCode: 137, Cause: stop})
 	at(9, trace.Record{Kind: trace.ContainerStarted, Container: "app", Instance: 1, Cause: probe})
 	status(9.1, false, 0)
 	at(10, trace.Record{Kind: trace.KubeletStopped})
 	at(12, trace.Record{Kind: trace.KubeletStarted})
 	at(13, trace.Record{Kind: trace.Step, Reason: "evict"})
-	return &report.Run{Scenario: "s", Kubernetes: "v1.37", Seed: new(int64(4)), Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
+	return &report.Run{Scenario: "s", Kubernetes: "v1.37", Seed: new(int64(4)),
+		Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
 }
 
 func TestWriter(t *testing.T) {
@@ -162,16 +171,18 @@ func TestWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, phases := check(t, b.Bytes())
-	// In each run: the kubelet up, down and up; three probe runs; the container running twice, stop pending, and
-	// stopping.
+	// In each run: the kubelet up, down and up; three probe runs; the container running twice, stop
+	// pending, and stopping.
 	if phases["X"] != 2*(3+3+4) || phases["C"] != 2*4 || phases["s"] != 2*5 {
 		t.Errorf("%v", phases)
 	}
 	text := b.String()
 	for _, want := range []string{
-		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37 seed 4: web"}`, `"args":{"name":"app liveness"}`,
+		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37 seed 4: web"}`,
+		`"args":{"name":"app liveness"}`,
 		`"name":"success","cat":"probe","pid":3,"tid":7,"ts":4999999.999,"dur":20000.001,`,
-		`"name":"failure","cat":"probe",`, `"message":"\u003c\"\\xff\u003e"`, `"name":"container exited with 137"`, `"name":"container started: restart 1"`,
+		`"name":"failure","cat":"probe",`, `"message":"\u003c\"\\xff\u003e"`, `"name":"container exited with 137"`,
+		`"name":"container started: restart 1"`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the file does not have %s:\n%s", want, text)
@@ -208,12 +219,14 @@ func TestLibrary(t *testing.T) {
 		s := all[i]
 		plan := s.Plans()[0]
 		known, _ := plan.Profile()
-		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
+		n := node.New(node.Options{Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays,
+			Config: plan.Config, ControlPlane: plan.ControlPlane()})
 		drive.Start(plan, n)
 		if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Add(&report.Run{Scenario: s.Metadata.Name, Until: virtual.At(plan.Duration), Records: n.Trace().Records()}, true); err != nil {
+		if err := w.Add(&report.Run{Scenario: s.Metadata.Name, Until: virtual.At(plan.Duration),
+			Records: n.Trace().Records()}, true); err != nil {
 			t.Fatal(err)
 		}
 		n.Close()
@@ -240,21 +253,25 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// A status lists all containers of its pod, and each of them has events with the status. The file must not grow with the square
-// of their number.
+// A status lists all containers of its pod, and each of them has events with the status. The file
+// must not grow with the square of their number.
 func TestManyContainers(t *testing.T) {
 	size := func(containers int) int {
 		status := &trace.PodStatus{Phase: "Running"}
 		records := []trace.Record{{Step: 1, Kind: trace.PodAdded, Pod: "default/web"}}
 		for i := range containers {
 			name := fmt.Sprintf("container-%04d", i)
-			status.Containers = append(status.Containers, trace.ContainerStatus{Name: name, State: "waiting", Reason: "ContainerCreating"})
-			records = append(records, trace.Record{Step: int64(i) + 3, Kind: trace.ContainerStarted, Pod: "default/web", Container: name, T: 2})
+			status.Containers = append(status.Containers,
+				trace.ContainerStatus{Name: name, State: "waiting", Reason: "ContainerCreating"})
+			records = append(records, trace.Record{Step: int64(i) + 3, Kind: trace.ContainerStarted, Pod: "default/web",
+				Container: name, T: 2})
 		}
-		records = slices.Insert(records, 1, trace.Record{Step: 2, Kind: trace.StatusPatched, Pod: "default/web", T: 1, Status: status})
+		records = slices.Insert(records, 1,
+			trace.Record{Step: 2, Kind: trace.StatusPatched, Pod: "default/web", T: 1, Status: status})
 		var b bytes.Buffer
 		w := NewWriter(&b)
-		if err := w.Add(&report.Run{Scenario: "many", Records: records, Until: virtual.At(time.Minute)}, false); err != nil {
+		if err := w.Add(&report.Run{Scenario: "many", Records: records, Until: virtual.At(time.Minute)}, false); err !=
+			nil {
 			t.Fatal(err)
 		}
 		if err := w.Close(); err != nil {

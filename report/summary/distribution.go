@@ -42,8 +42,8 @@ func (d *Distribution) Never() (int, Seeds) { return d.nevers, d.never }
 // Min returns the smallest value. There must be a value.
 func (d *Distribution) Min() int64 { return d.min }
 
-// Greatest returns the value that is farthest from 0, and the lowest seed of a run that has it. Of two values with opposite signs,
-// the positive one counts. There must be a value.
+// Greatest returns the value that is farthest from 0, and the lowest seed of a run that has it. Of
+// two values with opposite signs, the positive one counts. There must be a value.
 func (d *Distribution) Greatest() (value, seed int64) {
 	if -d.min > d.max {
 		return d.min, d.minSeed
@@ -62,14 +62,16 @@ func (d *Distribution) Nonzero() int {
 	return n
 }
 
-// Quantile returns the quantile of p percent by nearest rank: the smallest value such that at least p percent of all values are
-// not greater. It is always one of the values. There must be a value, and p must be from 1 to 100.
+// Quantile returns the quantile of p percent by nearest rank: the smallest value such that at least
+// p percent of all values are not greater. It is always one of the values. There must be a value,
+// and p must be from 1 to 100.
 func (d *Distribution) Quantile(p int) int64 {
 	values := d.Values()
 	return values[(len(values)*p+99)/100-1]
 }
 
-// Median returns the quantile of 50 percent: of an even number of values, the smaller one of the middle two.
+// Median returns the quantile of 50 percent: of an even number of values, the smaller one of the
+// middle two.
 func (d *Distribution) Median() int64 { return d.Quantile(50) }
 
 // Same reports whether all values are equal, or there are none.

@@ -9,20 +9,25 @@ import (
 	"probesim.dev/trace"
 )
 
-// Never is the time to Ready of a pod or container that is not Ready at any time of the run. It is longer than any other time.
+// Never is the time to Ready of a pod or container that is not Ready at any time of the run. It is
+// longer than any other time.
 const Never = time.Duration(math.MaxInt64)
 
-// Numbers are the measures of a pod or a container in one run. Times are virtual. Ready is the condition of a pod, or the field
-// ready of a container, in the status that the API server has.
+// Numbers are the measures of a pod or a container in one run. Times are virtual. Ready is the
+// condition of a pod, or the field ready of a container, in the status that the API server has.
 type Numbers struct {
-	// Restarts is the number of starts after the first. For a pod, it is the sum over all its containers.
+	// Restarts is the number of starts after the first. For a pod, it is the sum over all its
+	// containers.
 	Restarts int
-	// ToReady is the time from the addition of the pod to the first status patch with Ready, or Never.
+	// ToReady is the time from the addition of the pod to the first status patch with Ready, or
+	// Never.
 	ToReady time.Duration
-	// Unready is the total time without Ready after the first Ready, and Outage is the longest uninterrupted part of it. Both
-	// end when the deletion of the pod is requested, when the pod succeeds or is removed, or when the run ends.
+	// Unready is the total time without Ready after the first Ready, and Outage is the longest
+	// uninterrupted part of it. Both end when the deletion of the pod is requested, when the pod
+	// succeeds or is removed, or when the run ends.
 	Unready, Outage time.Duration
-	// Object has the numbers of a Deployment or a Service, which has no others. Nil for a pod and a container.
+	// Object has the numbers of a Deployment or a Service, which has no others. Nil for a pod and a
+	// container.
 	Object *Object
 }
 
@@ -33,7 +38,8 @@ type Object struct {
 	Lost   *int           // requests that are lost; a part of one counts as one
 }
 
-// Pod has the numbers of a pod, or of an object such as "Deployment default/web", and of its containers.
+// Pod has the numbers of a pod, or of an object such as "Deployment default/web", and of its
+// containers.
 type Pod struct {
 	Name string // namespace/name of a pod
 	Numbers
@@ -46,7 +52,8 @@ type Container struct {
 	Numbers
 }
 
-// Measure returns the numbers of each pod of a run that ends at end, in the order of their first records.
+// Measure returns the numbers of each pod of a run that ends at end, in the order of their first
+// records.
 func Measure(records []trace.Record, end virtual.Time) []Pod {
 	m := measuring{byName: map[string]*podClock{}}
 	for i := range records {
@@ -209,8 +216,9 @@ func (c clock) numbers(added, end virtual.Time) Numbers {
 	return Numbers{ToReady: c.first.Sub(added), Unready: c.total, Outage: c.longest}
 }
 
-// Total returns numbers that stand for a whole run: the sum of the restarts and of the times without Ready of all pods, their
-// longest outage, and the longest time to Ready, which is Never if some pod did not become Ready.
+// Total returns numbers that stand for a whole run: the sum of the restarts and of the times
+// without Ready of all pods, their longest outage, and the longest time to Ready, which is Never if
+// some pod did not become Ready.
 func Total(pods []Pod) Numbers {
 	var all Numbers
 	for i := range pods {
@@ -226,8 +234,9 @@ func Total(pods []Pod) Numbers {
 	return all
 }
 
-// Worse compares two runs by their totals: first by restarts, then by a pod that never became Ready, then by the time without
-// Ready, the longest outage and the time to Ready. It returns a negative number if a is worse, and 0 if they are equal.
+// Worse compares two runs by their totals: first by restarts, then by a pod that never became
+// Ready, then by the time without Ready, the longest outage and the time to Ready. It returns a
+// negative number if a is worse, and 0 if they are equal.
 func Worse(a, b Numbers) int {
 	for _, pair := range [][2]int64{
 		{int64(a.Restarts), int64(b.Restarts)},
@@ -253,8 +262,9 @@ func never(d time.Duration) int64 {
 	return 0
 }
 
-// Differences returns, for each pod and container of both runs, the numbers of b minus those of a. A ToReady of Never means that only
-// run a has the pod Ready, and -Never that only run b has. Unready and Outage have no meaning then.
+// Differences returns, for each pod and container of both runs, the numbers of b minus those of a.
+// A ToReady of Never means that only run a has the pod Ready, and -Never that only run b has.
+// Unready and Outage have no meaning then.
 func Differences(a, b []Pod) []Pod {
 	var pods []Pod
 	for i := range a {
@@ -265,7 +275,8 @@ func Differences(a, b []Pod) []Pod {
 		pod := Pod{Name: a[i].Name, Numbers: difference(a[i].Numbers, b[j].Numbers)}
 		for _, c := range a[i].Containers {
 			if k := slices.IndexFunc(b[j].Containers, func(d Container) bool { return d.Name == c.Name }); k >= 0 {
-				pod.Containers = append(pod.Containers, Container{c.Name, difference(c.Numbers, b[j].Containers[k].Numbers)})
+				pod.Containers = append(pod.Containers,
+					Container{c.Name, difference(c.Numbers, b[j].Containers[k].Numbers)})
 			}
 		}
 		pods = append(pods, pod)
@@ -276,10 +287,12 @@ func Differences(a, b []Pod) []Pod {
 func difference(a, b Numbers) Numbers {
 	if a.Object != nil && b.Object != nil {
 		return Numbers{Object: &Object{
-			minus(b.Object.Took, a.Object.Took, later), minus(b.Object.Fewest, a.Object.Fewest, less), minus(b.Object.Lost, a.Object.Lost, less),
+			minus(b.Object.Took, a.Object.Took, later), minus(b.Object.Fewest, a.Object.Fewest, less),
+			minus(b.Object.Lost, a.Object.Lost, less),
 		}}
 	}
-	return Numbers{Restarts: b.Restarts - a.Restarts, ToReady: later(b.ToReady, a.ToReady), Unready: b.Unready - a.Unready, Outage: b.Outage - a.Outage}
+	return Numbers{Restarts: b.Restarts - a.Restarts, ToReady: later(b.ToReady, a.ToReady),
+		Unready: b.Unready - a.Unready, Outage: b.Outage - a.Outage}
 }
 
 func less(b, a int) int { return b - a }

@@ -51,7 +51,8 @@ func (s Seeds) Count() int {
 // few is the number of ranges in the text of Seeds.
 const few = 5
 
-// String formats up to five ranges for people: "2, 7, 9..11 and 12 more". The number at the end counts seeds.
+// String formats up to five ranges for people: "2, 7, 9..11 and 12 more". The number at the end
+// counts seeds.
 func (s Seeds) String() string {
 	shown := s
 	if len(s) > few+1 { // one more range is as short as the number of seeds left

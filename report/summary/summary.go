@@ -1,7 +1,9 @@
-// Package summary computes statistics over many runs of one scenario, for example with a hundred seeds.
+// Package summary computes statistics over many runs of one scenario, for example with a hundred
+// seeds.
 //
-// [Measure] reduces the trace of a run to a few [Numbers] for each pod and container. A [Summary] collects the numbers of all runs
-// and returns a [Distribution] of each. It keeps 8 bytes for each number, not the traces.
+// [Measure] reduces the trace of a run to a few [Numbers] for each pod and container. A [Summary]
+// collects the numbers of all runs and returns a [Distribution] of each. It keeps 8 bytes for each
+// number, not the traces.
 package summary
 
 import "slices"
@@ -10,14 +12,16 @@ import "slices"
 type Group struct {
 	Name string   // namespace/name of the workload
 	Pods []string // namespace/name of each pod
-	// Owns reports whether a pod that is not known before the runs belongs to the group. Nil: none does.
+	// Owns reports whether a pod that is not known before the runs belongs to the group. Nil: none
+	// does.
 	Owns func(pod string) bool
-	// Init lists the init containers that run to completion. A summary counts only their restarts, because they are not
-	// meant to stay Ready.
+	// Init lists the init containers that run to completion. A summary counts only their restarts,
+	// because they are not meant to stay Ready.
 	Init []string
 }
 
-// Summary collects the numbers of runs. Each pod of a group in each run is one value of a distribution.
+// Summary collects the numbers of runs. Each pod of a group in each run is one value of a
+// distribution.
 type Summary struct {
 	Runs int // number of runs
 	Left int // number of further runs that Add did not count, because there was no room
@@ -52,8 +56,8 @@ type Statistics struct {
 	Took, Fewest, Lost Distribution
 }
 
-// New returns an empty summary of runs with these pods. Other pods form groups of their own. The summary takes its memory from room,
-// in bytes. Several summaries can share a room.
+// New returns an empty summary of runs with these pods. Other pods form groups of their own. The
+// summary takes its memory from room, in bytes. Several summaries can share a room.
 func New(groups []Group, room *int64) *Summary {
 	s := &Summary{byPod: map[string]*PodStatistics{}, room: room}
 	for _, g := range groups {
@@ -69,7 +73,8 @@ func New(groups []Group, room *int64) *Summary {
 // valueSize is the memory of a value of a distribution, in bytes, with the growth of its list.
 const valueSize = 16
 
-// Add adds a run with a seed. Without room for its numbers, it only counts the run in Left, and all later ones.
+// Add adds a run with a seed. Without room for its numbers, it only counts the run in Left, and all
+// later ones.
 func (s *Summary) Add(seed int64, pods []Pod) {
 	size := int64(0)
 	for i := range pods {
@@ -153,11 +158,12 @@ func (s *Statistics) addObject(seed int64, o *Object) {
 
 // Equal reports whether all distributions have the same values.
 func (s *Statistics) Equal(t *Statistics) bool {
-	return s.Restarts.equal(&t.Restarts) && s.ToReady.equal(&t.ToReady) && s.Unready.equal(&t.Unready) && s.Outage.equal(&t.Outage)
+	return s.Restarts.equal(&t.Restarts) && s.ToReady.equal(&t.ToReady) && s.Unready.equal(&t.Unready) &&
+		s.Outage.equal(&t.Outage)
 }
 
-// Shown returns the containers of interest: none if there is only one, because its restarts are those of the pod, and no init
-// container that runs to completion and did not restart.
+// Shown returns the containers of interest: none if there is only one, because its restarts are
+// those of the pod, and no init container that runs to completion and did not restart.
 func (p *PodStatistics) Shown() []*ContainerStatistics {
 	if len(p.Containers) < 2 {
 		return nil
@@ -171,7 +177,8 @@ func (p *PodStatistics) Shown() []*ContainerStatistics {
 	return list
 }
 
-// Of returns the statistics of a group of pods, or of a container of it. They are empty if there is no such group or container.
+// Of returns the statistics of a group of pods, or of a container of it. They are empty if there is
+// no such group or container.
 func (s *Summary) Of(group, container string) *Statistics {
 	for _, p := range s.Pods {
 		if p.Name != group {

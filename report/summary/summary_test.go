@@ -21,7 +21,8 @@ func at(seconds float64) virtual.Time {
 }
 
 func patch(t float64, pod, phase string, ready bool, containers ...trace.ContainerStatus) trace.Record {
-	return trace.Record{T: at(t), Kind: trace.StatusPatched, Pod: pod, Status: &trace.PodStatus{Phase: phase, Ready: ready, Containers: containers}}
+	return trace.Record{T: at(t), Kind: trace.StatusPatched, Pod: pod,
+		Status: &trace.PodStatus{Phase: phase, Ready: ready, Containers: containers}}
 }
 
 func status(name string, ready bool) trace.ContainerStatus {
@@ -57,23 +58,29 @@ func TestMeasure(t *testing.T) {
 		{"never Ready", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", false, status("app", false)),
 		}, Pod{web, Numbers{ToReady: Never}, []Container{{"app", Numbers{ToReady: Never}}}}},
-		{"no status", []trace.Record{of(0, trace.PodAdded, web), started(1, web, "app", 0), {T: at(2), Kind: trace.StatusPatched, Pod: web}},
+		{"no status", []trace.Record{of(0, trace.PodAdded, web), started(1, web, "app", 0),
+			{T: at(2), Kind: trace.StatusPatched, Pod: web}},
 			Pod{web, Numbers{ToReady: Never}, []Container{{"app", Numbers{ToReady: Never}}}}},
 		{"containers differ", []trace.Record{
-			of(0, trace.PodAdded, web), started(1, web, "a", 0), started(1, web, "b", 0), started(9, web, "b", 1), started(19, web, "b", 2),
+			of(0, trace.PodAdded, web), started(1, web, "a", 0), started(1, web, "b", 0), started(9, web, "b", 1),
+			started(19, web, "b", 2),
 			patch(2, web, "Running", false, status("a", true), status("b", false)),
 			patch(4, web, "Running", true, status("a", true), status("b", true)),
 			patch(8, web, "Running", false, status("a", true), status("b", false)),
 		}, Pod{web, Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second, nil}, []Container{
-			{"a", Numbers{0, 2 * time.Second, 0, 0, nil}}, {"b", Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second, nil}}}}},
+			{"a", Numbers{0, 2 * time.Second, 0, 0, nil}},
+			{"b", Numbers{2, 4 * time.Second, 92 * time.Second, 92 * time.Second, nil}}}}},
 		{"a deletion is no outage", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true), patch(10, web, "Running", false),
-			of(12, trace.PodDeleteRequested, web), patch(13, web, "Running", true), patch(14, web, "Running", false), of(40, trace.PodRemoved, web),
+			of(12, trace.PodDeleteRequested, web), patch(13, web, "Running", true), patch(14, web, "Running", false),
+			of(40, trace.PodRemoved, web),
 		}, Pod{web, Numbers{0, time.Second, 2 * time.Second, 2 * time.Second, nil}, []Container{}}},
 		{"a success is no outage", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true, status("app", true)),
-			patch(9, web, "Running", false, status("app", false)), patch(10, web, "Succeeded", false, status("app", false)),
-		}, Pod{web, Numbers{0, time.Second, time.Second, time.Second, nil}, []Container{{"app", Numbers{0, time.Second, time.Second, time.Second, nil}}}}},
+			patch(9, web, "Running", false, status("app", false)),
+			patch(10, web, "Succeeded", false, status("app", false)),
+		}, Pod{web, Numbers{0, time.Second, time.Second, time.Second, nil},
+			[]Container{{"app", Numbers{0, time.Second, time.Second, time.Second, nil}}}}},
 		{"a failure is one", []trace.Record{
 			of(0, trace.PodAdded, web), patch(1, web, "Running", true), patch(10, web, "Failed", false),
 		}, Pod{web, Numbers{0, time.Second, 90 * time.Second, 90 * time.Second, nil}, []Container{}}},
@@ -85,14 +92,17 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureSeparatesPods checks that each pod has its own numbers, and that a pod that comes back under its name is another pod.
+// TestMeasureSeparatesPods checks that each pod has its own numbers, and that a pod that comes back
+// under its name is another pod.
 func TestMeasureSeparatesPods(t *testing.T) {
 	got := Measure([]trace.Record{
 		of(0, trace.PodAdded, "default/a"), of(0, trace.PodAdded, "default/b"),
 		patch(3, "default/b", "Running", true), patch(4, "default/a", "Running", true),
-		of(5, trace.PodRemoved, "default/a"), of(10, trace.PodAdded, "default/a"), patch(12, "default/a", "Running", true),
+		of(5, trace.PodRemoved, "default/a"), of(10, trace.PodAdded, "default/a"),
+		patch(12, "default/a", "Running", true),
 	}, at(60))
-	want := []Pod{{Name: "default/a", Numbers: Numbers{ToReady: 4 * time.Second}}, {Name: "default/b", Numbers: Numbers{ToReady: 3 * time.Second}},
+	want := []Pod{{Name: "default/a", Numbers: Numbers{ToReady: 4 * time.Second}},
+		{Name: "default/b", Numbers: Numbers{ToReady: 3 * time.Second}},
 		{Name: "default/a", Numbers: Numbers{ToReady: 2 * time.Second}}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
@@ -122,7 +132,8 @@ func TestTotalAndWorse(t *testing.T) {
 	if want := (Numbers{3, 5, 13, 6, nil}); total != want {
 		t.Errorf("the total is %+v, want %+v", total, want)
 	}
-	if total := Total([]Pod{{Numbers: Numbers{ToReady: Never}}, {Numbers: Numbers{ToReady: 3}}}); total.ToReady != Never {
+	if total := Total([]Pod{{Numbers: Numbers{ToReady: Never}}, {Numbers: Numbers{ToReady: 3}}}); total.ToReady !=
+		Never {
 		t.Errorf("the time to Ready of a run with a pod that never gets Ready is %s", total.ToReady)
 	}
 }
@@ -131,11 +142,14 @@ func compare(i, j int) int { return min(1, max(-1, i-j)) }
 
 func TestSummaryGroupsReplicas(t *testing.T) {
 	room := int64(1 << 20)
-	s := New([]Group{{Name: "default/web", Pods: []string{"default/web-0", "default/web-1"}, Init: []string{"migrate"}}}, &room)
+	s := New([]Group{{Name: "default/web", Pods: []string{"default/web-0", "default/web-1"},
+		Init: []string{"migrate"}}}, &room)
 	for seed := int64(1); seed <= 3; seed++ {
 		s.Add(seed, []Pod{
-			{"default/web-0", Numbers{Restarts: int(seed), ToReady: time.Duration(seed)}, []Container{{"migrate", Numbers{Restarts: 1}}, {"app", Numbers{ToReady: Never}}}},
-			{"default/web-1", Numbers{ToReady: Never}, []Container{{"migrate", Numbers{}}, {"app", Numbers{ToReady: 2, Unready: 5}}}},
+			{"default/web-0", Numbers{Restarts: int(seed), ToReady: time.Duration(seed)},
+				[]Container{{"migrate", Numbers{Restarts: 1}}, {"app", Numbers{ToReady: Never}}}},
+			{"default/web-1", Numbers{ToReady: Never},
+				[]Container{{"migrate", Numbers{}}, {"app", Numbers{ToReady: 2, Unready: 5}}}},
 			{"default/other", Numbers{ToReady: 7}, nil},
 		})
 	}
@@ -179,7 +193,8 @@ func text(values []int64) string {
 	return s + "]"
 }
 
-// TestSummaryStopsWithoutRoom checks that a summary does not grow beyond its room, and says how many runs it left out.
+// TestSummaryStopsWithoutRoom checks that a summary does not grow beyond its room, and says how
+// many runs it left out.
 func TestSummaryStopsWithoutRoom(t *testing.T) {
 	room := int64(10 * 4 * valueSize)
 	a, b := New(nil, &room), New(nil, &room)
@@ -268,11 +283,14 @@ func TestSeedsText(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	a := []Pod{{"a", Numbers{1, 5, 7, 7, nil}, []Container{{"app", Numbers{1, 5, 7, 7, nil}}, {"gone", Numbers{}}}}, {"b", Numbers{ToReady: Never}, nil},
+	a := []Pod{{"a", Numbers{1, 5, 7, 7, nil}, []Container{{"app", Numbers{1, 5, 7, 7, nil}}, {"gone", Numbers{}}}},
+		{"b", Numbers{ToReady: Never}, nil},
 		{"c", Numbers{ToReady: 3, Unready: 9}, nil}, {"d", Numbers{ToReady: Never}, nil}, {"e", Numbers{}, nil}}
-	b := []Pod{{"d", Numbers{ToReady: Never}, nil}, {"c", Numbers{ToReady: Never}, nil}, {"b", Numbers{ToReady: 4, Unready: 2}, nil},
+	b := []Pod{{"d", Numbers{ToReady: Never}, nil}, {"c", Numbers{ToReady: Never}, nil},
+		{"b", Numbers{ToReady: 4, Unready: 2}, nil},
 		{"a", Numbers{3, 4, 1, 0, nil}, []Container{{"app", Numbers{0, 6, 7, 7, nil}}}}}
-	want := []Pod{{"a", Numbers{2, -1, -6, -7, nil}, []Container{{"app", Numbers{-1, 1, 0, 0, nil}}}}, {"b", Numbers{ToReady: -Never, Unready: 2}, nil},
+	want := []Pod{{"a", Numbers{2, -1, -6, -7, nil}, []Container{{"app", Numbers{-1, 1, 0, 0, nil}}}},
+		{"b", Numbers{ToReady: -Never, Unready: 2}, nil},
 		{"c", Numbers{ToReady: Never, Unready: -9}, nil}, {"d", Numbers{}, nil}}
 	got := Differences(a, b)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -284,7 +302,8 @@ func TestDifferences(t *testing.T) {
 	if n := s.Of("b", "").Unready.Count() + s.Of("c", "").Unready.Count(); n != 0 {
 		t.Errorf("%d times without Ready of pods that are Ready in one run only", n)
 	}
-	if d := s.Of("a", "").Restarts; d.Nonzero() != 1 || s.Of("a", "app").ToReady.Count() != 1 || s.Of("x", "").ToReady.Count() != 0 || s.Of("a", "x").ToReady.Count() != 0 {
+	if d := s.Of("a", "").Restarts; d.Nonzero() != 1 || s.Of("a", "app").ToReady.Count() != 1 ||
+		s.Of("x", "").ToReady.Count() != 0 || s.Of("a", "x").ToReady.Count() != 0 {
 		t.Errorf("unexpected statistics: %+v", d)
 	}
 }
@@ -294,7 +313,8 @@ func TestGreatest(t *testing.T) {
 		values      []int64
 		value, seed int64
 	}{
-		{[]int64{1, 5, -4}, 5, 1}, {[]int64{1, -6, 5, -6}, -6, 1}, {[]int64{-5, 5}, 5, 1}, {[]int64{0}, 0, 0}, {[]int64{-int64(Never), 3}, -int64(Never), 0},
+		{[]int64{1, 5, -4}, 5, 1}, {[]int64{1, -6, 5, -6}, -6, 1}, {[]int64{-5, 5}, 5, 1}, {[]int64{0}, 0, 0},
+		{[]int64{-int64(Never), 3}, -int64(Never), 0},
 	} {
 		var d Distribution
 		for i, v := range test.values {

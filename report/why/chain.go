@@ -11,8 +11,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// chain follows causes from a record back to the root. A step or a rule that waited for something is no root: the chain goes on with
-// the record that it waited for.
+// chain follows causes from a record back to the root. A step or a rule that waited for something
+// is no root: the chain goes on with the record that it waited for.
 func (r *Run) chain(rec *trace.Record) []Link {
 	var chain []Link
 	waited := false
@@ -48,7 +48,8 @@ func (r *Run) chain(rec *trace.Record) []Link {
 	return chain
 }
 
-// momentClause describes a record that a step or rule waited for and that no other clause describes.
+// momentClause describes a record that a step or rule waited for and that no other clause
+// describes.
 func (r *Run) momentClause(rec *trace.Record) string {
 	switch name := printable.Text(trace.PodName(rec.Pod)); {
 	case rec.Kind == trace.StatusPatched:
@@ -58,7 +59,8 @@ func (r *Run) momentClause(rec *trace.Record) string {
 	case rec.Kind == trace.PodRemoved:
 		return fmt.Sprintf("%s was removed at %s", name, r.at(rec.T))
 	case rec.Kind == trace.ContainerExited:
-		return fmt.Sprintf("%s/%s exited with code %d at %s", name, printable.Text(rec.Container), rec.ExitCode, r.at(rec.T))
+		return fmt.Sprintf("%s/%s exited with code %d at %s", name, printable.Text(rec.Container), rec.ExitCode,
+			r.at(rec.T))
 	case rec.Container != "":
 		return fmt.Sprintf("%s/%s had the record %s at %s", name, printable.Text(rec.Container), rec.Kind, r.at(rec.T))
 	}
@@ -68,7 +70,8 @@ func (r *Run) momentClause(rec *trace.Record) string {
 // root returns the kind of root that a record with this cause is, or "" if the chain goes on.
 func (r *Run) root(rec, cause *trace.Record) Root {
 	switch {
-	case rec.Kind == trace.ProbeExecuted && r.endsChain(rec), rec.Kind == trace.ContainerExited && exitsOnItsOwn(cause) && !r.isInitSuccess(rec):
+	case rec.Kind == trace.ProbeExecuted && r.endsChain(rec), rec.Kind == trace.ContainerExited &&
+		exitsOnItsOwn(cause) && !r.isInitSuccess(rec):
 		return Program
 	case rec.Kind == trace.PodAdded:
 		return PodAdded
@@ -82,7 +85,8 @@ func (r *Run) root(rec, cause *trace.Record) Root {
 	return ""
 }
 
-// isInitSuccess reports whether an exit is the success of an init container, which lets the next container start.
+// isInitSuccess reports whether an exit is the success of an init container, which lets the next
+// container start.
 func (r *Run) isInitSuccess(exit *trace.Record) bool {
 	pod := r.pods[exit.Pod]
 	return exit.ExitCode == 0 && pod != nil && slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool {
@@ -95,8 +99,9 @@ func exitsOnItsOwn(cause *trace.Record) bool {
 	return cause == nil || cause.Kind == trace.ContainerStarted
 }
 
-// endsChain reports whether a probe result is the root of its chain: a failure, or a success after failures, is due to the
-// program. A success without earlier failures is due to the reason why the kubelet probed.
+// endsChain reports whether a probe result is the root of its chain: a failure, or a success after
+// failures, is due to the program. A success without earlier failures is due to the reason why the
+// kubelet probed.
 func (r *Run) endsChain(rec *trace.Record) bool {
 	return !succeeded(rec) || len(r.failuresBefore(rec)) > 0
 }

@@ -26,8 +26,9 @@ func (r *Run) span(d time.Duration) string {
 	return value.Format(d)
 }
 
-// clause describes a record in words that can follow "because". The effect is the previous link of the chain, nil for the
-// first one; the cause is the next record. A record that only passes its cause on has an empty clause.
+// clause describes a record in words that can follow "because". The effect is the previous link of
+// the chain, nil for the first one; the cause is the next record. A record that only passes its
+// cause on has an empty clause.
 func (r *Run) clause(rec, effect, cause *trace.Record) string {
 	switch rec.Kind {
 	case trace.StatusPatched:
@@ -62,7 +63,8 @@ func (r *Run) clause(rec, effect, cause *trace.Record) string {
 	return ""
 }
 
-// statusClause describes a change of Ready if it is the first link. Later links need no status patch: its cause says more.
+// statusClause describes a change of Ready if it is the first link. Later links need no status
+// patch: its cause says more.
 func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	if effect != nil || !slices.Contains(r.flips(rec.Pod, rec.T), rec) {
 		return ""
@@ -73,7 +75,8 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	}
 	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, r.at(rec.T))
 	if cause != nil && rec.T.Sub(cause.T) > noticeable {
-		text += appended(append(r.outages(cause.T, rec.T, true), r.postStartHooks(subject{rec.Pod, ""}, cause.T, rec.T)...))
+		text += appended(append(r.outages(cause.T, rec.T, true),
+			r.postStartHooks(subject{rec.Pod, ""}, cause.T, rec.T)...))
 	}
 	return text
 }
@@ -88,7 +91,8 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, r.at(rec.T))
 	}
 	if effect == nil && rec.Instance > 0 {
-		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name, r.at(rec.T))
+		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name,
+			r.at(rec.T))
 	}
 	if effect != nil && effect.Kind == trace.StatusPatched {
 		text += r.readinessAfterStart(rec, effect.Status.Ready)
@@ -140,9 +144,11 @@ func (r *Run) exitClause(rec, cause *trace.Record) string {
 	case cause.Kind != trace.ContainerStopping:
 		return exited
 	case rec.ExitCode == exitCodeSIGKILL && rec.T.Sub(cause.T) >= time.Duration(cause.GraceSeconds)*time.Second:
-		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T), cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
+		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T),
+			cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
 	}
-	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds) +
+		r.inParentheses(r.exitRule(rec))
 }
 
 // stopReasons explain the reasons of ContainerStopping.
@@ -205,7 +211,8 @@ func (r *Run) probeClause(rec, cause *trace.Record) string {
 	return name + " failed " + r.failureDetails(rec)
 }
 
-// eventClause describes events that delay or end something. Of several back-offs in a row it describes the last.
+// eventClause describes events that delay or end something. Of several back-offs in a row it
+// describes the last.
 func (r *Run) eventClause(rec, effect *trace.Record) string {
 	switch {
 	case rec.Reason == "Killing" && effect == nil:
@@ -224,7 +231,8 @@ func (r *Run) eventClause(rec, effect *trace.Record) string {
 	return ""
 }
 
-// backOffClause says how long the kubelet waits before it starts a container or pulls an image again.
+// backOffClause says how long the kubelet waits before it starts a container or pulls an image
+// again.
 func (r *Run) backOffClause(rec *trace.Record) string {
 	exit := r.lastExit(rec)
 	delay, known := r.backOff[rec.Step]

@@ -10,10 +10,12 @@ import (
 	"probesim.dev/trace"
 )
 
-// noticeable is the longest delay that needs no explanation: noticing an exit and starting the next instance take less.
+// noticeable is the longest delay that needs no explanation: noticing an exit and starting the next
+// instance take less.
 const noticeable = 2 * time.Second
 
-// startDelay explains a long delay between an exit, or the end of a back-off, and the start that follows it.
+// startDelay explains a long delay between an exit, or the end of a back-off, and the start that
+// follows it.
 func (r *Run) startDelay(start, cause *trace.Record) string {
 	from := cause.T
 	if delay, ok := r.backOff[cause.Step]; ok {
@@ -22,24 +24,27 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 		}
 	}
 	if cause.Kind == trace.PodAdded && start.T.Sub(from) <= noticeable {
-		return appended(r.hooksLongerThan(-1, subject{start.Pod, start.Container}, from, start.T)) // of which a scenario may not know the time
+		// of which a scenario may not know the time
+		return appended(r.hooksLongerThan(-1, subject{start.Pod, start.Container}, from, start.T))
 	}
 	if start.T.Sub(from) <= noticeable {
 		return r.withoutBackOff(start, cause) + r.forgottenBackOff(start, cause)
 	}
 	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
 	if len(reasons) == 0 && cause.Kind == trace.Event {
-		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod", r.span(start.T.Sub(from)))
+		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod",
+			r.span(start.T.Sub(from)))
 	}
 	return appended(reasons)
 }
 
-// withoutBackOff says why a restart after the stop of a probe had no back-off: the sync that stops an instance also starts the
-// next one, with the status from before, so it counts the back-off from an earlier exit (doBackOff in
-// kuberuntime/kuberuntime_manager.go).
+// withoutBackOff says why a restart after the stop of a probe had no back-off: the sync that stops
+// an instance also starts the next one, with the status from before, so it counts the back-off from
+// an earlier exit (doBackOff in kuberuntime/kuberuntime_manager.go).
 func (r *Run) withoutBackOff(start, exit *trace.Record) string {
 	stop := r.cause(exit)
-	if exit.Kind != trace.ContainerExited || start.Instance == 0 || stop == nil || stop.Kind != trace.ContainerStopping || !strings.HasSuffix(stop.Reason, "Probe") {
+	if exit.Kind != trace.ContainerExited || start.Instance == 0 || stop == nil ||
+		stop.Kind != trace.ContainerStopping || !strings.HasSuffix(stop.Reason, "Probe") {
 		return ""
 	}
 	earlier := r.lastExit(exit)
@@ -49,14 +54,16 @@ func (r *Run) withoutBackOff(start, exit *trace.Record) string {
 	return ", without a back-off: the kubelet counts it from the earlier exit at " + r.at(earlier.T)
 }
 
-// forgottenBackOff says that a crash has no back-off because the kubelet has restarted since the last one. The kubelet keeps
-// its back-offs in memory.
+// forgottenBackOff says that a crash has no back-off because the kubelet has restarted since the
+// last one. The kubelet keeps its back-offs in memory.
 func (r *Run) forgottenBackOff(start, exit *trace.Record) string {
 	kubelet, earlier := r.kubeletStart(start.Step), r.lastExit(exit)
-	if exit.Kind != trace.ContainerExited || !exitsOnItsOwn(r.cause(exit)) || kubelet == nil || earlier == nil || earlier.Step > kubelet.Step {
+	if exit.Kind != trace.ContainerExited || !exitsOnItsOwn(r.cause(exit)) || kubelet == nil || earlier == nil ||
+		earlier.Step > kubelet.Step {
 		return ""
 	}
-	return fmt.Sprintf(", without a back-off: the kubelet restarted at %s, and it keeps its back-offs in memory", r.at(kubelet.T))
+	return fmt.Sprintf(", without a back-off: the kubelet restarted at %s, and it keeps its back-offs in memory",
+		r.at(kubelet.T))
 }
 
 // obstacles lists what kept the kubelet from starting a container between two moments.
@@ -72,20 +79,24 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 		switch {
 		case rec.Kind == trace.ContainerExited && rec.Container != c.container && rec.T > from:
 			if stop := r.cause(rec); stop != nil && stop.Kind == trace.ContainerStopping {
-				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s", printable.Text(rec.Container), r.at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("the pod worker was busy stopping %s until %s",
+					printable.Text(rec.Container), r.at(rec.T)))
 			}
 		case rec.Kind == trace.Event && rec.Reason == "Pulled":
 			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
-				reasons = append(reasons, fmt.Sprintf("%s was being pulled from %s to %s", imageOf(rec, c), r.at(pulling.T), r.at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("%s was being pulled from %s to %s", imageOf(rec, c),
+					r.at(pulling.T), r.at(rec.T)))
 			}
 		case rec.Kind == trace.VolumeWaitEnded && rec.Reason == "mount" && rec.Took > time.Second:
-			reasons = append(reasons, fmt.Sprintf("the kubelet waited for the volumes of the pod from %s to %s", r.at(rec.T.Add(-rec.Took)), r.at(rec.T)))
+			reasons = append(reasons, fmt.Sprintf("the kubelet waited for the volumes of the pod from %s to %s",
+				r.at(rec.T.Add(-rec.Took)), r.at(rec.T)))
 		}
 	}
 	return reasons
 }
 
-// postStartHooks lists the postStart hooks of other containers that kept the pod worker busy between two moments.
+// postStartHooks lists the postStart hooks of other containers that kept the pod worker busy
+// between two moments.
 func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 	return r.hooksLongerThan(noticeable, c, from, to)
 }
@@ -94,16 +105,19 @@ func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
 func (r *Run) hooksLongerThan(least time.Duration, c subject, from, to virtual.Time) []string {
 	var reasons []string
 	for _, rec := range r.records {
-		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod || rec.Container == c.container || rec.T >= to {
+		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod ||
+			rec.Container == c.container || rec.T >= to {
 			continue
 		}
 		h, name := r.hook(rec), printable.Text(rec.Container)
 		switch {
 		case min(h.end, to).Sub(max(rec.T, from)) <= least:
 		case h.end <= to:
-			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", name, r.at(h.end)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker was running the postStart hook of %s until %s", name,
+				r.at(h.end)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s", name, r.at(rec.T)))
+			reasons = append(reasons, fmt.Sprintf("the pod worker has been running the postStart hook of %s since %s",
+				name, r.at(rec.T)))
 		}
 	}
 	return reasons
@@ -117,8 +131,9 @@ const (
 	runtimeIsDown  = "the container runtime has been unhealthy"
 )
 
-// outages lists what the kubelet lacked between two moments: the kubelet itself, the container runtime or the API server. The
-// API server counts for status writes, and for a restarted kubelet, which does not know its pods yet.
+// outages lists what the kubelet lacked between two moments: the kubelet itself, the container
+// runtime or the API server. The API server counts for status writes, and for a restarted kubelet,
+// which does not know its pods yet.
 func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 	var reasons []string
 	begun := map[string]*trace.Record{}
@@ -170,7 +185,8 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 	return reasons
 }
 
-// imageOf names the image of a pull that delayed a container: the pod worker starts the containers one after the other.
+// imageOf names the image of a pull that delayed a container: the pod worker starts the containers
+// one after the other.
 func imageOf(pulled *trace.Record, c subject) string {
 	if pulled.Container == c.container {
 		return "its image"

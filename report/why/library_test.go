@@ -24,8 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "write the current explanations to testdata; review the diff")
 
-// TestEachChainHasARoot explains every restart and every change of Ready in each fourth, or each, scenario of the library. In each chain of causes, every
-// record is older than its effect, every link has a text, and the last link is a root.
+// TestEachChainHasARoot explains every restart and every change of Ready in each fourth, or each,
+// scenario of the library. In each chain of causes, every record is older than its effect, every
+// link has a text, and the last link is a root.
 func TestEachChainHasARoot(t *testing.T) {
 	explained, step := 0, long.Sample(4, 1)
 	for i, scenario := range load(t) {
@@ -112,7 +113,8 @@ func text(t *testing.T, e ...why.Explanation) string {
 	return b.String()
 }
 
-// TestSentences compares explanations of library scenarios with testdata. Run it with -update to rewrite the file.
+// TestSentences compares explanations of library scenarios with testdata. Run it with -update to
+// rewrite the file.
 func TestSentences(t *testing.T) {
 	const golden = "testdata/library.txt"
 	var b strings.Builder
@@ -133,8 +135,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// questions name a scenario, a version, a pod, and the thing to explain: a restart of a container, the changes of
-// Ready, or the state at a moment.
+// questions name a scenario, a version, a pod, and the thing to explain: a restart of a container,
+// the changes of Ready, or the state at a moment.
 var questions = []string{
 	"exec-liveness v1.37 default/liveness-exec restart liveness 1",
 	"exec-liveness v1.37 default/liveness-exec at 75s",

@@ -12,8 +12,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Race explains a loss of requests: a pod stopped accepting them, or became a target too early, before a router knew better. Both have causes,
-// which mostly come from one record.
+// Race explains a loss of requests: a pod stopped accepting them, or became a target too early,
+// before a router knew better. Both have causes, which mostly come from one record.
 type Race struct {
 	Number, Of int    // among the losses of the run, in the order in which they begin
 	Service    string // namespace/name
@@ -23,8 +23,8 @@ type Race struct {
 	Lost       float64 // requests
 
 	Text string // what was lost, a sentence without a period
-	// Fork is the record from which the causes of the begin and the end come, followed by its own causes up to the root. It is empty if they
-	// have nothing in common.
+	// Fork is the record from which the causes of the begin and the end come, followed by its own
+	// causes up to the root. It is empty if they have nothing in common.
 	Fork       []Link
 	Begin, End Arm
 	Longest    string // which step took longest, and why; a sentence
@@ -48,8 +48,9 @@ type Hop struct {
 	Longest bool          // of the steps of both arms
 }
 
-// loss is a time in which requests are lost that one pod gets, or all requests. Its share changes with the number of targets, and
-// its reason when the program exits: the trace then has the end of a loss and the start of the next.
+// loss is a time in which requests are lost that one pod gets, or all requests. Its share changes
+// with the number of targets, and its reason when the program exits: the trace then has the end of
+// a loss and the start of the next.
 type loss struct {
 	first, last *trace.Record // last is nil, or has no cause, if the loss goes on at the end of the run
 	to          virtual.Time
@@ -103,7 +104,8 @@ func (r *Run) losses() []*loss {
 // Losses returns the number of losses of the run.
 func (r *Run) Losses() int { return len(r.losses()) }
 
-// GreatestLoss returns the number of the loss of most requests that begins at a time or later, or 0 if there is none.
+// GreatestLoss returns the number of the loss of most requests that begins at a time or later, or 0
+// if there is none.
 func (r *Run) GreatestLoss(since virtual.Time) int {
 	greatest, most := 0, 0.0
 	for i, l := range r.losses() {
@@ -122,8 +124,9 @@ func (r *Run) Lost(number int) (Race, bool) {
 	}
 	l := list[number-1]
 	race := Race{
-		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "), Router: l.first.Object.Loss.Router,
-		Pod: l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, end: r.end,
+		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "),
+		Router: l.first.Object.Loss.Router,
+		Pod:    l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, end: r.end,
 	}
 	race.Text = r.lostText(&race, l)
 	begin, end := r.ancestors(l.first), []*trace.Record(nil)
@@ -143,9 +146,11 @@ func (r *Run) Lost(number int) (Race, bool) {
 	return race, true
 }
 
-// isOutage reports whether a chain begins with a program that has run for a while and stops listening by itself. What follows counts from then on.
+// isOutage reports whether a chain begins with a program that has run for a while and stops
+// listening by itself. What follows counts from then on.
 func isOutage(chain []*trace.Record) bool {
-	return len(chain) > 1 && chain[0].Kind == trace.ListenerChanged && chain[0].Reason == "closed" && chain[1].Kind == trace.ContainerStarted && chain[1].T < chain[0].T
+	return len(chain) > 1 && chain[0].Kind == trace.ListenerChanged && chain[0].Reason == "closed" &&
+		chain[1].Kind == trace.ContainerStarted && chain[1].T < chain[0].T
 }
 
 // ancestors returns the observable causes of a record up to the root, the nearest first.
@@ -174,7 +179,8 @@ func (r *Run) upwards(chain []*trace.Record, pod string) (links []Link) {
 		}
 		root := Root("")
 		if i == len(chain)-1 {
-			root = map[trace.Kind]Root{trace.Step: Step, trace.PodDeleteRequested: Deletion, trace.PodAdded: PodAdded, trace.KubeletStopped: Kubelet}[rec.Kind]
+			root = map[trace.Kind]Root{trace.Step: Step, trace.PodDeleteRequested: Deletion, trace.PodAdded: PodAdded,
+				trace.KubeletStopped: Kubelet}[rec.Kind]
 			if root == "" {
 				root = Program
 			}
@@ -203,16 +209,19 @@ func (r *Run) lostText(race *Race, l *loss) string {
 	if race.Lost >= 1.5 {
 		requests += "s"
 	}
-	if slices.ContainsFunc(r.losses(), func(other *loss) bool { return other.first.Object.Name != l.first.Object.Name }) {
+	if slices.ContainsFunc(r.losses(),
+		func(other *loss) bool { return other.first.Object.Name != l.first.Object.Name }) {
 		requests += " to Service " + printable.Text(trace.PodName(race.Service))
 	}
 	who := "Service " + printable.Text(trace.PodName(race.Service)) + " has no pod to send them to"
 	if race.Pod != "" {
 		who = printable.Text(trace.PodName(race.Pod)) + " " + map[string]string{
-			"refused": "refuses them", "exited": "has exited", "notListening": "does not listen", inFlight: "exits while it has them",
+			"refused": "refuses them", "exited": "has exited", "notListening": "does not listen",
+			inFlight: "exits while it has them",
 		}[l.first.Reason]
 	}
-	text := fmt.Sprintf("Loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests, who)
+	text := fmt.Sprintf("Loss %d of %d: %s %s, because %s, ", race.Number, race.Of, requestsLost(race.Lost), requests,
+		who)
 	if race.To == race.From {
 		return text + "at " + r.at(race.From)
 	}
@@ -340,7 +349,8 @@ func (r *Run) objectText(rec *trace.Record, pod string) string {
 	case w != nil:
 		return fmt.Sprintf("the status of %s said %d of %d available", object, w.Available, w.Desired)
 	case rec.Kind == trace.EndpointsWritten:
-		return fmt.Sprintf("the EndpointSlice of %s %s", printable.Text(trace.PodName(key)), shows(rec.Object.Endpoints, pod))
+		return fmt.Sprintf("the EndpointSlice of %s %s", printable.Text(trace.PodName(key)),
+			shows(rec.Object.Endpoints, pod))
 	case rec.Kind == trace.RoutesChanged:
 		return r.routesText(rec, pod)
 	}
@@ -429,8 +439,9 @@ const (
 	minSyncPeriod = time.Second
 )
 
-// syncBefore says which sync of kube-proxy a change of targets had to wait for, or nothing if nobody knows. That sync ended at most
-// minSyncPeriod before somebody asked for the change. If it changed no target it has no record, but the EndpointSlice that it was for has.
+// syncBefore says which sync of kube-proxy a change of targets had to wait for, or nothing if
+// nobody knows. That sync ended at most minSyncPeriod before somebody asked for the change. If it
+// changed no target it has no record, but the EndpointSlice that it was for has.
 func (r *Run) syncBefore(rec *trace.Record) string {
 	since := rec.T.Add(-rec.Took - minSyncPeriod)
 	var slice *trace.Record
@@ -439,7 +450,8 @@ func (r *Run) syncBefore(rec *trace.Record) string {
 		case other.T < since:
 		case other.Kind == trace.RoutesChanged && other.Reason == kubeProxy && other.T < rec.T:
 			return ", and the one before ended at " + r.at(other.T) + r.changedTargets(other)
-		case slice == nil && other.Kind == trace.EndpointsWritten && other.Step < rec.Cause && other.Object.Name == rec.Object.Name:
+		case slice == nil && other.Kind == trace.EndpointsWritten && other.Step < rec.Cause &&
+			other.Object.Name == rec.Object.Name:
 			slice = other
 		}
 	}

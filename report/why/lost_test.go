@@ -11,8 +11,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestLost explains each loss of the rollouts in the library. The losses are all that is lost, each chain of causes has a root, and the steps
-// of an arm add up to the time from the fork to its end.
+// TestLost explains each loss of the rollouts in the library. The losses are all that is lost, each
+// chain of causes has a root, and the steps of an arm add up to the time from the fork to its end.
 func TestLost(t *testing.T) {
 	explained := 0
 	for _, s := range load(t) {
@@ -42,7 +42,8 @@ func TestLost(t *testing.T) {
 				want += expect.Lost(r.Records, service.Key(), r.End)
 			}
 			if math.Abs(sum-want) > 1e-6 {
-				t.Errorf("%s [%s]: the losses have %v requests, and %v are lost", s.Metadata.Name, plan.Version, sum, want)
+				t.Errorf("%s [%s]: the losses have %v requests, and %v are lost", s.Metadata.Name, plan.Version, sum,
+					want)
 			}
 			if _, found := run.Lost(run.Losses() + 1); found {
 				t.Errorf("%s: there are more losses", s.Metadata.Name)
@@ -54,7 +55,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// checkArm checks an arm that ends at a time. A pod that becomes a target can have stopped to accept requests long before.
+// checkArm checks an arm that ends at a time. A pod that becomes a target can have stopped to
+// accept requests long before.
 func checkArm(t *testing.T, race *why.Race, arm *why.Arm, end virtual.Time) {
 	t.Helper()
 	at := race.Fork[0].T

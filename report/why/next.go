@@ -33,7 +33,9 @@ func (m *moment) nextRun(c *v1.Container, start *trace.Record, kind trace.Probe,
 // lastsUntil returns when an instance ends, or the kubelet, or the run.
 func (m *moment) lastsUntil(container string, start *trace.Record) (end virtual.Time, what string) {
 	end, what = m.end, "the end of the run at "+m.at(m.end)
-	if exit := m.ofInstance(subject{m.pod, container}, start.Instance, func(rec *trace.Record) bool { return rec.Kind == trace.ContainerExited }); exit != nil {
+	if exit := m.ofInstance(subject{m.pod, container}, start.Instance, func(rec *trace.Record) bool {
+		return rec.Kind == trace.ContainerExited
+	}); exit != nil {
 		end, what = exit.T, "the exit of its container at "+m.at(exit.T)
 	}
 	for _, rec := range m.kubelet {
@@ -52,7 +54,8 @@ func (r *Run) tick(p probe, spec *v1.Probe, began virtual.Time) string {
 	return fmt.Sprintf("periodSeconds %d", spec.PeriodSeconds)
 }
 
-// firstRun says what a success without earlier failures waited for, if the probe first ran long after its cause.
+// firstRun says what a success without earlier failures waited for, if the probe first ran long
+// after its cause.
 func (r *Run) firstRun(rec, cause *trace.Record) string {
 	p, began := probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T.Add(-rec.Took)
 	spec := r.probeSpec(p, rec.T)
@@ -64,8 +67,10 @@ func (r *Run) firstRun(rec, cause *trace.Record) string {
 		return ""
 	}
 	text := fmt.Sprintf(", its first run (%s)", r.tick(p, spec, began))
-	if delay := time.Duration(spec.InitialDelaySeconds) * time.Second; delay > 0 && cause.Kind == trace.ContainerStarted {
-		text = fmt.Sprintf(", its first run after initialDelaySeconds %d (%s)", spec.InitialDelaySeconds, r.tick(p, spec, began))
+	if delay := time.Duration(spec.InitialDelaySeconds) * time.Second; delay > 0 &&
+		cause.Kind == trace.ContainerStarted {
+		text = fmt.Sprintf(", its first run after initialDelaySeconds %d (%s)", spec.InitialDelaySeconds,
+			r.tick(p, spec, began))
 	}
 	return text
 }

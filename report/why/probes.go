@@ -35,10 +35,12 @@ func (r *Run) probeSpec(p probe, at virtual.Time) *v1.Probe {
 	if c == nil || r.probesChanged(p.pod, at) {
 		return nil
 	}
-	return map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe}[p.kind]
+	return map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe,
+		trace.Startup: c.StartupProbe}[p.kind]
 }
 
-// probesChanged reports whether a patch can have changed a probe of a pod by a time, so that the spec does not tell the probes.
+// probesChanged reports whether a patch can have changed a probe of a pod by a time, so that the
+// spec does not tell the probes.
 func (r *Run) probesChanged(pod string, at virtual.Time) bool {
 	change := r.changed[pod]
 	return change != nil && change.T <= at
@@ -48,7 +50,8 @@ func succeeded(rec *trace.Record) bool {
 	return rec.Result == trace.Success || rec.Result == trace.Warning
 }
 
-// runsUpTo returns the runs of a probe up to a record, newest first. Runs with an error do not count: the kubelet ignores them.
+// runsUpTo returns the runs of a probe up to a record, newest first. Runs with an error do not
+// count: the kubelet ignores them.
 func (r *Run) runsUpTo(rec *trace.Record) []*trace.Record {
 	var runs []*trace.Record
 	for _, p := range slices.Backward(r.probes[probe{subject{rec.Pod, rec.Container}, rec.Probe}]) {
@@ -59,8 +62,8 @@ func (r *Run) runsUpTo(rec *trace.Record) []*trace.Record {
 	return runs
 }
 
-// streak returns the last consecutive runs up to a record with its result, oldest first and at most limit of them, and the
-// last run before the streak, or nil.
+// streak returns the last consecutive runs up to a record with its result, oldest first and at most
+// limit of them, and the last run before the streak, or nil.
 func (r *Run) streak(rec *trace.Record, limit int) (runs []*trace.Record, before *trace.Record) {
 	for _, p := range r.runsUpTo(rec) {
 		if succeeded(p) != succeeded(rec) {
@@ -73,8 +76,8 @@ func (r *Run) streak(rec *trace.Record, limit int) (runs []*trace.Record, before
 	return runs, nil
 }
 
-// failuresBefore returns the consecutive failures of the same instance right before the successes that end with a record,
-// oldest first.
+// failuresBefore returns the consecutive failures of the same instance right before the successes
+// that end with a record, oldest first.
 func (r *Run) failuresBefore(rec *trace.Record) []*trace.Record {
 	var failures []*trace.Record
 	for _, p := range r.runsUpTo(rec) {
@@ -113,10 +116,11 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 	return text + quotedMessage(rec) + r.timeout(rec, spec)
 }
 
-// timeout says that a request over the network failed at the timeout of the probe. Its message does not name the timeout, while
-// the message of a command does.
+// timeout says that a request over the network failed at the timeout of the probe. Its message does
+// not name the timeout, while the message of a command does.
 func (r *Run) timeout(rec *trace.Record, spec *v1.Probe) string {
-	if spec == nil || spec.Exec != nil || rec.Result != trace.Failure || rec.Took < time.Duration(spec.TimeoutSeconds)*time.Second {
+	if spec == nil || spec.Exec != nil || rec.Result != trace.Failure ||
+		rec.Took < time.Duration(spec.TimeoutSeconds)*time.Second {
 		return ""
 	}
 	return fmt.Sprintf(", after its timeoutSeconds %d", spec.TimeoutSeconds)
@@ -133,12 +137,14 @@ func (r *Run) successDetails(rec *trace.Record) string {
 		text = r.times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
 	}
 	if failures := r.failuresBefore(rec); len(failures) > 0 {
-		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), r.at(failures[0].T)) + r.newPeriod(rec)
+		text += fmt.Sprintf(", after %s since %s", plural(len(failures), "failure"), r.at(failures[0].T)) +
+			r.newPeriod(rec)
 	}
 	return text
 }
 
-// newPeriod says that the readiness probe ran when it did because its period had begun anew at a trigger.
+// newPeriod says that the readiness probe ran when it did because its period had begun anew at a
+// trigger.
 func (r *Run) newPeriod(run *trace.Record) string {
 	p := probe{subject{run.Pod, run.Container}, run.Probe}
 	spec, began := r.probeSpec(p, run.T), run.T.Add(-run.Took)
@@ -152,13 +158,14 @@ func (r *Run) newPeriod(run *trace.Record) string {
 		if began.Sub(reset.T) != time.Duration(spec.PeriodSeconds)*time.Second {
 			return ""
 		}
-		return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T), r.trigger(reset))
+		return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T),
+			r.trigger(reset))
 	}
 	return ""
 }
 
-// trigger says why the kubelet triggered a readiness probe: each sync of a pod triggers the probes of the containers that are not
-// ready yet.
+// trigger says why the kubelet triggered a readiness probe: each sync of a pod triggers the probes
+// of the containers that are not ready yet.
 func (r *Run) trigger(reset *trace.Record) string {
 	syncs := r.syncs[reset.Pod]
 	i := slices.IndexFunc(syncs, func(rec *trace.Record) bool { return rec.Step > reset.Step })

@@ -13,7 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// Question is what to explain about a pod of a run. With the zero values of the other fields, it is the state at a time.
+// Question is what to explain about a pod of a run. With the zero values of the other fields, it is
+// the state at a time.
 type Question struct {
 	Pods      []*v1.Pod
 	Pod       string   // key of one of them
@@ -78,18 +79,23 @@ func (q *Question) containersOf(key string) []string {
 func (q *Question) CheckContainer() error {
 	with := slices.Clone(q.Among)
 	if q.Container != "" {
-		with = slices.DeleteFunc(with, func(key string) bool { return !slices.Contains(q.containersOf(key), q.Container) })
+		with = slices.DeleteFunc(with,
+			func(key string) bool { return !slices.Contains(q.containersOf(key), q.Container) })
 	}
 	if len(with) == 0 {
-		return fmt.Errorf("--container: there is no container %s; the containers are: %s", strconv.Quote(q.Container), printable.Few(q.names(func(string, string) string { return "" })))
+		return fmt.Errorf("--container: there is no container %s; the containers are: %s", strconv.Quote(q.Container),
+			printable.Few(q.names(func(string, string) string {
+				return ""
+			})))
 	}
 	q.Among, q.Pod = with, with[0]
 	return nil
 }
 
-// Choose chooses the pod, and for a restart the container. It takes the first that had the restart in question. Without such a question
-// it takes the pod that restarted first, or else the first pod that is not Ready. It says in words what it chose if there was a choice,
-// and reports whether there is an answer.
+// Choose chooses the pod, and for a restart the container. It takes the first that had the restart
+// in question. Without such a question it takes the pod that restarted first, or else the first pod
+// that is not Ready. It says in words what it chose if there was a choice, and reports whether
+// there is an answer.
 func (q *Question) Choose(run *Run) (chose string, ok bool) {
 	if q.Any {
 		q.Restart = new(1)
@@ -108,7 +114,8 @@ func (q *Question) Choose(run *Run) (chose string, ok bool) {
 		return chose, true
 	}
 	if len(starts) > 1 {
-		chose = fmt.Sprintf("%s/%s, the first of %d containers with a restart %d", trace.PodName(q.Pod), starts[0].Container, len(starts), *q.Restart)
+		chose = fmt.Sprintf("%s/%s, the first of %d containers with a restart %d", trace.PodName(q.Pod),
+			starts[0].Container, len(starts), *q.Restart)
 	}
 	if len(starts) > 0 {
 		q.Container = starts[0].Container
@@ -116,7 +123,8 @@ func (q *Question) Choose(run *Run) (chose string, ok bool) {
 	return chose, len(starts) > 0
 }
 
-// starts returns the starts of the restart in question, one for each container, or else the first restarts; oldest first.
+// starts returns the starts of the restart in question, one for each container, or else the first
+// restarts; oldest first.
 func (q *Question) starts(run *Run) []*trace.Record {
 	var starts []*trace.Record
 	number := 1
@@ -127,14 +135,16 @@ func (q *Question) starts(run *Run) []*trace.Record {
 		if q.Restart == nil && rec.T > q.At {
 			break
 		}
-		if rec.Kind == trace.ContainerStarted && rec.Instance == number && slices.Contains(q.Among, rec.Pod) && (q.Container == "" || rec.Container == q.Container) {
+		if rec.Kind == trace.ContainerStarted && rec.Instance == number && slices.Contains(q.Among, rec.Pod) &&
+			(q.Container == "" || rec.Container == q.Container) {
 			starts = append(starts, rec)
 		}
 	}
 	return starts
 }
 
-// chooseNotReady chooses the first pod that is not Ready at the time, or else the first one, and says so.
+// chooseNotReady chooses the first pod that is not Ready at the time, or else the first one, and
+// says so.
 func (q *Question) chooseNotReady(run *Run) string {
 	for _, key := range q.Among {
 		if len(run.flips(key, q.At))%2 == 0 {
@@ -142,7 +152,8 @@ func (q *Question) chooseNotReady(run *Run) string {
 			return fmt.Sprintf("the pod %s, the first of %d that is not Ready", trace.PodName(key), len(q.Among))
 		}
 	}
-	return fmt.Sprintf("the pod %s, the first of %d: none restarted, and all are Ready", trace.PodName(q.Pod), len(q.Among))
+	return fmt.Sprintf("the pod %s, the first of %d: none restarted, and all are Ready", trace.PodName(q.Pod),
+		len(q.Among))
 }
 
 // Answer explains what the question is about.
@@ -151,7 +162,10 @@ func (q *Question) Answer(run *Run) ([]Explanation, error) {
 		if e, ok := run.Restart(q.Pod, q.Container, *q.Restart); ok {
 			return []Explanation{e}, nil
 		}
-		return nil, fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart, printable.Few(q.names(func(pod, c string) string { return fmt.Sprintf(" %d", run.Restarts(pod, c)) })))
+		return nil, fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart,
+			printable.Few(q.names(func(pod, c string) string {
+				return fmt.Sprintf(" %d", run.Restarts(pod, c))
+			})))
 	}
 	if q.Ready {
 		if all := run.Ready(q.Pod, q.At); len(all) > 0 {

@@ -12,8 +12,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// TestEachChainOfRandomScenariosHasARoot explains random scenarios, which combine features in ways that no other test
-// does.
+// TestEachChainOfRandomScenariosHasARoot explains random scenarios, which combine features in ways
+// that no other test does.
 func TestEachChainOfRandomScenariosHasARoot(t *testing.T) {
 	for seed := range uint64(long.Sample(12, 60)) {
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("%d.yaml", seed))

@@ -31,9 +31,11 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 	if m.probesChanged(m.pod, m.t) {
 		return ""
 	}
-	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) + m.openProbe(c, start, trace.Liveness)
+	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) +
+		m.openProbe(c, start, trace.Liveness)
 	if c.StartupProbe != nil && !m.hasStarted(c, start) {
-		return text + m.openProbe(c, start, trace.Startup) + m.brokenProbe(c, start, trace.Startup) + m.startupState(c, start)
+		return text + m.openProbe(c, start, trace.Startup) + m.brokenProbe(c, start, trace.Startup) +
+			m.startupState(c, start)
 	}
 	if c.ReadinessProbe == nil {
 		return text
@@ -43,7 +45,8 @@ func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
 	switch {
 	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay), c.ReadinessProbe.InitialDelaySeconds) + next
+		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay),
+			c.ReadinessProbe.InitialDelaySeconds) + next
 	case (last == nil || last.Instance != start.Instance) && len(m.errors(c, start, trace.Readiness)) > 0:
 		return text
 	case last == nil || last.Instance != start.Instance:
@@ -60,7 +63,8 @@ func (m *moment) startupState(c *v1.Container, start *trace.Record) string {
 	if n > 0 {
 		says = m.alsoSays(m.lastProbe(c.Name, trace.Startup))
 	}
-	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"), c.StartupProbe.FailureThreshold, says)
+	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"),
+		c.StartupProbe.FailureThreshold, says)
 	text += m.nextRun(c, start, trace.Startup, c.StartupProbe)
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil {
 		text += ", so its other probes do not run"
@@ -87,7 +91,8 @@ func (m *moment) failures(container string, start *trace.Record, kind trace.Prob
 	return n
 }
 
-// errors returns the last consecutive runs of a probe of an instance that ended with an error, newest first.
+// errors returns the last consecutive runs of a probe of an instance that ended with an error,
+// newest first.
 func (m *moment) errors(c *v1.Container, start *trace.Record, kind trace.Probe) []*trace.Record {
 	var runs []*trace.Record
 	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, c.Name}, kind}]) {
@@ -109,10 +114,12 @@ func (m *moment) brokenProbe(c *v1.Container, start *trace.Record, kind trace.Pr
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind, m.at(runs[0].T), quotedMessage(runs[0])) +
+		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind,
+			m.at(runs[0].T), quotedMessage(runs[0])) +
 			m.inParentheses(m.ruleOf(runs[0]))
 	}
-	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet ignores%s",
+	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet "+
+		"ignores%s",
 		kind, m.at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0])) + m.inParentheses(m.ruleOf(runs[0]))
 }
 
@@ -124,9 +131,11 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	}
 	last := m.lastProbe(c.Name, kind)
 	runs, before := m.streak(last, n)
-	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, m.at(runs[0].T), spec.FailureThreshold)
+	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, m.at(runs[0].T),
+		spec.FailureThreshold)
 	if n > 1 {
-		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind, m.at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
+		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind,
+			m.at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
 	}
 	if before != nil && before.Instance == start.Instance {
 		text += ", last success at " + m.at(before.T)
@@ -137,7 +146,8 @@ func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.P
 	return text + m.newPeriod(last) + m.alsoSays(last) + ")"
 }
 
-// restarted returns the start of the kubelet since which failures that began before it count anew, or nil.
+// restarted returns the start of the kubelet since which failures that began before it count anew,
+// or nil.
 func (m *moment) restarted(last *trace.Record) *trace.Record {
 	for _, rec := range slices.Backward(m.kubelet) {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// withRule adds the rules that made a program fail or exit to a chain that ends with this record. It also returns the record that the
-// last of the rules waited for, or nil.
+// withRule adds the rules that made a program fail or exit to a chain that ends with this record.
+// It also returns the record that the last of the rules waited for, or nil.
 func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) {
 	var behind []*trace.Record
 	switch {
@@ -33,11 +33,13 @@ func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) 
 	end := &chain[len(chain)-1]
 	root := end.Root
 	end.Root = ""
-	chain = append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: root})
+	chain = append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "),
+		Root: root})
 	return chain, r.record(r.source(last).Since)
 }
 
-// source returns the rule of a Behavior record, or a zero Source if there is none or it is not known.
+// source returns the rule of a Behavior record, or a zero Source if there is none or it is not
+// known.
 func (r *Run) source(b *trace.Record) Source {
 	if r.Rule == nil || b == nil {
 		return Source{}
@@ -52,10 +54,11 @@ func (r *Run) source(b *trace.Record) Source {
 // says returns what the rule of a Behavior record says, or "".
 func (r *Run) says(b *trace.Record) string { return r.source(b).Says }
 
-// step returns the step of the scenario that wrote a record, if it says more than the clause of the record: it waited for
-// something, or it stopped the kubelet.
+// step returns the step of the scenario that wrote a record, if it says more than the clause of the
+// record: it waited for something, or it stopped the kubelet.
 func (r *Run) step(rec *trace.Record) Source {
-	if r.Step == nil || rec.Kind != trace.Step && rec.Kind != trace.PodDeleteRequested && rec.Kind != trace.KubeletStopped {
+	if r.Step == nil || rec.Kind != trace.Step && rec.Kind != trace.PodDeleteRequested && rec.Kind !=
+		trace.KubeletStopped {
 		return Source{}
 	}
 	if s := r.Step(rec); s.Since > 0 || rec.Kind == trace.KubeletStopped {
@@ -72,7 +75,8 @@ func (r *Run) alsoSays(run *trace.Record) string {
 	return ""
 }
 
-// inParentheses returns what the rule of a Behavior record says, in parentheses after a space, or "".
+// inParentheses returns what the rule of a Behavior record says, in parentheses after a space, or
+// "".
 func (r *Run) inParentheses(b *trace.Record) string {
 	if text := r.says(b); text != "" {
 		return " (" + text + ")"
@@ -114,7 +118,8 @@ func (r *Run) ruleOf(run *trace.Record) *trace.Record {
 	return nil
 }
 
-// countedFailures returns the failures up to a record that count for its failureThreshold, oldest first.
+// countedFailures returns the failures up to a record that count for its failureThreshold, oldest
+// first.
 func (r *Run) countedFailures(rec *trace.Record) []*trace.Record {
 	threshold := 1
 	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T); spec != nil {

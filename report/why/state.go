@@ -13,8 +13,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// At describes the state of a pod at virtual time t, and explains the stop in progress, or else the last change: a change of Ready or a
-// restart. If container is not empty, At describes only that container. A time after the end of the run counts as the end.
+// At describes the state of a pod at virtual time t, and explains the stop in progress, or else the
+// last change: a change of Ready or a restart. If container is not empty, At describes only that
+// container. A time after the end of the run counts as the end.
 func (r *Run) At(pod, container string, t virtual.Time) Explanation {
 	e := Explanation{Pod: pod, Container: container}
 	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
@@ -32,7 +33,8 @@ type moment struct {
 	t   virtual.Time
 }
 
-// lastChange returns the record of a stop in progress, or else of the last change of the pod or container, or nil.
+// lastChange returns the record of a stop in progress, or else of the last change of the pod or
+// container, or nil.
 func (m *moment) lastChange(container string) *trace.Record {
 	var change, stop *trace.Record
 	if flips := m.flips(m.pod, m.t); container == "" && len(flips) > 0 {
@@ -46,7 +48,8 @@ func (m *moment) lastChange(container string) *trace.Record {
 			stop = s
 		}
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerExited)
-		if life != nil && (change == nil || life.Step > change.Step) && (container != "" || life.Instance > 0 || life.Kind == trace.ContainerExited && !m.isInitSuccess(life)) {
+		if life != nil && (change == nil || life.Step > change.Step) && (container != "" || life.Instance > 0 ||
+			life.Kind == trace.ContainerExited && !m.isInitSuccess(life)) {
 			change = life
 		}
 	}
@@ -66,9 +69,12 @@ func (m *moment) find(matches func(*trace.Record) bool) *trace.Record {
 	return nil
 }
 
-// last returns the last record of these kinds about a container, or nil. An empty name stands for the pod itself.
+// last returns the last record of these kinds about a container, or nil. An empty name stands for
+// the pod itself.
 func (m *moment) last(container string, kinds ...trace.Kind) *trace.Record {
-	return m.find(func(rec *trace.Record) bool { return rec.Container == container && slices.Contains(kinds, rec.Kind) })
+	return m.find(func(rec *trace.Record) bool {
+		return rec.Container == container && slices.Contains(kinds, rec.Kind)
+	})
 }
 
 func (m *moment) describe(container string) []string {
@@ -99,7 +105,8 @@ func (m *moment) describe(container string) []string {
 	return lines
 }
 
-// terminating says why the kubelet terminates the pod, or "" if it does not, or because its containers have ended.
+// terminating says why the kubelet terminates the pod, or "" if it does not, or because its
+// containers have ended.
 func (m *moment) terminating() string {
 	for _, sync := range m.syncs[m.pod] {
 		if cause := m.cause(sync); sync.T <= m.t && sync.Reason == "terminating" && cause != nil {
@@ -154,7 +161,8 @@ func (m *moment) podLine(name string) string {
 	return text + ", not Ready yet" + m.closedGates(status)
 }
 
-// closedGates names the readiness gates of a pod that is not Ready although its containers are: somebody must set their conditions.
+// closedGates names the readiness gates of a pod that is not Ready although its containers are:
+// somebody must set their conditions.
 func (m *moment) closedGates(status *trace.PodStatus) string {
 	pod := m.pods[m.pod]
 	if !status.ContainersReady || pod == nil || len(pod.Spec.ReadinessGates) == 0 {
@@ -164,7 +172,8 @@ func (m *moment) closedGates(status *trace.PodStatus) string {
 	for _, g := range pod.Spec.ReadinessGates {
 		names = append(names, string(g.ConditionType))
 	}
-	return ": its containers are ready, and somebody must set the condition of its " + printable.Plural(len(names), "readiness gate") + " " + printable.Text(strings.Join(names, ", "))
+	return ": its containers are ready, and somebody must set the condition of its " +
+		printable.Plural(len(names), "readiness gate") + " " + printable.Text(strings.Join(names, ", "))
 }
 
 // apiStatus returns the status of the pod in the API server, or nil.
@@ -175,7 +184,8 @@ func (m *moment) apiStatus() *trace.PodStatus {
 	return nil
 }
 
-// containerLine describes a container: running, stopping, exited or waiting, and why it is not ready.
+// containerLine describes a container: running, stopping, exited or waiting, and why it is not
+// ready.
 func (m *moment) containerLine(c *v1.Container) string {
 	name := printable.Text(c.Name)
 	life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
@@ -217,7 +227,8 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 	for _, other := range m.containers() {
 		start := m.last(other.Name, trace.HookStarted)
 		if start != nil && start.Reason == "postStart" && m.hook(start).end > m.t {
-			return fmt.Sprintf(": the pod worker has been running the postStart hook of %s since %s, until %s", printable.Text(other.Name), m.at(start.T), m.at(m.hook(start).end))
+			return fmt.Sprintf(": the pod worker has been running the postStart hook of %s since %s, until %s",
+				printable.Text(other.Name), m.at(start.T), m.at(m.hook(start).end))
 		}
 	}
 	return m.lastWarning(c.Name, 0)
@@ -230,7 +241,8 @@ func (m *moment) isInit(name string) bool {
 // lastWarning quotes the last warning about a container, or about the pod, since a step.
 func (m *moment) lastWarning(container string, since int64) string {
 	warning := m.find(func(rec *trace.Record) bool {
-		return rec.Kind == trace.Event && rec.Type == "Warning" && (rec.Container == container || rec.Container == "") && rec.Step > since && rec.Reason != "Unhealthy"
+		return rec.Kind == trace.Event && rec.Type == "Warning" && (rec.Container == container ||
+			rec.Container == "") && rec.Step > since && rec.Reason != "Unhealthy"
 	})
 	if warning == nil {
 		return ""
@@ -256,7 +268,8 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 	if backOff != nil {
 		if delay, known := m.backOff[backOff.Step]; known {
 			if exit.T.Add(delay) < m.t {
-				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since", m.span(delay), m.at(exit.T.Add(delay)))
+				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since",
+					m.span(delay), m.at(exit.T.Add(delay)))
 			}
 			return text + fmt.Sprintf(": its %s back-off ends at %s", m.span(delay), m.at(exit.T.Add(delay)))
 		}
@@ -279,7 +292,8 @@ func (m *moment) stoppingOther(container string) string {
 	for _, c := range m.containers() {
 		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
 		if c.Name != container && life != nil && life.Kind == trace.ContainerStopping {
-			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)", printable.Text(c.Name), m.at(life.T), life.GraceSeconds)
+			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)",
+				printable.Text(c.Name), m.at(life.T), life.GraceSeconds)
 		}
 	}
 	return ""

@@ -32,7 +32,8 @@ func (r *Run) hook(start *trace.Record) hook {
 
 // killing returns the event that announces the stop of an instance, or nil.
 func (r *Run) killing(c subject, instance int) *trace.Record {
-	return r.ofInstance(c, instance, func(rec *trace.Record) bool { return rec.Kind == trace.Event && rec.Reason == "Killing" })
+	return r.ofInstance(c, instance,
+		func(rec *trace.Record) bool { return rec.Kind == trace.Event && rec.Reason == "Killing" })
 }
 
 // preStopHook returns the preStop hook that runs after the event that announces a stop, or nil.
@@ -56,8 +57,8 @@ func (r *Run) ofInstance(c subject, instance int, matches func(*trace.Record) bo
 	return nil
 }
 
-// stop returns the last record of the stop of an instance that runs: the event that announces it, or the stop signal. Without a stop
-// in progress it returns nil.
+// stop returns the last record of the stop of an instance that runs: the event that announces it,
+// or the stop signal. Without a stop in progress it returns nil.
 func (m *moment) stop(container string) *trace.Record {
 	var stop *trace.Record
 	for _, rec := range m.lives[subject{m.pod, container}] {
@@ -79,14 +80,17 @@ func (m *moment) stop(container string) *trace.Record {
 	return stop
 }
 
-// stopping describes the stop of a running container: its cause, its preStop hook, and what is left of its grace period.
+// stopping describes the stop of a running container: its cause, its preStop hook, and what is left
+// of its grace period.
 func (m *moment) stopping(c *v1.Container, stop *trace.Record) string {
 	if stop.Kind == trace.ContainerStopping {
 		kill := stop.T.Add(time.Duration(stop.GraceSeconds) * time.Second)
-		return fmt.Sprintf("; the kubelet told it to stop at %s%s and kills it at %s unless it exits first (%s are left)",
+		return fmt.Sprintf("; the kubelet told it to stop at %s%s and kills it at %s unless it exits first (%s are "+
+			"left)",
 			m.at(stop.T), spaced(stopReasons[stop.Reason]), m.at(kill), m.span(kill.Sub(m.t)))
 	}
-	signal := m.ofInstance(subject{m.pod, c.Name}, stop.Instance, func(rec *trace.Record) bool { return rec.Kind == trace.ContainerStopping })
+	signal := m.ofInstance(subject{m.pod, c.Name}, stop.Instance,
+		func(rec *trace.Record) bool { return rec.Kind == trace.ContainerStopping })
 	text := fmt.Sprintf("; the kubelet has been stopping it since %s%s", m.at(stop.T), m.stopReason(stop, signal))
 	return text + m.beforeSignal(c, stop, signal) + m.signal(c, stop, signal)
 }
@@ -110,23 +114,28 @@ func (m *moment) beforeSignal(c *v1.Container, stop, signal *trace.Record) strin
 // signal says when the stop signal follows, and what is then left of the grace period.
 func (m *moment) signal(c *v1.Container, stop, signal *trace.Record) string {
 	if signal != nil {
-		return fmt.Sprintf(", the stop signal follows at %s, and %ds of its grace period are then left", m.at(signal.T), signal.GraceSeconds)
+		return fmt.Sprintf(", the stop signal follows at %s, and %ds of its grace period are then left", m.at(signal.T),
+			signal.GraceSeconds)
 	}
 	for _, rec := range m.kubelet {
 		if rec.Kind == trace.KubeletStopped && rec.Step > stop.Step {
 			return fmt.Sprintf(", and the stop ends without a stop signal when the kubelet stops at %s", m.at(rec.T))
 		}
 	}
-	if exit := m.ofInstance(subject{m.pod, c.Name}, stop.Instance, func(rec *trace.Record) bool { return rec.Kind == trace.ContainerExited }); exit != nil {
+	if exit := m.ofInstance(subject{m.pod, c.Name}, stop.Instance, func(rec *trace.Record) bool {
+		return rec.Kind == trace.ContainerExited
+	}); exit != nil {
 		return ", and it exits before the stop signal, at " + m.at(exit.T)
 	}
 	if grace, known := m.grace(c, stop); known {
-		return fmt.Sprintf(", and its %ds grace period ends at %s", grace, m.at(stop.T.Add(time.Duration(grace)*time.Second)))
+		return fmt.Sprintf(", and its %ds grace period ends at %s", grace,
+			m.at(stop.T.Add(time.Duration(grace)*time.Second)))
 	}
 	return ""
 }
 
-// stopReason says why the kubelet stops a container, after a space. The stop signal may not have followed.
+// stopReason says why the kubelet stops a container, after a space. The stop signal may not have
+// followed.
 func (m *moment) stopReason(stop, signal *trace.Record) string {
 	if signal != nil {
 		return spaced(stopReasons[signal.Reason])
@@ -141,14 +150,16 @@ func (m *moment) stopReason(stop, signal *trace.Record) string {
 	return ""
 }
 
-// grace returns the grace period of a stop in seconds if a probe caused the stop, and whether it did (setTerminationGracePeriod in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// grace returns the grace period of a stop in seconds if a probe caused the stop, and whether it
+// did (setTerminationGracePeriod in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (m *moment) grace(c *v1.Container, stop *trace.Record) (seconds int64, known bool) {
 	cause, pod := m.cause(stop), m.pods[m.pod]
-	if cause == nil || cause.Kind != trace.ProbeExecuted || cause.Container != c.Name || pod == nil || pod.Spec.TerminationGracePeriodSeconds == nil {
+	if cause == nil || cause.Kind != trace.ProbeExecuted || cause.Container != c.Name || pod == nil ||
+		pod.Spec.TerminationGracePeriodSeconds == nil {
 		return 0, false
 	}
-	if p := m.probeSpec(probe{subject{m.pod, c.Name}, cause.Probe}, m.t); p != nil && p.TerminationGracePeriodSeconds != nil {
+	if p := m.probeSpec(probe{subject{m.pod, c.Name}, cause.Probe}, m.t); p != nil &&
+		p.TerminationGracePeriodSeconds != nil {
 		return *p.TerminationGracePeriodSeconds, true
 	}
 	return *pod.Spec.TerminationGracePeriodSeconds, true

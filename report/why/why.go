@@ -1,9 +1,10 @@
-// Package why explains a run in sentences: why a container restarted, why a pod became Ready or stopped being Ready, or what
-// state a pod is in at a given moment.
+// Package why explains a run in sentences: why a container restarted, why a pod became Ready or
+// stopped being Ready, or what state a pod is in at a given moment.
 //
-// Records of a trace name their cause. An [Explanation] follows the causes from the thing to explain, such as a restart, back
-// to the root: an answer of the program, or an action from outside such as a deletion. Make a [Run] from the records of a
-// trace with [New], and ask it with [Run.Restart], [Run.Ready] or [Run.At].
+// Records of a trace name their cause. An [Explanation] follows the causes from the thing to
+// explain, such as a restart, back to the root: an answer of the program, or an action from outside
+// such as a deletion. Make a [Run] from the records of a trace with [New], and ask it with
+// [Run.Restart], [Run.Ready] or [Run.At].
 package why
 
 import (
@@ -19,12 +20,14 @@ import (
 
 // Run answers questions about one run. Create it with New.
 type Run struct {
-	// Rule returns what a rule of the behavior of a container says. The pod is named namespace/name, and the first rule has number 1.
-	// Explanations name rules only if Rule is set and the records include internal records. Rule returns a zero Source for a rule that
-	// it does not know.
+	// Rule returns what a rule of the behavior of a container says. The pod is named
+	// namespace/name, and the first rule has number 1. Explanations name rules only if Rule is set
+	// and the records include internal records. Rule returns a zero Source for a rule that it does
+	// not know.
 	Rule func(pod, container string, number int) Source
-	// Step returns what a step of a scenario says that wrote a record, of kind Step, PodDeleteRequested or KubeletStopped. It may be nil,
-	// and it returns a zero Source for a record that it does not know.
+	// Step returns what a step of a scenario says that wrote a record, of kind Step,
+	// PodDeleteRequested or KubeletStopped. It may be nil, and it returns a zero Source for a
+	// record that it does not know.
 	Step func(*trace.Record) Source
 
 	records []*trace.Record
@@ -60,15 +63,17 @@ type probe struct {
 	kind trace.Probe
 }
 
-// New returns a Run over records, oldest first, of a run that ended at virtual time end. Explanations take thresholds and
-// container types from the specs in pods, and leave them out for pods that are missing. They leave out the settings of the probes of a
-// pod once a patch can have changed one of them. They name the length of back-offs only if records include internal records. New keeps
-// references to records and pods.
+// New returns a Run over records, oldest first, of a run that ended at virtual time end.
+// Explanations take thresholds and container types from the specs in pods, and leave them out for
+// pods that are missing. They leave out the settings of the probes of a pod once a patch can have
+// changed one of them. They name the length of back-offs only if records include internal records.
+// New keeps references to records and pods.
 func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
 		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
 		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]*trace.Record{},
-		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{}, changed: map[string]*trace.Record{},
+		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{},
+		changed:  map[string]*trace.Record{},
 		hookEnds: map[int64]*trace.Record{}, end: end,
 	}
 	for _, pod := range pods {
@@ -119,7 +124,8 @@ func (r *Run) add(rec *trace.Record) {
 
 // record returns the record with a step, or nil.
 func (r *Run) record(step int64) *trace.Record {
-	i, ok := slices.BinarySearchFunc(r.records, step, func(rec *trace.Record, step int64) int { return cmp.Compare(rec.Step, step) })
+	i, ok := slices.BinarySearchFunc(r.records, step,
+		func(rec *trace.Record, step int64) int { return cmp.Compare(rec.Step, step) })
 	if !ok {
 		return nil
 	}
@@ -176,8 +182,8 @@ func (r *Run) Restarts(pod, container string) int {
 	return n
 }
 
-// Restart explains the start of an instance of a container: instance 0 is the first start, 1 the first restart. It reports
-// false if there was no such start.
+// Restart explains the start of an instance of a container: instance 0 is the first start, 1 the
+// first restart. It reports false if there was no such start.
 func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
 	for _, rec := range r.lives[subject{pod, container}] {
 		if rec.Kind == trace.ContainerStarted && rec.Instance == instance {

@@ -1,5 +1,5 @@
-// Package html writes the report of rollouts as a self-contained page: the verdict of each Deployment, the picture of its worst run, what
-// helps, and the race behind its greatest loss.
+// Package html writes the report of rollouts as a self-contained page: the verdict of each
+// Deployment, the picture of its worst run, what helps, and the race behind its greatest loss.
 //
 // Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
 package html
@@ -22,7 +22,9 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text, "runs": render.Runs, "nodes": render.Nodes}).ParseFS(assets, "assets/*.gohtml"))
+var templates = template.Must(template.New("").
+	Funcs(template.FuncMap{"clean": printable.Text, "runs": render.Runs, "nodes": render.Nodes}).
+	ParseFS(assets, "assets/*.gohtml"))
 
 // document is the data of the page.
 type document struct {
@@ -89,11 +91,13 @@ func newHead(titles []string) pages.Head {
 	if len(titles) == 1 {
 		title = titles[0]
 	}
-	return pages.NewHead(printable.Text(title), pages.Asset(assets, "rollout.css"), pages.Script(pages.Asset(assets, "rollout.js")))
+	return pages.NewHead(printable.Text(title), pages.Asset(assets, "rollout.css"),
+		pages.Script(pages.Asset(assets, "rollout.js")))
 }
 
 func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, error) {
-	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w), Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, "; ")}
+	s := &section{Workload: w, ID: fmt.Sprintf("d%d", number), Headline: render.Headline(r, w),
+		Settings: render.Settings(r, w), Missing: strings.Join(w.NotSimulated, "; ")}
 	for _, row := range render.Rows(w) {
 		s.Rows = append(s.Rows, newRow(&row))
 	}
@@ -105,7 +109,8 @@ func newSection(r *rollout.Report, w *rollout.Workload, number int) (*section, e
 	}
 	for i := range w.Fixes {
 		f := &w.Fixes[i]
-		s.Fixes = append(s.Fixes, fix{render.FixWord(f), render.Fix(f), fmt.Sprintf("%s:%d", w.File, f.Line), f.LosesNone})
+		s.Fixes = append(s.Fixes, fix{render.FixWord(f), render.Fix(f), fmt.Sprintf("%s:%d", w.File, f.Line),
+			f.LosesNone})
 	}
 	for i := range w.Requirements {
 		v := &w.Requirements[i]

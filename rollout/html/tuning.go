@@ -33,7 +33,8 @@ type picture struct {
 	Drawing template.HTML
 }
 
-// WriteTuning writes the page of changes that meet requirements. The report must have the worst runs. The same report gives the same bytes.
+// WriteTuning writes the page of changes that meet requirements. The report must have the worst
+// runs. The same report gives the same bytes.
 func WriteTuning(w io.Writer, r *rollout.Tuning) error {
 	d := &tuning{Report: r, About: r.Program + " " + r.Requests.Covers}
 	var titles []string
@@ -52,7 +53,8 @@ func newTuned(r *rollout.Tuning, w *rollout.Tuned) (*tuned, error) {
 	s := &tuned{Tuned: w, Headline: strings.TrimSuffix(render.TunedHeadline(w), ".")}
 	for i := range w.Changes {
 		c := &w.Changes[i]
-		s.Changes = append(s.Changes, fix{Text: render.Change(c), Where: fmt.Sprintf("%s:%d", w.File, c.Line), LosesNone: w.Met})
+		s.Changes = append(s.Changes, fix{Text: render.Change(c), Where: fmt.Sprintf("%s:%d", w.File, c.Line),
+			LosesNone: w.Met})
 	}
 	for i := range w.Requirements {
 		q := &w.Requirements[i]
@@ -67,7 +69,8 @@ func newTuned(r *rollout.Tuning, w *rollout.Tuned) (*tuned, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Pictures = append(s.Pictures, picture{fmt.Sprintf("%s worst run. In it, %s.", when, render.Outcome(run)), drawing})
+		s.Pictures = append(s.Pictures, picture{fmt.Sprintf("%s worst run. In it, %s.", when, render.Outcome(run)),
+			drawing})
 	}
 	return s, nil
 }

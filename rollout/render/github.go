@@ -9,8 +9,9 @@ import (
 	"probesim.dev/rollout"
 )
 
-// GitHub writes an annotation of GitHub Actions for each workload that loses requests or does not complete, and for each requirement that is
-// not met. The function path converts file names to paths relative to the root of the repository.
+// GitHub writes an annotation of GitHub Actions for each workload that loses requests or does not
+// complete, and for each requirement that is not met. The function path converts file names to
+// paths relative to the root of the repository.
 func GitHub(w io.Writer, r *rollout.Report, path func(string) string) error {
 	for i := range r.Workloads {
 		of := &r.Workloads[i]
@@ -36,7 +37,8 @@ func annotations(r *rollout.Report, w *rollout.Workload) (list []report.Annotati
 	}
 	for _, v := range w.Requirements {
 		if !v.Met {
-			list = append(list, report.Annotation{Line: w.Line, Title: w.Title() + ": a requirement is not met", Message: Requirement(&v)})
+			list = append(list, report.Annotation{Line: w.Line, Title: w.Title() + ": a requirement is not met",
+				Message: Requirement(&v)})
 		}
 	}
 	return list

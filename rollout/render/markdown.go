@@ -30,7 +30,8 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 				always = rollout.Format(row.Row, *row.Always)
 			}
 			f := func(v float64) string { return rollout.Format(row.Row, v) }
-			line("| %s | %s | %s | %s | %s | %s |", md(row.Text), f(row.Least), f(row.Median), f(row.P95), f(row.Greatest), always)
+			line("| %s | %s | %s | %s | %s | %s |", md(row.Text), f(row.Least), f(row.Median), f(row.P95),
+				f(row.Greatest), always)
 		}
 		line("")
 		if of.Lost != nil {
@@ -64,5 +65,6 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 
 // md returns a text that Markdown shows as it is.
 func md(text string) string {
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(printable.Text(text))
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_", "`", "\\`").
+		Replace(printable.Text(text))
 }

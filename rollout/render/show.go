@@ -17,12 +17,14 @@ const before = 5 * time.Second
 // Drawn returns a run for a timeline. It begins shortly before the change.
 func Drawn(s *rollout.Shown, kubernetes string) *report.Run {
 	return &report.Run{
-		Scenario: s.Title, Kubernetes: kubernetes, Seed: &s.Seed, Until: s.End, From: s.From(before), Records: s.Records,
+		Scenario: s.Title, Kubernetes: kubernetes, Seed: &s.Seed, Until: s.End, From: s.From(before),
+		Records:  s.Records,
 		Restarts: report.CountRestarts(s.Records), Why: why.New(s.Records, s.Pods, s.End),
 	}
 }
 
-// Race explains a loss of a run: that with a number, or the greatest since the change if it is 0. It reports false if there is none.
+// Race explains a loss of a run: that with a number, or the greatest since the change if it is 0.
+// It reports false if there is none.
 func Race(s *rollout.Shown, run *report.Run, number int) (why.Race, bool) {
 	if number == 0 {
 		number = run.Why.GreatestLoss(s.Change)
@@ -34,7 +36,8 @@ func Race(s *rollout.Shown, run *report.Run, number int) (why.Race, bool) {
 func Shown(w io.Writer, s *rollout.Shown, kubernetes string, number int, o report.Options) error {
 	run := Drawn(s, kubernetes)
 	t := &report.Writer{Options: o}
-	t.Item(report.Cell{Text: s.Title + ": " + Outcome(s), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed))
+	t.Item(report.Cell{Text: s.Title + ": " + Outcome(s), Style: report.Bold}, "",
+		fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed))
 	t.Gap()
 	o.From = run.From
 	if err := report.Timeline(t, run, o); err != nil {
@@ -82,5 +85,6 @@ func Outcome(s *rollout.Shown) string {
 	if len(lost) == 0 {
 		lost = []string{"no new connection"}
 	}
-	return fmt.Sprintf("the rollout loses %s, and takes %s", strings.Join(lost, " and "), rollout.Format(rollout.RowTakes, s.Took.Seconds()))
+	return fmt.Sprintf("the rollout loses %s, and takes %s", strings.Join(lost, " and "),
+		rollout.Format(rollout.RowTakes, s.Took.Seconds()))
 }

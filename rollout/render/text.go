@@ -33,7 +33,8 @@ func Text(w io.Writer, r *rollout.Report, o report.Options) error {
 	return err
 }
 
-var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad, rollout.MissesDeadline: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
+var styles = map[rollout.Verdict]report.Style{rollout.NeverCompletes: report.Bad, rollout.NeverReady: report.Bad,
+	rollout.MissesDeadline: report.Bad, rollout.Loses: report.Warn, rollout.LosesNone: report.Good}
 
 func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 	head(t, r, w)
@@ -48,7 +49,9 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		if i == 0 {
 			t.Gap()
 		}
-		t.Item(report.Cell{Text: fmt.Sprintf("%-6s", FixWord(&f)), Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f), fmt.Sprintf("%s:%d", w.File, f.Line))
+		t.Item(report.Cell{Text: fmt.Sprintf("%-6s", FixWord(&f)),
+			Style: map[bool]report.Style{true: report.Good, false: report.Plain}[f.LosesNone]}, Fix(&f),
+			fmt.Sprintf("%s:%d", w.File, f.Line))
 	}
 	if w.Verdict != rollout.LosesNone && w.Worst.Command != "" {
 		if len(w.Fixes) == 0 {
@@ -66,7 +69,8 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 
 // head writes the verdict, what it is about, and why.
 func head(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
-	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+", "+Nodes(r.Delays)+", "+r.Router.Name)
+	t.Item(report.Cell{Text: w.Title() + ": " + Headline(r, w), Style: report.Bold}, "", "Kubernetes "+r.Kubernetes+
+		", "+Nodes(r.Delays)+", "+r.Router.Name)
 	t.Line(2, Settings(r, w), report.Dim)
 	if style := styles[w.Verdict]; w.Reason != "" {
 		if style == report.Good {
@@ -125,7 +129,8 @@ func show(t *report.Writer, command string) {
 	t.WriteString(line + "\n")
 }
 
-// Rows returns the rows of a workload, and one for each of its Services if their figures differ, because their containers do.
+// Rows returns the rows of a workload, and one for each of its Services if their figures differ,
+// because their containers do.
 func Rows(w *rollout.Workload) []rollout.Row {
 	rows := slices.Clone(w.Rows)
 	if w.Lost == nil {
@@ -181,7 +186,8 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 		if len(w.Waits) > 0 {
 			what += " may never complete, or"
 		}
-		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest), rollout.Count(w.Lost.Requests))
+		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest),
+			rollout.Count(w.Lost.Requests))
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
 	case w.Lost == nil:
@@ -210,9 +216,11 @@ func Settings(r *rollout.Report, w *rollout.Workload) string {
 		return text + "No Service selects its pods: requests are not counted."
 	}
 	if len(w.Services) > 0 {
-		return text + fmt.Sprintf("%s send %g requests a second each; a request takes %s. The figures are those of the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency)
+		return text + fmt.Sprintf("%s send %g requests a second each; a request takes %s. The figures are those of "+
+			"the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency)
 	}
-	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service, r.Requests.Rate, w.Container, r.Requests.Latency)
+	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service,
+		r.Requests.Rate, w.Container, r.Requests.Latency)
 }
 
 // senders names the Services, and the container that each sends requests to.
@@ -236,9 +244,11 @@ func Part(r *rollout.Report, p *rollout.Part) string {
 	}
 	switch p.Reason {
 	case traffic.Refused:
-		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
+		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name,
+			window)
 	case traffic.Exited:
-		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods, r.Router.Name, window)
+		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods, r.Router.Name,
+			window)
 	case traffic.NotListening:
 		return fmt.Sprintf("%s pods: a target, but the program does not listen yet, for up to %s", p.Pods, window)
 	case traffic.NoEndpoints:
@@ -257,7 +267,8 @@ func FixWord(f *rollout.Fix) string {
 
 // Fix describes a change, and what it brings.
 func Fix(f *rollout.Fix) string {
-	brings := fmt.Sprintf("at most %s lost, %s in the median of %s", rollout.Count(f.Lost), rollout.Count(f.Median), Runs(f.Runs))
+	brings := fmt.Sprintf("at most %s lost, %s in the median of %s", rollout.Count(f.Lost), rollout.Count(f.Median),
+		Runs(f.Runs))
 	if f.LosesNone {
 		brings = fmt.Sprintf("none lost in %s", Runs(f.Runs))
 	}
@@ -297,7 +308,8 @@ func About(r *rollout.Report) []string {
 		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
 	}
 	if r.Router.Source != "" {
-		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name, r.Router.Add, r.Router.Remove, r.Router.Source))
+		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name,
+			r.Router.Add, r.Router.Remove, r.Router.Source))
 	}
 	if len(r.NotRolledOut) > 0 {
 		list = append(list, "Not rolled out yet: "+strings.Join(r.NotRolledOut, ", ")+".")

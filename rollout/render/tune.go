@@ -25,7 +25,8 @@ func Tuning(w io.Writer, r *rollout.Tuning, o report.Options) error {
 }
 
 func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
-	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "", fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, Nodes(r.Delays), r.Router.Name))
+	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "",
+		fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, Nodes(r.Delays), r.Router.Name))
 	switch text := TunedHeadline(w); {
 	case !w.Met && len(w.Changes) > 0:
 		t.Line(0, text+" This one comes closest:", report.Bad)
@@ -61,7 +62,8 @@ func TunedHeadline(w *rollout.Tuned) string {
 	case len(w.Changes) == 0:
 		return "The requirements are met already."
 	}
-	return fmt.Sprintf("%d %s the requirements.", len(w.Changes), map[bool]string{true: "change meets", false: "changes meet"}[len(w.Changes) == 1])
+	return fmt.Sprintf("%d %s the requirements.", len(w.Changes),
+		map[bool]string{true: "change meets", false: "changes meet"}[len(w.Changes) == 1])
 }
 
 // Change describes a change of a field.

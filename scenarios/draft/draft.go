@@ -1,5 +1,5 @@
-// Package draft writes a first scenario for manifests: a behavior for each container, expectations that hold, and
-// suggestions, as comments, of what to try next.
+// Package draft writes a first scenario for manifests: a behavior for each container, expectations
+// that hold, and suggestions, as comments, of what to try next.
 package draft
 
 import (
@@ -18,10 +18,12 @@ import (
 type Options struct {
 	Manifest string // the file name of the manifest, for messages and for the name of the scenario
 	Data     []byte // the content of the manifest
-	// File is the slash-separated path of the manifest, relative to the directory of the scenario file. If File is empty,
-	// Write copies the workloads into the scenario file, before the scenario.
+	// File is the slash-separated path of the manifest, relative to the directory of the scenario
+	// file. If File is empty, Write copies the workloads into the scenario file, before the
+	// scenario.
 	File string
-	// Command is the command that made the draft, and Run the command that runs it. Both appear in its first comment.
+	// Command is the command that made the draft, and Run the command that runs it. Both appear in
+	// its first comment.
 	Command, Run string
 	// Start returns how long a start of a container is known to take, or 0; nil: nothing is known.
 	Start func(w *manifests.Workload, container string) time.Duration
@@ -36,7 +38,8 @@ const modeline = "# yaml-language-server: $schema=" + schemaFile + "\n"
 // mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
 const mostWorkloads = 200
 
-// mostReplicas is the maximum number of pods of a workload in a draft, because all pods run on one node.
+// mostReplicas is the maximum number of pods of a workload in a draft, because all pods run on one
+// node.
 const mostReplicas = 3
 
 // entry is a workload of the draft.
@@ -47,9 +50,10 @@ type entry struct {
 	why      string // the reason why the workload cannot be simulated; empty if it can
 }
 
-// Write returns a scenario file for the manifests, and warnings about them. It runs the draft and adds expectations that hold
-// in this run. A pod that can never become Ready, because a probe asks a port that does not exist, has an expectation that
-// fails. The error is of type scenarios.Errors if the manifests are invalid.
+// Write returns a scenario file for the manifests, and warnings about them. It runs the draft and
+// adds expectations that hold in this run. A pod that can never become Ready, because a probe asks
+// a port that does not exist, has an expectation that fails. The error is of type scenarios.Errors
+// if the manifests are invalid.
 func Write(o Options) (text []byte, warnings []string, err error) {
 	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
@@ -87,7 +91,8 @@ func checkManifest(o Options, m *manifests.File) error {
 	case m.Scenarios > 0:
 		return fmt.Errorf("%s already has a Scenario: run it with 'probesim run'", file)
 	case len(m.Workloads) > mostWorkloads:
-		return fmt.Errorf("%s has %d workloads, but a draft can have at most %d: split the file", file, len(m.Workloads), mostWorkloads)
+		return fmt.Errorf("%s has %d workloads, but a draft can have at most %d: split the file", file,
+			len(m.Workloads), mostWorkloads)
 	case len(m.Workloads) > 0:
 		return nil
 	}
@@ -95,7 +100,8 @@ func checkManifest(o Options, m *manifests.File) error {
 	if len(m.Others) > 0 {
 		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
 	}
-	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has), manifests.Workloads)
+	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has),
+		manifests.Workloads)
 }
 
 func entries(m *manifests.File) []*entry {
@@ -129,8 +135,8 @@ type draft struct {
 	duration time.Duration // 0 means the first of durations
 }
 
-// leaveOut finds the workloads that cannot be simulated, and stores the reason in each. It returns an error if none
-// of the workloads can be simulated.
+// leaveOut finds the workloads that cannot be simulated, and stores the reason in each. It returns
+// an error if none of the workloads can be simulated.
 func (d *draft) leaveOut() error {
 	if _, err := d.load(); err == nil {
 		return nil

@@ -22,7 +22,8 @@ func (d *draft) expect(w *writer, s *seen) {
 	}
 	stops := func(c *v1.Container) bool { return c.LivenessProbe != nil || c.StartupProbe != nil }
 	if !s.stopped && d.any(stops) {
-		lines = append(lines, "# No probe stops a container.", "- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
+		lines = append(lines, "# No probe stops a container.",
+			"- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
 	}
 	lines = append(lines, d.suggestions(s)...)
 	if hasItems(lines) {
@@ -43,8 +44,8 @@ func hasItems(lines []string) bool {
 	return false
 }
 
-// any reports whether a container of the workloads has a property. An expectation about probes that no container has is
-// invalid.
+// any reports whether a container of the workloads has a property. An expectation about probes that
+// no container has is invalid.
 func (d *draft) any(has func(*v1.Container) bool) bool {
 	for _, e := range d.entries {
 		if e.why != "" {
@@ -76,15 +77,18 @@ func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 		}
 	}
 	if !isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
-		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of 'probesim run' shows why.", e.Kind, name)}
+		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of "+
+			"'probesim run' shows why.", e.Kind, name)}
 	}
 	up := value.Format(d.bound(ready))
 	lines := []string{
-		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.", value.Format(ready.Round(100*time.Millisecond))),
+		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.",
+			value.Format(ready.Round(100*time.Millisecond))),
 		fmt.Sprintf("- {pod: %s, first: ..%s, becomes: {ready: true}}", name, up),
 	}
 	if !s.unready[e.key()] {
-		lines = append(lines, "# Then it stays Ready.", fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
+		lines = append(lines, "# Then it stays Ready.",
+			fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
 	}
 	return lines
 }
@@ -108,7 +112,8 @@ func (d *draft) suggestions(s *seen) []string {
 	if d.any(func(c *v1.Container) bool {
 		return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
 	}) {
-		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe fails.",
+		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe "+
+			"fails.",
 			value.Format(max(d.bound(s.unhealthy), d.settled(s)))))
 	}
 	server := d.server()
@@ -120,7 +125,8 @@ func (d *draft) suggestions(s *seen) []string {
 	return append(lines,
 		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),
 		"# For the delete step above:",
-		fmt.Sprintf("# - {pod: %s, since: {record: {kind: PodDeleteRequested}}, first: ..%s, record: {kind: PodRemoved}}",
+		fmt.Sprintf("# - {pod: %s, since: {record: {kind: PodDeleteRequested}}, first: ..%s, record: {kind: "+
+			"PodRemoved}}",
 			name, value.Format(min(grace+5*time.Second, time.Minute))),
 	)
 }

@@ -14,8 +14,9 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// Workloads returns the workloads of manifests, each as a separate document, followed by three dashes. It leaves out
-// all other objects, because a scenario file cannot have them. The manifests must be valid YAML.
+// Workloads returns the workloads of manifests, each as a separate document, followed by three
+// dashes. It leaves out all other objects, because a scenario file cannot have them. The manifests
+// must be valid YAML.
 func Workloads(data []byte) ([]byte, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var out bytes.Buffer
@@ -36,8 +37,8 @@ func Workloads(data []byte) ([]byte, error) {
 	}
 }
 
-// writeWorkloads writes an object if it is a workload, and the workloads in a list. A list can set the apiVersion and kind of
-// its items.
+// writeWorkloads writes an object if it is a workload, and the workloads in a list. A list can set
+// the apiVersion and kind of its items.
 func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) error {
 	if own := scalar(n, "kind"); own != "" {
 		apiVersion, kind = scalar(n, "apiVersion"), own
@@ -47,7 +48,8 @@ func writeWorkloads(out *bytes.Buffer, n *yaml.Node, apiVersion, kind string) er
 	of, isList := strings.CutSuffix(kind, "List")
 	if !isList {
 		template := field(field(field(n, "spec"), "template"), "spec")
-		if !manifests.IsWorkload(apiVersion, kind) && (!manifests.IsCustom(apiVersion) || field(template, "containers") == nil) {
+		if !manifests.IsWorkload(apiVersion, kind) && (!manifests.IsCustom(apiVersion) ||
+			field(template, "containers") == nil) {
 			return nil
 		}
 		return writeDocument(out, n)
@@ -82,7 +84,8 @@ func writeDocument(out *bytes.Buffer, n *yaml.Node) error {
 // atLineStart finds what is a command if the encoder writes it at the beginning of a line.
 var atLineStart = regexp.MustCompile(`(^|\s)::`)
 
-// quoteHostile sets double quotes for scalars that printable.Lines changes. Within them its escapes do not change the value.
+// quoteHostile sets double quotes for scalars that printable.Lines changes. Within them its escapes
+// do not change the value.
 func quoteHostile(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && (printable.Lines(n.Value) != n.Value || atLineStart.MatchString(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle

@@ -41,9 +41,11 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool, known time.Duration) []st
 		add(starting(c, probes, known)...)
 	}
 	if endsByItself(pod, c, init) {
-		add("# It finishes after "+value.Format(usualWork)+".", item(format.RuleText{After: value.Format(usualWork), Exit: "0"}))
+		add("# It finishes after "+value.Format(usualWork)+".",
+			item(format.RuleText{After: value.Format(usualWork), Exit: "0"}))
 	}
-	add("# It exits "+value.Format(usualEnd)+" after the stop signal.", item(format.RuleText{AfterSigterm: value.Format(usualEnd), Exit: "0"}))
+	add("# It exits "+value.Format(usualEnd)+" after the stop signal.",
+		item(format.RuleText{AfterSigterm: value.Format(usualEnd), Exit: "0"}))
 	return append(lines, troubles(c, probes)...)
 }
 
@@ -55,7 +57,8 @@ type probe struct {
 
 func probes(c *v1.Container) []probe {
 	var list []probe
-	for _, p := range []probe{{"startup", c.StartupProbe}, {"liveness", c.LivenessProbe}, {"readiness", c.ReadinessProbe}} {
+	for _, p := range []probe{{"startup", c.StartupProbe}, {"liveness", c.LivenessProbe},
+		{"readiness", c.ReadinessProbe}} {
 		if p.Probe != nil {
 			list = append(list, p)
 		}
@@ -123,8 +126,8 @@ func endpointOf(c *v1.Container, key string) program.Endpoint {
 	return program.Endpoint{}
 }
 
-// isShared reports whether a draft has one answer for an endpoint instead of one for each probe: several probes ask there,
-// and its text is short.
+// isShared reports whether a draft has one answer for an endpoint instead of one for each probe:
+// several probes ask there, and its text is short.
 func isShared(e program.Endpoint) bool {
 	const longest = 80
 	probes := 0
@@ -136,7 +139,8 @@ func isShared(e program.Endpoint) bool {
 	return probes > 1 && len(e.Text) <= longest
 }
 
-// healthyAnswer returns the answer of a healthy program to a handler. The times are the default delays.
+// healthyAnswer returns the answer of a healthy program to a handler. The times are the default
+// delays.
 func healthyAnswer(h *v1.ProbeHandler) string {
 	switch {
 	case h.Exec != nil:
@@ -162,8 +166,8 @@ func failingAnswer(h *v1.ProbeHandler) string {
 	return "down"
 }
 
-// starting returns the rule of a program during its start. The start is short enough that no failed probe kills the
-// program, unless it is known how long it takes.
+// starting returns the rule of a program during its start. The start is short enough that no failed
+// probe kills the program, unless it is known how long it takes.
 func starting(c *v1.Container, probes []probe, known time.Duration) []string {
 	up := cmp.Or(known, usualStart)
 	if limit, limited := patience(c); limited && known == 0 {
@@ -189,8 +193,8 @@ func starting(c *v1.Container, probes []probe, known time.Duration) []string {
 	}
 }
 
-// patience returns the minimum time for which the kubelet keeps a container whose program does not answer. It returns
-// false if no probe kills the container.
+// patience returns the minimum time for which the kubelet keeps a container whose program does not
+// answer. It returns false if no probe kills the container.
 func patience(c *v1.Container) (time.Duration, bool) {
 	p := c.StartupProbe
 	if p == nil {
@@ -217,7 +221,8 @@ func troubles(c *v1.Container, probes []probe) []string {
 	if len(probes) == 0 {
 		return []string{crash}
 	}
-	lines := []string{try(format.RuleText{After: "1m", For: "40s", Probes: value.Stall}, "It freezes, as in a long GC pause.")}
+	lines := []string{try(format.RuleText{After: "1m", For: "40s", Probes: value.Stall},
+		"It freezes, as in a long GC pause.")}
 	if last := probes[len(probes)-1]; last.key == "readiness" {
 		r, failing := format.RuleText{At: "3m", For: "30s"}, failingAnswer(&last.ProbeHandler)
 		if e := endpointOf(c, last.key); isShared(e) {

@@ -38,8 +38,8 @@ type rollout struct {
 	duration time.Duration
 }
 
-// WriteRollout returns a scenario file in which the first Deployment of a manifest is restarted under traffic, with the requests that are
-// lost, and warnings. The errors are those of Write.
+// WriteRollout returns a scenario file in which the first Deployment of a manifest is restarted
+// under traffic, with the requests that are lost, and warnings. The errors are those of Write.
 func WriteRollout(o Options) (text []byte, warnings []string, err error) {
 	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
@@ -50,7 +50,8 @@ func WriteRollout(o Options) (text []byte, warnings []string, err error) {
 	}
 	i := slices.IndexFunc(m.Workloads, func(w manifests.Workload) bool { return w.Kind == "Deployment" })
 	if i < 0 {
-		return nil, nil, fmt.Errorf("no Deployment in %s: only Deployments are rolled out yet", printable.Text(o.Manifest))
+		return nil, nil, fmt.Errorf("no Deployment in %s: only Deployments are rolled out yet",
+			printable.Text(o.Manifest))
 	}
 	r := &rollout{Options: o, workload: &m.Workloads[i], duration: 5 * time.Minute}
 	if r.workload.Replicas == 0 {
@@ -74,7 +75,8 @@ func WriteRollout(o Options) (text []byte, warnings []string, err error) {
 	}
 	for _, w := range m.Workloads {
 		if w.Name != r.workload.Name || w.Kind != r.workload.Kind {
-			warnings = append(warnings, w.Kind+" "+w.Name+" is not in the scenario, which is about the Deployment "+r.workload.Name)
+			warnings = append(warnings, w.Kind+" "+w.Name+" is not in the scenario, which is about the Deployment "+
+				r.workload.Name)
 		}
 	}
 	return text, append(warnings, r.workload.Notes...), nil
@@ -134,7 +136,8 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 		w.line("    file: %s", quoted(r.File))
 	}
 	if r.workload.Replicas > rolloutPods {
-		w.line("    replicas: 10    # instead of %d: how many requests are lost hardly depends on it", r.workload.Replicas)
+		w.line("    replicas: 10    # instead of %d: how many requests are lost hardly depends on it",
+			r.workload.Replicas)
 	}
 	w.line("    containers:")
 	for i := range r.workload.Pod.Spec.Containers {
@@ -155,10 +158,12 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 	w.line("  - {at: %s, rollout: {workload: %s, restart: true}}", value.Format(rolloutAt), quoted(r.workload.Ref))
 	w.line("  expect:")
 	if lost == nil || complete {
-		w.line("  - {within: %s.., workload: %s, becomes: {complete: true}}", value.Format(rolloutAt), quoted(r.workload.Ref))
+		w.line("  - {within: %s.., workload: %s, becomes: {complete: true}}", value.Format(rolloutAt),
+			quoted(r.workload.Ref))
 	} else {
 		w.line("  # The rollout does not complete in this run.")
-		w.line("  - {always: %s.., workload: %s, status: {complete: false}}", value.Format(rolloutAt+time.Second), quoted(r.workload.Ref))
+		w.line("  - {always: %s.., workload: %s, status: {complete: false}}", value.Format(rolloutAt+time.Second),
+			quoted(r.workload.Ref))
 	}
 	if lost != nil && *lost >= 0.5 {
 		w.line("  # This run loses %.0f requests: probesim rollout says what helps.", *lost)
@@ -169,13 +174,15 @@ func (r *rollout) text(lost *float64, complete bool) []byte {
 	return []byte(w.String())
 }
 
-// container writes the usual program of a container: a start, and a stop that refuses new connections at once.
+// container writes the usual program of a container: a start, and a stop that refuses new
+// connections at once.
 func (r *rollout) container(w *writer, c *v1.Container) {
 	w.line("    - name: %s", quoted(c.Name))
 	w.line("      behavior:")
 	if len(probes(c)) > 0 {
 		w.line("      - {for: %s, probes: down}    # its start", value.Format(rolloutStart))
 	}
-	w.line("      - {afterSigterm: 0s, refuse: true}    # new connections are refused as soon as the program gets SIGTERM")
+	w.line("      - {afterSigterm: 0s, refuse: true}    # new connections are refused as soon as the program gets " +
+		"SIGTERM")
 	w.line("      - {afterSigterm: 100ms, exit: 0}")
 }

@@ -57,7 +57,8 @@ func (d *draft) text(s *seen) []byte {
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name returns the name of the scenario: the name of the only workload, or a name from the file name of the manifest.
+// name returns the name of the scenario: the name of the only workload, or a name from the file
+// name of the manifest.
 func (d *draft) name() string {
 	name := strings.TrimSuffix(d.entries[0].Name, "-")
 	if len(d.entries) > 1 {
@@ -67,7 +68,8 @@ func (d *draft) name() string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 200)], "-."), "scenario")
 }
 
-// quoted returns text as a YAML scalar in one line. The escapes of printable.Text mean the same in YAML, within double quotes.
+// quoted returns text as a YAML scalar in one line. The escapes of printable.Text mean the same in
+// YAML, within double quotes.
 func quoted(s string) string {
 	if printable.Text(s) != s {
 		return printable.Text(strconv.Quote(s))
@@ -131,7 +133,8 @@ func writeLines(w *writer, indent string, lines []string) {
 	}
 }
 
-// gates returns steps that set the conditions of readiness gates. Without these conditions a pod never becomes Ready.
+// gates returns steps that set the conditions of readiness gates. Without these conditions a pod
+// never becomes Ready.
 func (d *draft) gates() []string {
 	var lines []string
 	for _, e := range d.entries {
@@ -143,7 +146,8 @@ func (d *draft) gates() []string {
 			conditions = append(conditions, fmt.Sprintf(`{type: %s, status: "True"}`, quoted(string(g.ConditionType))))
 		}
 		lines = append(lines, "# Sets the conditions of its readiness gates.",
-			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Ref), strings.Join(conditions, ", ")))
+			fmt.Sprintf("- {at: 20s, patch: {pod: %s, status: {conditions: [%s]}}}", quoted(e.Ref),
+				strings.Join(conditions, ", ")))
 	}
 	return lines
 }
@@ -181,7 +185,8 @@ func (d *draft) server() *entry {
 	return nil
 }
 
-// settled returns the time when all workloads are Ready, rounded up to whole minutes, at the latest a minute before the end.
+// settled returns the time when all workloads are Ready, rounded up to whole minutes, at the latest
+// a minute before the end.
 func (d *draft) settled(s *seen) time.Duration {
 	last := time.Minute
 	for _, e := range d.entries {

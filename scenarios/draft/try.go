@@ -20,7 +20,8 @@ type seen struct {
 	unhealthy time.Duration            // the time of the last failed probe
 }
 
-// durations are the possible durations of a draft. The draft takes the first in which the workloads settle.
+// durations are the possible durations of a draft. The draft takes the first in which the workloads
+// settle.
 var durations = []time.Duration{5 * time.Minute, 30 * time.Minute, 3 * time.Hour}
 
 // try runs the draft, sets its duration, and returns the result.

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Driver executes a plan's steps and pod additions. StartDriving returns a Driver; the zero value is not usable.
+// Driver executes a plan's steps and pod additions. StartDriving returns a Driver; the zero value
+// is not usable.
 type Driver struct {
 	plan    *plan.Plan
 	world   World
@@ -44,24 +45,27 @@ type stepState struct {
 	done bool
 }
 
-// waiting is a step or the rules of programs that wait for a moment: for the first match, or for each.
+// waiting is a step or the rules of programs that wait for a moment: for the first match, or for
+// each.
 type waiting struct {
 	each    bool
 	watcher *match.Watcher
 	then    func(d *Driver, t virtual.Time)
 }
 
-// pending is a call of World.At. The function gets the driver, so that it can also run in a copy of it.
+// pending is a call of World.At. The function gets the driver, so that it can also run in a copy of
+// it.
 type pending struct {
 	t  virtual.Time
 	do func(*Driver)
 }
 
-// Start schedules the pod additions and the steps of the plan in a world. Call it before the run begins. It schedules nothing if the
-// API server rejects a pod.
+// Start schedules the pod additions and the steps of the plan in a world. Call it before the run
+// begins. It schedules nothing if the API server rejects a pod.
 func Start(p *plan.Plan, w World) *Driver {
 	d := &Driver{
-		plan: p, world: w, pods: map[string]*plan.PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{}, written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
+		plan: p, world: w, pods: map[string]*plan.PlannedPod{}, present: map[string]bool{}, ending: map[string]bool{},
+		written: map[string]bool{}, steps: make([]stepState, len(p.Scenario.Spec.Steps)),
 		outages: map[string]int{}, created: map[*plan.Workload]bool{}, leases: map[string]*lease{},
 	}
 	w.Observe(d.observe)
@@ -88,8 +92,8 @@ func Start(p *plan.Plan, w World) *Driver {
 	return d
 }
 
-// Unreached is a step that was not executed: its moment did not occur or is after the end of the run, or the pods
-// that it applies to no longer existed.
+// Unreached is a step that was not executed: its moment did not occur or is after the end of the
+// run, or the pods that it applies to no longer existed.
 type Unreached struct {
 	Step *format.Step
 	Due  virtual.Time // virtual.Max if the moment did not occur
@@ -106,8 +110,9 @@ func (d *Driver) Unreached() []Unreached {
 	return steps
 }
 
-// Err returns the first error of the API server or the world, after the run, with the place of the step or of the scenario. A scenario that
-// was loaded without errors has none in its own versions: its pods and patches are valid.
+// Err returns the first error of the API server or the world, after the run, with the place of the
+// step or of the scenario. A scenario that was loaded without errors has none in its own versions:
+// its pods and patches are valid.
 func (d *Driver) Err() error { return d.err }
 
 // check keeps the first error and reports whether there is none.

@@ -75,7 +75,8 @@ func (w *fakeWorld) ResizePod(namespace, name string, patch []byte) error {
 	return nil
 }
 
-func (w *fakeWorld) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+func (w *fakeWorld) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
+	program fakeruntime.ContainerConfig) error {
 	w.logf("add container %s to %s/%s with %d rules", c.Name, namespace, name, len(program.Program.Rules))
 	return nil
 }
@@ -86,7 +87,8 @@ func (w *fakeWorld) EvictPod(namespace, name string) error {
 }
 
 func (w *fakeWorld) SetManifest(pod *v1.Pod, program fakeruntime.Pod) error {
-	w.logf("manifest of %s/%s, image %s, program %t", pod.Namespace, pod.Name, pod.Spec.Containers[0].Image, program.UID == string(pod.UID))
+	w.logf("manifest of %s/%s, image %s, program %t", pod.Namespace, pod.Name, pod.Spec.Containers[0].Image,
+		program.UID == string(pod.UID))
 	return nil
 }
 
@@ -241,7 +243,8 @@ func TestDrive(t *testing.T) {
 	if got := strings.Join(w.log, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("calls are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
-	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" || missed[0].Due != virtual.At(500*time.Millisecond) {
+	if missed := driver.Unreached(); len(missed) != 1 || missed[0].Step.Path != "spec.steps[3]" ||
+		missed[0].Due != virtual.At(500*time.Millisecond) {
 		t.Errorf("unreached: %v; want only the step before there is a pod", missed)
 	}
 }
@@ -291,12 +294,14 @@ func TestDriveWorld(t *testing.T) {
 
 // TestDriveKubelet checks that a step cannot stop a kubelet that is down.
 func TestDriveKubelet(t *testing.T) {
-	s := driven(t, `[{at: 10s, restartKubelet: {}}, {at: 12s, restartKubelet: {}}, {at: 20s, restartKubelet: {downtime: 10s..20s}}]`)
+	s := driven(t, `[{at: 10s, restartKubelet: {}}, {at: 12s, restartKubelet: {}}, {at: 20s, restartKubelet: `+
+		`{downtime: 10s..20s}}]`)
 	w := &fakeWorld{}
 	driver := Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
-		"10s stop kubelet: true", "12s stop kubelet: false", "13s start kubelet", "20s stop kubelet: true", "35s start kubelet",
+		"10s stop kubelet: true", "12s stop kubelet: false", "13s start kubelet", "20s stop kubelet: true",
+		"35s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
 		t.Errorf("calls are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -313,7 +318,8 @@ func TestDriveReboot(t *testing.T) {
 	driver := Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
-		"10s stop kubelet: true", "10s Step rebootNode ", "10s power off until 1m10s", "30s stop kubelet: false", "1m10s start kubelet",
+		"10s stop kubelet: true", "10s Step rebootNode ", "10s power off until 1m10s", "30s stop kubelet: false",
+		"1m10s start kubelet",
 		"1m20s stop kubelet: true", "1m20s Step rebootNode ", "1m20s power off until 1m35s", "1m35s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
@@ -331,7 +337,8 @@ func TestDriveOutages(t *testing.T) {
 	Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
-		"10s Step apiDown {for: 10s}", "10s API down: true", "15s Step apiDown {for: 20s..30s}", "20s Step apiDown over",
+		"10s Step apiDown {for: 10s}", "10s API down: true", "15s Step apiDown {for: 20s..30s}",
+		"20s Step apiDown over",
 		"40s Step apiDown over", "40s API down: false", "1m0s Step apiDown {}", "1m0s API down: true",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
@@ -339,8 +346,8 @@ func TestDriveOutages(t *testing.T) {
 	}
 }
 
-// TestDriveRuntimeOutages checks that outages of the runtime add up, and that the kubelet does not start during
-// one.
+// TestDriveRuntimeOutages checks that outages of the runtime add up, and that the kubelet does not
+// start during one.
 func TestDriveRuntimeOutages(t *testing.T) {
 	s := driven(t, `[{at: 10s, runtimeDown: {for: 20s}}, {at: 15s, runtimeDown: {for: 10s, condition: NetworkReady}},
 		{at: 20s, restartKubelet: {}}, {at: 40s, runtimeDown: {condition: RuntimeReady}}, {at: 50s, restartKubelet: {}}]`)
@@ -348,12 +355,17 @@ func TestDriveRuntimeOutages(t *testing.T) {
 	Start(s.Plan("v1.37", nil), w)
 	w.run()
 	want := []string{
-		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}",
-		"15s Step runtimeDown {for: 10s, condition: NetworkReady}", "15s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:true RegistryDown:false}",
+		"10s Step runtimeDown {for: 20s}", "10s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false " +
+			"RegistryDown:false}",
+		"15s Step runtimeDown {for: 10s, condition: NetworkReady}",
+		"15s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:true RegistryDown:false}",
 		"20s stop kubelet: true",
-		"25s Step runtimeDown over", "25s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}",
-		"30s Step runtimeDown over", "30s runtime: {Down:false RuntimeNotReady:false NetworkNotReady:false RegistryDown:false}", "30s start kubelet",
-		"40s Step runtimeDown {condition: RuntimeReady}", "40s runtime: {Down:false RuntimeNotReady:true NetworkNotReady:false RegistryDown:false}",
+		"25s Step runtimeDown over", "25s runtime: {Down:true RuntimeNotReady:false NetworkNotReady:false " +
+			"RegistryDown:false}",
+		"30s Step runtimeDown over", "30s runtime: {Down:false RuntimeNotReady:false NetworkNotReady:false " +
+			"RegistryDown:false}", "30s start kubelet",
+		"40s Step runtimeDown {condition: RuntimeReady}",
+		"40s runtime: {Down:false RuntimeNotReady:true NetworkNotReady:false RegistryDown:false}",
 		"50s stop kubelet: true", "53s start kubelet",
 	}
 	if got := w.log[3:]; !slices.Equal(got, want) {
@@ -361,10 +373,13 @@ func TestDriveRuntimeOutages(t *testing.T) {
 	}
 }
 
-// TestDriveMoments checks that the rules that wait for a moment hear of its first match, at its time.
+// TestDriveMoments checks that the rules that wait for a moment hear of its first match, at its
+// time.
 func TestDriveMoments(t *testing.T) {
-	text := webYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: 1m, pods: [{name: web, containers: [{name: app, behavior: [" +
-		"{since: {record: {kind: ContainerExited}}, exit: 1}, {since: {pod: web, record: {kind: ContainerStarted}, instance: 1}, exit: 1}]}]}]}\n"
+	text := webYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: " +
+		"1m, pods: [{name: web, containers: [{name: app, behavior: [" +
+		"{since: {record: {kind: ContainerExited}}, exit: 1}, {since: {pod: web, record: {kind: ContainerStarted}, " +
+		"instance: 1}, exit: 1}]}]}]}\n"
 	all, err := scenarios.LoadBytes("s.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -385,14 +400,17 @@ func TestDriveMoments(t *testing.T) {
 }
 
 func TestUnreachedSteps(t *testing.T) {
-	s := driven(t, `[{since: {becomes: {ready: true}}, delete: {pod: a}}, {since: {record: {kind: PodRemoved}}, after: 5s, delete: {pod: a}}]`)
+	s := driven(t, `[{since: {becomes: {ready: true}}, delete: {pod: a}}, {since: {record: {kind: PodRemoved}}, `+
+		`after: 5s, delete: {pod: a}}]`)
 	w := &fakeWorld{}
 	driver := Start(s.Plan("v1.37", nil), w)
 	w.At(virtual.At(30*time.Second), func() { w.record(trace.Record{Kind: trace.PodRemoved, Pod: "default/a"}) })
 	w.run()
 	missed := driver.Unreached()
-	if len(missed) != 2 || missed[0].Due != virtual.At(value.OpenMaxTime) || missed[1].Due != virtual.At(35*time.Second) {
-		t.Errorf("unreached: %v; want both steps, because one moment never occurs and no pod is left after the other", missed)
+	if len(missed) != 2 || missed[0].Due != virtual.At(value.OpenMaxTime) ||
+		missed[1].Due != virtual.At(35*time.Second) {
+		t.Errorf("unreached: %v; want both steps, because one moment never occurs and no pod is left after the other",
+			missed)
 	}
 }
 
@@ -431,11 +449,15 @@ func TestReplicasShareNoPod(t *testing.T) {
 	}
 }
 
-// TestDriveManifests checks that steps write and remove manifests of static pods, and act on mirror pods only while there are some.
+// TestDriveManifests checks that steps write and remove manifests of static pods, and act on mirror
+// pods only while there are some.
 func TestDriveManifests(t *testing.T) {
-	text := webYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: 1m, pods: [{name: web, static: true, at: 5s}], steps: [" +
-		"{at: 1s, setManifest: {}}, {at: 10s, setManifest: {spec: {containers: [{name: app, image: b}]}}}, {at: 11s, delete: {}}, {at: 12s, kill: {}}, " +
-		"{at: 20s, removeManifest: {}}, {at: 21s, removeManifest: {}}, {at: 22s, kill: {}}, {at: 30s, setManifest: {}}]}\n"
+	text := webYAML + "---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec: {duration: " +
+		"1m, pods: [{name: web, static: true, at: 5s}], steps: [" +
+		"{at: 1s, setManifest: {}}, {at: 10s, setManifest: {spec: {containers: [{name: app, image: b}]}}}, {at: 11s, " +
+		"delete: {}}, {at: 12s, kill: {}}, " +
+		"{at: 20s, removeManifest: {}}, {at: 21s, removeManifest: {}}, {at: 22s, kill: {}}, {at: 30s, setManifest: " +
+		"{}}]}\n"
 	all, err := scenarios.LoadBytes("s.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -467,7 +489,8 @@ func TestDriveManifests(t *testing.T) {
 	for _, u := range driver.Unreached() {
 		missed = append(missed, u.Step.Path)
 	}
-	if want := []string{"spec.steps[0]", "spec.steps[2]", "spec.steps[5]", "spec.steps[6]"}; !slices.Equal(missed, want) {
+	if want := []string{"spec.steps[0]", "spec.steps[2]", "spec.steps[5]", "spec.steps[6]"}; !slices.Equal(missed,
+		want) {
 		t.Errorf("unreached: %v, want %v", missed, want)
 	}
 }

@@ -15,11 +15,14 @@ import (
 
 // ControlPlane is the part of a World that only scenarios with a control plane use.
 type ControlPlane interface {
-	// AddWorkload creates a Deployment through the API. It calls program for each pod that the controllers create.
+	// AddWorkload creates a Deployment through the API. It calls program for each pod that the
+	// controllers create.
 	AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakeruntime.Pod) error
-	// PatchWorkload applies a strategic merge patch to a Deployment through the API, and records it.
+	// PatchWorkload applies a strategic merge patch to a Deployment through the API, and records
+	// it.
 	PatchWorkload(namespace, name string, patch []byte) error
-	// UndoWorkload sets the template of a Deployment to that of a revision, or of the one before if it is 0, and records it.
+	// UndoWorkload sets the template of a Deployment to that of a revision, or of the one before if
+	// it is 0, and records it.
 	UndoWorkload(namespace, name string, revision int64) error
 	// OccurIn is Occur for the instance that runs in a container of a pod.
 	OccurIn(podUID, container string, moment int)
@@ -47,7 +50,8 @@ func (d *Driver) startControlled() {
 		d.rolled = append(d.rolled, r)
 		d.later(w.At, func(d *Driver) {
 			d.created[w.Workload] = true
-			d.check(d.world.AddWorkload(r.Controlled.Deployment, func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))
+			d.check(d.world.AddWorkload(r.Controlled.Deployment,
+				func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))
 		})
 	}
 }
@@ -57,15 +61,16 @@ func (d *Driver) podCreated(r *rollout, pod *v1.Pod) fakeruntime.Pod {
 	key := pod.Namespace + "/" + pod.Name
 	program := r.Program(pod, r.sets[r.SetOf(pod.Name)])
 	d.made = append(d.made, pod)
-	d.pods[key] = &plan.PlannedPod{Workload: r.Manifest.Name, At: d.now, Pod: pod, Program: program, Ephemeral: r.Containers}
+	d.pods[key] = &plan.PlannedPod{Workload: r.Manifest.Name, At: d.now, Pod: pod, Program: program,
+		Ephemeral: r.Containers}
 	return program
 }
 
 // Created returns the pods that controllers have created, in order, each as it was then.
 func (d *Driver) Created() []*v1.Pod { return d.made }
 
-// replicaSetChanged gives a new ReplicaSet the programs that its Deployment has now. An undo goes back to an old ReplicaSet, with its
-// programs.
+// replicaSetChanged gives a new ReplicaSet the programs that its Deployment has now. An undo goes
+// back to an old ReplicaSet, with its programs.
 func (d *Driver) replicaSetChanged(record *trace.Record) {
 	for _, r := range d.rolled {
 		if set := r.ReplicaSet(record.Object.Name); set > 0 && r.sets[set] == nil {
@@ -102,7 +107,8 @@ func (d *Driver) changeWorkload(workload string, change func(namespace, name str
 	return d.created[w] && d.check(change(w.Pod.Namespace, w.Manifest.Name))
 }
 
-// wallTime is the time of the API server at a time of the run, which begins at the first second of the year 2000.
+// wallTime is the time of the API server at a time of the run, which begins at the first second of
+// the year 2000.
 func wallTime(t virtual.Time) string {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(t.Offset()).Format(time.RFC3339)
 }

@@ -38,7 +38,8 @@ func (d *Driver) take(i int, step *format.Step) bool {
 	case *format.RemoveManifest:
 		return d.removeManifest(a)
 	case *format.Evict:
-		return d.eachPod(a.Pod, func(p *plan.PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) == nil })
+		return d.eachPod(a.Pod,
+			func(p *plan.PlannedPod) bool { return d.world.EvictPod(p.Pod.Namespace, p.Pod.Name) == nil })
 	case *format.RestartKubelet:
 		return d.stopKubelet(a.Downtime, restartDowntime, i, func(virtual.Time) {})
 	case *format.RebootNode:
@@ -111,7 +112,8 @@ func (d *Driver) removeManifest(a *format.RemoveManifest) bool {
 // kill kills the container, or each container of a range, in each of the pods.
 func (d *Driver) kill(k *format.Kill) bool {
 	return d.eachPod(k.Pod, func(p *plan.PlannedPod) bool {
-		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: k.ReasonOr(), Remove: k.Remove, Sigterm: k.IsSigterm()}
+		kill := fakeruntime.Kill{PodUID: string(p.Pod.UID), Container: k.Container, Reason: k.ReasonOr(),
+			Remove: k.Remove, Sigterm: k.IsSigterm()}
 		if k.Container == "" {
 			kill.Container = p.Pod.Spec.Containers[0].Name
 		}
@@ -153,18 +155,20 @@ func (d *Driver) debug(a *format.Debug, text string) bool {
 			return false
 		}
 		d.noteOf("debug", p.Pod, text)
-		return d.check(d.world.AddEphemeralContainer(p.Pod.Namespace, p.Pod.Name, *a.Container.DeepCopy(), p.Ephemeral[a.Container.Name]))
+		return d.check(d.world.AddEphemeralContainer(p.Pod.Namespace, p.Pod.Name, *a.Container.DeepCopy(),
+			p.Ephemeral[a.Container.Name]))
 	})
 }
 
-// Downtimes of the kubelet if a step does not set one: for a restart of the kubelet, and of the node.
+// Downtimes of the kubelet if a step does not set one: for a restart of the kubelet, and of the
+// node.
 const (
 	restartDowntime = 3 * time.Second
 	rebootDowntime  = time.Minute
 )
 
-// stopKubelet stops the kubelet, calls more with the time of the next start, and schedules the start. If the
-// kubelet is not running, it only returns false.
+// stopKubelet stops the kubelet, calls more with the time of the next start, and schedules the
+// start. If the kubelet is not running, it only returns false.
 func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, more func(back virtual.Time)) bool {
 	if !d.world.StopKubelet() {
 		return false
@@ -186,8 +190,8 @@ func (d *Driver) startKubelet() {
 	}
 }
 
-// changeDelays changes the delays and restores them when the time is over. If several such steps overlap, the last one
-// wins.
+// changeDelays changes the delays and restores them when the time is over. If several such steps
+// overlap, the last one wins.
 func (d *Driver) changeDelays(s *format.SetDelays, i int) {
 	d.during(i, s.For, func() {
 		d.delays = append(d.delays, s)
@@ -213,8 +217,8 @@ const (
 	registryOutage = "registry"
 )
 
-// outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set is called when
-// the first begins and when the last ends.
+// outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set
+// is called when the first begins and when the last ends.
 func (d *Driver) outage(i int, span *value.Draw, what string, set func(*Driver)) {
 	d.during(i, span, func() {
 		if d.outages[what]++; d.outages[what] == 1 {
@@ -227,8 +231,8 @@ func (d *Driver) outage(i int, span *value.Draw, what string, set func(*Driver))
 	})
 }
 
-// setRuntimeHealth passes the health of the runtime to the world, and starts a kubelet that waits for the
-// runtime.
+// setRuntimeHealth passes the health of the runtime to the world, and starts a kubelet that waits
+// for the runtime.
 func (d *Driver) setRuntimeHealth() {
 	down := d.outages[runtimeOutage] > 0
 	d.world.SetRuntimeHealth(fakeruntime.Health{
@@ -242,8 +246,8 @@ func (d *Driver) setRuntimeHealth() {
 	}
 }
 
-// eachPod calls do for each pod that a name matches and that the API server has or whose manifest is written, and reports whether
-// any call returned true.
+// eachPod calls do for each pod that a name matches and that the API server has or whose manifest
+// is written, and reports whether any call returned true.
 func (d *Driver) eachPod(name string, do func(*plan.PlannedPod) bool) bool {
 	done := false
 	for _, key := range d.plan.Scenario.PodKeys(name, d.seen) {
@@ -254,7 +258,8 @@ func (d *Driver) eachPod(name string, do func(*plan.PlannedPod) bool) bool {
 	return done
 }
 
-// refuses reports whether the API server refuses a patch because it changes probes of a pod that terminates or has terminated.
+// refuses reports whether the API server refuses a patch because it changes probes of a pod that
+// terminates or has terminated.
 func (d *Driver) refuses(p *format.PatchPod, pod *plan.PlannedPod) bool {
 	known, _ := d.plan.Profile()
 	return known.MutableContainerProbes && d.ending[pod.Pod.Namespace+"/"+pod.Pod.Name] && p.ChangesProbes()
@@ -270,10 +275,12 @@ func (d *Driver) note(action, message string) int64 {
 
 // noteOf adds a record of a step about a pod to the trace.
 func (d *Driver) noteOf(action string, pod *v1.Pod, message string) {
-	d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Namespace + "/" + pod.Name, Reason: action, Message: message})
+	d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Namespace + "/" + pod.Name, Reason: action,
+		Message: message})
 }
 
-// during calls begin now and end after a time, with a record of step i for each. Without a time it never calls end.
+// during calls begin now and end after a time, with a record of step i for each. Without a time it
+// never calls end.
 func (d *Driver) during(i int, span *value.Draw, begin func(), end func(*Driver)) {
 	step := d.plan.Scenario.Spec.Steps[i]
 	action := step.Actions()[0].Name

@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// day is the trace of 24 hours of a pod with a probe every 288 ms, 300,000 runs in all. Readiness changes with
-// every 1000th run.
+// day is the trace of 24 hours of a pod with a probe every 288 ms, 300,000 runs in all. Readiness
+// changes with every 1000th run.
 func day() []trace.Record {
 	var rec trace.Recorder
 	rec.Add(trace.Record{Kind: trace.PodAdded, Pod: "default/web"})
@@ -22,10 +22,12 @@ func day() []trace.Record {
 		if i%1000 == 999 {
 			result = trace.Failure
 		}
-		rec.Add(trace.Record{T: virtual.At(t), Kind: trace.ProbeExecuted, Pod: "default/web", Container: "app", Probe: trace.Readiness, Result: result})
+		rec.Add(trace.Record{T: virtual.At(t), Kind: trace.ProbeExecuted, Pod: "default/web", Container: "app",
+			Probe: trace.Readiness, Result: result})
 		if ready != (result == trace.Success) {
 			ready = !ready
-			rec.Add(trace.Record{T: virtual.At(t), Kind: trace.StatusPatched, Pod: "default/web", Status: &trace.PodStatus{Phase: "Running", Ready: ready}})
+			rec.Add(trace.Record{T: virtual.At(t), Kind: trace.StatusPatched, Pod: "default/web",
+				Status: &trace.PodStatus{Phase: "Running", Ready: ready}})
 		}
 	}
 	return rec.Records()

@@ -11,8 +11,9 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// open reports whether an expectation that held could still have failed in the missing time of a run that was cut short: it says that
-// something never happens, always holds, or happens at most so often, until after the end of the run.
+// open reports whether an expectation that held could still have failed in the missing time of a
+// run that was cut short: it says that something never happens, always holds, or happens at most so
+// often, until after the end of the run.
 func (c *checker) open(e *format.Expect) bool {
 	w := e.Window()
 	limits := w.Kind == format.Never || w.Kind == format.Always || e.Count != nil && e.Count.Max < value.OpenMax
@@ -22,8 +23,9 @@ func (c *checker) open(e *format.Expect) bool {
 	return limits && virtual.At(w.Max) > c.run.End
 }
 
-// empty says why an expectation that held proves nothing: it excludes a record, and the run has nothing in its windows that such a record
-// could be about. It returns "" if the expectation proves something.
+// empty says why an expectation that held proves nothing: it excludes a record, and the run has
+// nothing in its windows that such a record could be about. It returns "" if the expectation proves
+// something.
 func (c *checker) empty(e *format.Expect) string {
 	m := e.Moment()
 	none := e.Window().Kind == format.Never || e.Count != nil && e.Count.Max <= 0
@@ -46,7 +48,8 @@ func (c *checker) empty(e *format.Expect) string {
 	return why
 }
 
-// nothingIn says what the run of a pod lacks in a window for a record that an expectation excludes, or "".
+// nothingIn says what the run of a pod lacks in a window for a record that an expectation excludes,
+// or "".
 func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
 	m := e.Moment()
 	if m.Instance != nil && !c.starts(m, key, w) {
@@ -58,7 +61,8 @@ func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
 	}
 	ran := slices.ContainsFunc(c.inside(c.index.pod(key).kinds[trace.ProbeExecuted], w), func(i int) bool {
 		rec := &c.index.records[i]
-		return (m.Container == "" || rec.Container == m.Container) && (probe == "" || rec.Probe == probe) && (m.Instance == nil || m.Instance.Contains(rec.Instance))
+		return (m.Container == "" || rec.Container == m.Container) && (probe == "" || rec.Probe == probe) &&
+			(m.Instance == nil || m.Instance.Contains(rec.Instance))
 	})
 	if ran {
 		return ""
@@ -77,8 +81,9 @@ func (c *checker) starts(m *match.Moment, key string, w window) bool {
 	})
 }
 
-// probesOf reports whether records that a moment matches are about how runs of probes end, and of which probe: empty means any. A moment
-// that matches all runs of a probe excludes the runs themselves.
+// probesOf reports whether records that a moment matches are about how runs of probes end, and of
+// which probe: empty means any. A moment that matches all runs of a probe excludes the runs
+// themselves.
 func probesOf(m *match.Moment) (probe trace.Probe, asked bool) {
 	for _, f := range m.Record.Fields {
 		switch f.Name {

@@ -25,7 +25,9 @@ func (c *checker) evaluateOne(e *format.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case len(keys) == 0:
-		f.add(failure{key: e.Pod, window: window{anchor: -1}, center: c.run.End, undecided: true, got: func() string { return "no such pod in the run, so nothing was checked" }})
+		f.add(failure{key: e.Pod, window: window{anchor: -1}, center: c.run.End, undecided: true, got: func() string {
+			return "no such pod in the run, so nothing was checked"
+		}})
 	case e.Pods == nil:
 		for _, key := range keys {
 			c.checkPod(e, key, f)
@@ -57,19 +59,22 @@ func (c *checker) checkPod(e *format.Expect, key string, f *failures) {
 	}
 }
 
-// subjects returns the keys of the pods that an expectation is about. The empty key stands for the node.
+// subjects returns the keys of the pods that an expectation is about. The empty key stands for the
+// node.
 func (c *checker) subjects(e *format.Expect) []string {
 	if e.Workload != "" {
 		return []string{c.scenario.Deployment(e.Workload).ObjectName()}
 	}
 	m := e.Moment()
-	if e.Pod == "" && e.Pods == nil && m != nil && m.OfNode() && (e.Since == nil || e.Since.OfNode() || e.Since.Pod != "") || e.OrderHasPods() {
+	if e.Pod == "" && e.Pods == nil && m != nil && m.OfNode() && (e.Since == nil || e.Since.OfNode() ||
+		e.Since.Pod != "") || e.OrderHasPods() {
 		return []string{""}
 	}
 	return c.scenario.PodKeys(e.Pod, c.index.added)
 }
 
-// anchors returns the records that match since or an item of order: those of its own pods, or else those of the pod key.
+// anchors returns the records that match since or an item of order: those of its own pods, or else
+// those of the pod key.
 func (c *checker) anchors(m *match.Moment, key string) []int {
 	if m.Pod == "" {
 		return c.index.moments(m, key)
@@ -97,7 +102,8 @@ func (c *checker) others(e *format.Expect) []string {
 	return keys
 }
 
-// internalKind returns the first internal kind of record that an expectation names, or "" if it names none.
+// internalKind returns the first internal kind of record that an expectation names, or "" if it
+// names none.
 func internalKind(e *format.Expect) trace.Kind {
 	moments := append([]*match.Moment{e.Since, e.Moment()}, e.Order...)
 	for _, m := range moments {

@@ -1,11 +1,12 @@
 // Package expect checks the expectations of a scenario against the trace of a run.
 //
-// The package reads the trace once into an index by pod and kind of record. A state is then a step function of time,
-// and the matches of a change or a record are a sorted list. The checker looks up windows in both, so the time for an
-// expectation is linear in the records that the expectation is about, even with many matches of since.
+// The package reads the trace once into an index by pod and kind of record. A state is then a step
+// function of time, and the matches of a change or a record are a sorted list. The checker looks up
+// windows in both, so the time for an expectation is linear in the records that the expectation is
+// about, even with many matches of since.
 //
-// The state at an instant is the state after all events of that instant. A pod has no status before its creation and
-// after its removal.
+// The state at an instant is the state after all events of that instant. A pod has no status before
+// its creation and after its removal.
 package expect
 
 import (
@@ -22,11 +23,12 @@ import (
 // Run is the part of a run that the checks need.
 type Run struct {
 	Records []trace.Record
-	// End is the virtual time at which the run ended; 0 means the duration of the scenario. In a run that was cut
-	// short, an expectation is skipped if it could still have held in the missing time.
+	// End is the virtual time at which the run ended; 0 means the duration of the scenario. In a
+	// run that was cut short, an expectation is skipped if it could still have held in the missing
+	// time.
 	End virtual.Time
-	// Internal reports whether Records has the internal records. Without them, expectations about internal records
-	// are skipped.
+	// Internal reports whether Records has the internal records. Without them, expectations about
+	// internal records are skipped.
 	Internal bool
 }
 
@@ -46,7 +48,8 @@ type Result struct {
 	Outcome Outcome
 	Why     string // the reason, in words, if the outcome is Skipped
 	Empty   string // if the outcome is Held: why this proves nothing, in words
-	// Failures are the first failures: one for each pod and each match of since. More is the number of further failures.
+	// Failures are the first failures: one for each pod and each match of since. More is the number
+	// of further failures.
 	Failures []Failure
 	More     int
 }
@@ -67,8 +70,8 @@ type Line struct {
 // maxFailures is the number of failures of an expectation that are described in full.
 const maxFailures = 3
 
-// Check checks all expectations of the scenario of a plan against a run of the plan. The results are in the order of
-// the file. The error is about the version of the plan.
+// Check checks all expectations of the scenario of a plan against a run of the plan. The results
+// are in the order of the file. The error is about the version of the plan.
 func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 	version, err := value.ParseVersion(plan.Version)
 	if err != nil {
@@ -84,8 +87,8 @@ func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 	return results, nil
 }
 
-// Internal reports whether an expectation or a step of a scenario names internal records. A run of such a scenario
-// must keep them; by default it does not.
+// Internal reports whether an expectation or a step of a scenario names internal records. A run of
+// such a scenario must keep them; by default it does not.
 func Internal(s *scenarios.Scenario) bool {
 	for _, e := range s.Spec.Expect {
 		if internalKind(e) != "" {
@@ -160,8 +163,9 @@ func (c *checker) skip(e *format.Expect) string {
 	return ""
 }
 
-// Some returns the results of the expectations with runs: some over all runs of one version: such an expectation
-// holds if it held in at least one run. runs has the results of each run. Other expectations are left out.
+// Some returns the results of the expectations with runs: some over all runs of one version: such
+// an expectation holds if it held in at least one run. runs has the results of each run. Other
+// expectations are left out.
 func Some(runs [][]Result) []Result {
 	if len(runs) == 0 {
 		return nil

@@ -16,17 +16,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestCheck tests each rule for expectations of docs/format.md on a small trace: a case that holds and a case that
-// fails. After an intended change, run
+// TestCheck tests each rule for expectations of docs/format.md on a small trace: a case that holds
+// and a case that fails. After an intended change, run
 //
 //	go test ./scenarios/expect -rewrite
 //
 // and review the diff.
 //
-// The trace command reads a trace in the short form of parseTrace. The check command reads one expectation per line and
-// prints the outcome of each. Its arguments are around (print the records around a failure), version, end (of a run
-// that was cut short), and internal (the trace has the internal records). The runs command checks one expectation in
-// each trace since the last clear command.
+// The trace command reads a trace in the short form of parseTrace. The check command reads one
+// expectation per line and prints the outcome of each. Its arguments are around (print the records
+// around a failure), version, end (of a run that was cut short), and internal (the trace has the
+// internal records). The runs command checks one expectation in each trace since the last clear
+// command.
 func TestCheck(t *testing.T) {
 	manifests, err := os.ReadFile("testdata/manifests.yaml")
 	if err != nil {
@@ -107,13 +108,14 @@ func (h *harness) results(d *datadriven.TestData, records []trace.Record) []Resu
 	return results
 }
 
-// podName finds the name of the pod in a scenario. Its deletion and a restart of the kubelet are steps of each scenario,
-// because records that no step causes are invalid in expectations.
+// podName finds the name of the pod in a scenario. Its deletion and a restart of the kubelet are
+// steps of each scenario, because records that no step causes are invalid in expectations.
 var podName = regexp.MustCompile(`name: (\w+)`)
 
 func (h *harness) scenario(expectations string) *scenarios.Scenario {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n", h.manifests)
+	fmt.Fprintf(&b, "%s---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n",
+		h.manifests)
 	for line := range strings.Lines(h.spec + "\n") {
 		fmt.Fprintf(&b, "  %s", line)
 	}
@@ -149,7 +151,8 @@ func write(w io.Writer, r Result, around bool) {
 		}
 		for _, l := range f.Around {
 			mark := map[bool]string{true: ">", false: " "}[l.Mark]
-			fmt.Fprintf(w, "   %s %s %s %s\n", mark, trace.FormatTime(l.Record.T), l.Record.Subject(), l.Record.Summary())
+			fmt.Fprintf(w, "   %s %s %s %s\n", mark, trace.FormatTime(l.Record.T), l.Record.Subject(),
+				l.Record.Summary())
 		}
 	}
 	if r.More > 0 {
@@ -161,7 +164,8 @@ func write(w io.Writer, r Result, around bool) {
 func TestFailuresAreCopies(t *testing.T) {
 	h := &harness{t: t, manifests: manifest, spec: "pods: [{name: web}]"}
 	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted")
-	results, err := Check(h.scenario("{never: .., record: {kind: ContainerStarted}}").Plan("v1.37", nil), Run{Records: records})
+	results, err := Check(h.scenario("{never: .., record: {kind: ContainerStarted}}").Plan("v1.37", nil),
+		Run{Records: records})
 	if err != nil || len(results[0].Failures) != 1 || len(results[0].Failures[0].Around) != 2 {
 		t.Fatalf("%v, %v", results, err)
 	}
@@ -178,7 +182,8 @@ func TestObserveSince(t *testing.T) {
 	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted\n5s web/app#0 ContainerExited 1\n"+
 		"5s web Event Normal Killing stop\n9s web/app#0 ContainerExited 1")
 	plan := h.scenario("{since: {record: {kind: Event}}, observed: true, first: 0s, record: {kind: ContainerExited}}\n"+
-		"{since: {record: {kind: Event}}, observed: true, within: .., record: {kind: ContainerExited}, count: 2}").Plan("v1.37", nil)
+		"{since: {record: {kind: Event}}, observed: true, within: .., record: {kind: ContainerExited}, count: 2}").
+		Plan("v1.37", nil)
 	seen, err := Observe(plan, Run{Records: records})
 	if err != nil || len(seen) != 2 || seen[0].Err != nil || seen[1].Err != nil {
 		t.Fatalf("%v, %v", seen, err)

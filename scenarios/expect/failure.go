@@ -55,8 +55,8 @@ func (f *failures) take(others *failures) {
 // before and behind are the numbers of records that a report shows before and after a failure.
 const before, behind = 4, 3
 
-// around returns copies of the records of the pods, of others and of the node around the time of a failure. Because they are copies,
-// the memory of the whole trace can be freed.
+// around returns copies of the records of the pods, of others and of the node around the time of a
+// failure. Because they are copies, the memory of the whole trace can be freed.
 func (c *checker) around(fail *failure, others []string) []Line {
 	keys := fail.keys
 	if keys == nil {
@@ -87,8 +87,8 @@ func (c *checker) around(fail *failure, others []string) []Line {
 	return lines
 }
 
-// place returns the position of a failure in the trace: its first mark at that time, or else the first record after
-// that time.
+// place returns the position of a failure in the trace: its first mark at that time, or else the
+// first record after that time.
 func (c *checker) place(fail *failure) int {
 	for _, m := range fail.marks {
 		if c.index.at(m) == fail.center {

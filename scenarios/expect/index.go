@@ -55,7 +55,8 @@ type state struct {
 }
 
 func newIndex(records []trace.Record) *index {
-	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}, details: true, found: map[wanted][]int{}}
+	ix := &index{records: records, pods: map[string]*podIndex{}, node: map[trace.Kind][]int{}, details: true,
+		found: map[wanted][]int{}}
 	var now match.State
 	for i := range records {
 		r := &records[i]
@@ -114,7 +115,8 @@ func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	return states[i].status
 }
 
-// moments returns the records of a pod and of the node that match m, in order. Do not modify the result.
+// moments returns the records of a pod and of the node that match m, in order. Do not modify the
+// result.
 func (ix *index) moments(m *match.Moment, key string) []int {
 	if m.Record == nil {
 		return ix.observed(m, ix.pod(key).statuses)

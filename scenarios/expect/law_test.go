@@ -18,7 +18,8 @@ import (
 // Each run draws the same examples, unless -rapid.seed is set.
 var _ = flag.Set("rapid.seed", "1")
 
-// everything is a scenario in which records of each kind are possible, with each subject and each word.
+// everything is a scenario in which records of each kind are possible, with each subject and each
+// word.
 const everything = `
 apiVersion: v1
 kind: Pod
@@ -54,7 +55,8 @@ spec:
   expect:
 `
 
-// universe returns records of a kind with each combination of words, and with a few other values in the possible ranges.
+// universe returns records of a kind with each combination of words, and with a few other values in
+// the possible ranges.
 func universe(k match.Kind) []trace.Record {
 	var all []trace.Record
 	for _, s := range k.Shapes {
@@ -85,7 +87,8 @@ func varyField(list []trace.Record, kind trace.Kind, field string, words []strin
 	case "exitCode":
 		return vary(list, []int32{0, 255}, func(r *trace.Record, n int32) { r.ExitCode = n })
 	case "took":
-		longest, limited := map[trace.Kind]time.Duration{trace.ProbeExecuted: 10 * time.Minute, trace.BackOff: 5 * time.Minute}[kind]
+		longest, limited := map[trace.Kind]time.Duration{trace.ProbeExecuted: 10 * time.Minute,
+			trace.BackOff: 5 * time.Minute}[kind]
 		if !limited {
 			longest = time.Hour
 		}
@@ -123,12 +126,15 @@ var conditions = map[string][]string{
 	"result":       {"success", "/fail|err/", "/warn/", "failed"},
 	"type":         {"Normal", "Warning", "/N|W/", "warning"},
 	"message":      {"x", "/./", `""`, "Success", "/Fail/"},
-	"reason": {"x", "/./", "LivenessProbe", "Deleted", "/Probe/", "Unhealthy", "Created", "BackOff", "Evicted", "/Sandbox/", "kill", "patch",
-		"apiDown", "delete", "ExecSync", "StopContainer", "Status", "/Image/", "APIGet", "PLEG", "liveness", "sync", "global", "/the container/", "Unhealty"},
+	"reason": {"x", "/./", "LivenessProbe", "Deleted", "/Probe/", "Unhealthy", "Created", "BackOff", "Evicted",
+		"/Sandbox/", "kill", "patch",
+		"apiDown", "delete", "ExecSync", "StopContainer", "Status", "/Image/", "APIGet", "PLEG", "liveness", "sync",
+		"global", "/the container/", "Unhealty"},
 }
 
-// TestAcceptedMatchersCanMatch checks that a matcher of records is valid exactly if it matches a possible record. An
-// expectation with never can thus fail in some trace, and no useful expectation is rejected.
+// TestAcceptedMatchersCanMatch checks that a matcher of records is valid exactly if it matches a
+// possible record. An expectation with never can thus fail in some trace, and no useful expectation
+// is rejected.
 func TestAcceptedMatchersCanMatch(t *testing.T) {
 	records := map[trace.Kind][]trace.Record{}
 	for _, k := range match.Kinds() {
@@ -164,7 +170,8 @@ func TestAcceptedMatchersCanMatch(t *testing.T) {
 	}
 }
 
-// matches returns the first record that fits the text of a matcher, field by field, or nil. It does not use the loader.
+// matches returns the first record that fits the text of a matcher, field by field, or nil. It does
+// not use the loader.
 func matches(t *rapid.T, records []trace.Record, text string) *trace.Record {
 	for i := range records {
 		r := &records[i]
@@ -205,7 +212,8 @@ func meets(t *rapid.T, r *trace.Record, name, condition string) bool {
 		v = value.TimeOf(r.Took)
 	default:
 		v = value.TextOf(map[string]string{
-			"probe": string(r.Probe), "result": string(r.Result), "type": r.Type, "reason": r.Reason, "message": r.Message,
+			"probe": string(r.Probe), "result": string(r.Result), "type": r.Type, "reason": r.Reason,
+			"message": r.Message,
 		}[name])
 	}
 	m, err := value.ParseMatch(v.Type, strings.ReplaceAll(condition, `""`, ""))

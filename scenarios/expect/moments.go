@@ -30,9 +30,9 @@ func (c *checker) moments(e *format.Expect, key string, windows []window, f *fai
 	}
 }
 
-// firstAfter returns the first record that can be a match of the expectation in the window that counts from a match of
-// since: the next record, or the match itself if since and the expectation are different changes, because one status can
-// bring both.
+// firstAfter returns the first record that can be a match of the expectation in the window that
+// counts from a match of since: the next record, or the match itself if since and the expectation
+// are different changes, because one status can bring both.
 func firstAfter(e *format.Expect, anchor int) int {
 	if e.Since.Becomes == nil || e.Becomes == nil {
 		return anchor + 1
@@ -43,7 +43,8 @@ func firstAfter(e *format.Expect, anchor int) int {
 	return anchor
 }
 
-// since returns the moments from the match of since on. Records of its instant that come before it in the trace are left out.
+// since returns the moments from the match of since on. Records of its instant that come before it
+// in the trace are left out.
 func (w window) since(all []int) []int {
 	i, _ := slices.BinarySearch(all, w.first)
 	return all[i:]
@@ -74,7 +75,8 @@ func (c *checker) none(inside []int, w window, key string, f *failures) {
 	}})
 }
 
-// first checks that the first moment of the run, or the first after the match of since, is within the window.
+// first checks that the first moment of the run, or the first after the match of since, is within
+// the window.
 func (c *checker) first(all []int, w window, key string, f *failures) {
 	all = w.since(all)
 	if len(all) == 0 {
@@ -115,7 +117,8 @@ func (c *checker) counted(e *format.Expect, all []int, w window, key string, f *
 func (c *checker) elsewhere(all []int, w window) string {
 	text := ""
 	after := w.since(all)
-	later := max(len(all)-len(after), c.index.search(all, w.from)) // the first moment later than the beginning of the window
+	// the first moment later than the beginning of the window
+	later := max(len(all)-len(after), c.index.search(all, w.from))
 	earlier := later - 1
 	if earlier >= 0 && all[earlier] == w.anchor {
 		earlier--

@@ -21,9 +21,9 @@ import (
 //	4s   web/app#0  ContainerExited 143
 //	5s   -          KubeletStopped
 //
-// A status has the fields that are written as words; all others are false. A number is the restart count. The word
-// PodScheduled=1s is a condition that is True since 1s, and last=3 is the exit code of a container's last state. A status with
-// such a word has details.
+// A status has the fields that are written as words; all others are false. A number is the restart
+// count. The word PodScheduled=1s is a condition that is True since 1s, and last=3 is the exit code
+// of a container's last state. A status with such a word has details.
 func parseTrace(t *testing.T, text string) []trace.Record {
 	t.Helper()
 	var rec trace.Recorder
@@ -102,12 +102,14 @@ func parseStatus(words []string) *trace.PodStatus {
 	for _, word := range pod {
 		if condition, since, ok := strings.Cut(word, "="); ok {
 			d, _ := time.ParseDuration(since)
-			s.Details = &trace.PodDetails{Conditions: []trace.Condition{{Type: condition, Status: "True", Since: virtual.At(d)}}}
+			s.Details = &trace.PodDetails{Conditions: []trace.Condition{{Type: condition, Status: "True",
+				Since: virtual.At(d)}}}
 		}
 	}
 	for _, c := range text[1:] {
 		words := strings.Fields(c)
-		cs := trace.ContainerStatus{Name: words[0], Ready: slices.Contains(words, "ready"), Started: slices.Contains(words, "started")}
+		cs := trace.ContainerStatus{Name: words[0], Ready: slices.Contains(words, "ready"),
+			Started: slices.Contains(words, "started")}
 		cs.State, cs.Reason, _ = strings.Cut(words[1], ":")
 		last := words[len(words)-1]
 		fmt.Sscan(last, &cs.RestartCount)

@@ -31,7 +31,8 @@ func (c *checker) workloadSignal(f match.Fields, object string) signal {
 	return s
 }
 
-// workloadMoments returns the changes of a Deployment from no match to a match. Its first state is not a change.
+// workloadMoments returns the changes of a Deployment from no match to a match. Its first state is
+// not a change.
 func (c *checker) workloadMoments(f match.Fields, object string) []int {
 	var list []int
 	held := true
@@ -72,14 +73,19 @@ func (c *checker) lost(e *format.Expect, f *failures) {
 		n, records := c.lossesIn(key, from, to)
 		switch {
 		case e.Lost.Max != value.OpenMax && n > float64(e.Lost.Max):
-			f.add(failure{key: key, window: w, center: to, marks: records, got: func() string { return c.lossWords(n, records) }})
+			f.add(failure{key: key, window: w, center: to, marks: records, got: func() string {
+				return c.lossWords(n, records)
+			}})
 		case e.Lost.Min != value.OpenMin && n < float64(e.Lost.Min):
-			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open, got: func() string { return c.lossWords(n, records) }})
+			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open, got: func() string {
+				return c.lossWords(n, records)
+			}})
 		}
 	}
 }
 
-// lossesIn returns the number of requests to a Service that are lost in a time, and the records of these losses.
+// lossesIn returns the number of requests to a Service that are lost in a time, and the records of
+// these losses.
 func (c *checker) lossesIn(key string, from, to virtual.Time) (sum float64, records []int) {
 	for _, l := range trace.Losses(c.index.records, c.run.End) {
 		if n := l.In(from, to); n > 0 && c.index.records[l.First].Object.Name == key {
@@ -96,7 +102,8 @@ func (c *checker) lossWords(n float64, records []int) string {
 	return fmt.Sprintf("%.1f lost, at %s", n, c.times(records))
 }
 
-// Lost returns the number of requests to a Service, named namespace/name, that are lost in a run until its end.
+// Lost returns the number of requests to a Service, named namespace/name, that are lost in a run
+// until its end.
 func Lost(records []trace.Record, service string, end virtual.Time) float64 {
 	c := &checker{index: newIndex(records), run: Run{Records: records, End: end}}
 	lost, _ := c.lossesIn("Service "+service, virtual.At(value.OpenMinTime), end)

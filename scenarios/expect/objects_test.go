@@ -32,17 +32,22 @@ spec:
   expect:
 `
 
-// TestObjects checks expectations about a Deployment and lost requests. Until 20s one of two pods is Ready. From 10s to 14s half of 100 requests a
-// second is lost, at 30s 5.5 are lost at once, and from 58s on all.
+// TestObjects checks expectations about a Deployment and lost requests. Until 20s one of two pods
+// is Ready. From 10s to 14s half of 100 requests a second is lost, at 30s 5.5 are lost at once, and
+// from 58s on all.
 func TestObjects(t *testing.T) {
 	at := func(s float64) virtual.Time { return virtual.At(time.Duration(s * float64(time.Second))) }
 	state := func(s float64, ready int32, observed int64) trace.Record {
-		return trace.Record{T: at(s), Kind: trace.WorkloadChanged, Reason: "status", Object: &trace.Object{Name: "Deployment default/web",
-			Workload: &trace.Workload{Desired: 2, Replicas: 2, Updated: 2, Ready: ready, Available: ready, Generation: 2, Observed: observed}}}
+		return trace.Record{T: at(s), Kind: trace.WorkloadChanged, Reason: "status",
+			Object: &trace.Object{Name: "Deployment default/web",
+				Workload: &trace.Workload{Desired: 2, Replicas: 2, Updated: 2, Ready: ready, Available: ready,
+					Generation: 2, Observed: observed}}}
 	}
-	loss := func(s float64, kind trace.Kind, pod, reason string, took time.Duration, one int, lost float64) trace.Record {
+	loss := func(s float64, kind trace.Kind, pod, reason string, took time.Duration, one int,
+		lost float64) trace.Record {
 		return trace.Record{T: at(s), Kind: kind, Pod: pod, Reason: reason, Took: took,
-			Object: &trace.Object{Name: "Service default/web", Loss: &trace.Loss{Router: "kube-proxy", Rate: 100, One: one, Of: 2, Lost: lost}}}
+			Object: &trace.Object{Name: "Service default/web",
+				Loss: &trace.Loss{Router: "kube-proxy", Rate: 100, One: one, Of: 2, Lost: lost}}}
 	}
 	records := []trace.Record{
 		state(5, 1, 1),
@@ -56,16 +61,20 @@ func TestObjects(t *testing.T) {
 		records[i].Step = int64(i + 1)
 	}
 	for expectation, got := range map[string]string{
-		"{within: 0s..60s, workload: web, becomes: {complete: true}}":                    "",
-		"{within: 0s..19s, workload: web, becomes: {complete: true}}":                    "none; the next one at 20.000s",
-		"{always: 5s..60s, workload: web, status: {readyReplicas: 1..}}":                 "",
-		"{always: 5s..60s, workload: web, status: {readyReplicas: 2}}":                   "{readyReplicas: 1} from 5.000s to 20.000s",
-		"{never: 0s..60s, workload: web, status: {readyReplicas: 2, complete: false}}":   "",
-		"{within: .., service: web, lost: 405..406}":                                     "",
-		"{within: .., service: web, lost: ..405}":                                        "405.5 lost, at 14.000s, 30.000s, 58.000s",
-		"{within: 12s..13s, service: web, lost: 50}":                                     "",
-		"{within: 15s..29s, service: web, lost: 1..}":                                    "none lost",
-		"{never: .., pod: web-1, becomes: {ready: true}, name: no pod was in the trace}": "no such pod in the run, so nothing was checked",
+		"{within: 0s..60s, workload: web, becomes: {complete: true}}": "",
+		"{within: 0s..19s, workload: web, becomes: {complete: true}}": "none; the next one at " +
+			"20.000s",
+		"{always: 5s..60s, workload: web, status: {readyReplicas: 1..}}": "",
+		"{always: 5s..60s, workload: web, status: {readyReplicas: 2}}": "{readyReplicas: 1} from " +
+			"5.000s to 20.000s",
+		"{never: 0s..60s, workload: web, status: {readyReplicas: 2, complete: false}}": "",
+		"{within: .., service: web, lost: 405..406}":                                   "",
+		"{within: .., service: web, lost: ..405}": "405.5 lost, at 14.000s, " +
+			"30.000s, 58.000s",
+		"{within: 12s..13s, service: web, lost: 50}":  "",
+		"{within: 15s..29s, service: web, lost: 1..}": "none lost",
+		"{never: .., pod: web-1, becomes: {ready: true}, name: no pod was in the trace}": "no such pod in the run, " +
+			"so nothing was checked",
 	} {
 		loaded, err := scenarios.LoadBytes("s.yaml", []byte(rolledOut+"  - "+expectation+"\n"), nil)
 		if err != nil {

@@ -17,18 +17,18 @@ import (
 // Observation is what a run shows for an expectation with observed: true.
 type Observation struct {
 	Expect *format.Expect
-	// Min and Max are the lowest and highest value over all pods and all matches of since: with first, a time in
-	// nanoseconds, counted from since if the expectation has it; with within, a number of matches. They are 0 for
-	// status and transitions.
+	// Min and Max are the lowest and highest value over all pods and all matches of since: with
+	// first, a time in nanoseconds, counted from since if the expectation has it; with within, a
+	// number of matches. They are 0 for status and transitions.
 	Min, Max int64
-	// Values are the values of transitions in order, or of the fields of status. They must be the same for all pods
-	// and all matches of since.
+	// Values are the values of transitions in order, or of the fields of status. They must be the
+	// same for all pods and all matches of since.
 	Values []value.Scalar
 	Err    error // the reason why the run has no usable values
 }
 
-// Observe returns what a run shows for the observed expectations of its scenario. Expectations that do not apply to
-// the run are left out.
+// Observe returns what a run shows for the observed expectations of its scenario. Expectations that
+// do not apply to the run are left out.
 func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
 	version, err := value.ParseVersion(plan.Version)
 	if err != nil {
@@ -120,8 +120,9 @@ func (c *checker) statusAt(e *format.Expect, key string, t virtual.Time) ([]valu
 	return values, nil
 }
 
-// firstSince observes one pod from each match of since on. It ignores the window, which is the value that an update
-// replaces. A match of since needs no result if the result could still come after the end of the run.
+// firstSince observes one pod from each match of since on. It ignores the window, which is the
+// value that an update replaces. A match of since needs no result if the result could still come
+// after the end of the run.
 func (c *checker) firstSince(e *format.Expect, key string) (o Observation, err error) {
 	o.Expect = e
 	var without []virtual.Time
@@ -168,8 +169,8 @@ func (c *checker) timeOrCount(e *format.Expect, all []int, w window) (int64, err
 	return 0, errors.New("the first match is before t=0")
 }
 
-// Merge combines the observations of two pods, windows, or runs of one version. Times and counts may differ; values
-// may not.
+// Merge combines the observations of two pods, windows, or runs of one version. Times and counts
+// may differ; values may not.
 func Merge(a, b Observation) Observation {
 	switch {
 	case a.Err != nil:
@@ -193,7 +194,8 @@ func (o Observation) Holds() bool {
 	e := o.Expect
 	switch {
 	case e.Transitions != nil:
-		return slices.EqualFunc(e.Transitions.Values, o.Values, func(m value.Match, v value.Scalar) bool { return m.String() == v.String() })
+		return slices.EqualFunc(e.Transitions.Values, o.Values,
+			func(m value.Match, v value.Scalar) bool { return m.String() == v.String() })
 	case e.Status != nil:
 		for i, f := range e.Status {
 			if f.Match.String() != o.Values[i].String() {
@@ -207,7 +209,8 @@ func (o Observation) Holds() bool {
 	return int64(e.Count.Min) == o.Min && int64(e.Count.Max) == o.Max
 }
 
-// String formats the observation as a scenario would: a time or a count, a range of them, or a list of values.
+// String formats the observation as a scenario would: a time or a count, a range of them, or a list
+// of values.
 func (o Observation) String() string {
 	switch {
 	case o.Values != nil:

@@ -6,8 +6,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// order checks that the first match of each moment is strictly later than the first match of the previous moment. The first match in
-// several pods is the first in any of them.
+// order checks that the first match of each moment is strictly later than the first match of the
+// previous moment. The first match in several pods is the first in any of them.
 func (c *checker) order(e *format.Expect, key string, f *failures) {
 	last := -1
 	for i, m := range e.Order {
@@ -19,10 +19,11 @@ func (c *checker) order(e *format.Expect, key string, f *failures) {
 		}
 		if last >= 0 && c.index.at(found[0]) <= c.index.at(last) {
 			before := last
-			f.add(failure{key: key, window: window{anchor: -1}, center: c.index.at(found[0]), marks: []int{found[0], before}, got: func() string {
-				return fmt.Sprintf("%s at %s, not later than %s at %s", momentWords(m), at(c.index.at(found[0])),
-					momentWords(e.Order[i-1]), at(c.index.at(before)))
-			}})
+			f.add(failure{key: key, window: window{anchor: -1}, center: c.index.at(found[0]),
+				marks: []int{found[0], before}, got: func() string {
+					return fmt.Sprintf("%s at %s, not later than %s at %s", momentWords(m), at(c.index.at(found[0])),
+						momentWords(e.Order[i-1]), at(c.index.at(before)))
+				}})
 			return
 		}
 		last = found[0]

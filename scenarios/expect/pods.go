@@ -43,7 +43,8 @@ func (c *checker) checkPodCount(e *format.Expect, keys []string, f *failures) {
 	f.add(fail)
 }
 
-// podCountWords says how many pods are good, and names the good pods or the bad pods, whichever are fewer.
+// podCountWords says how many pods are good, and names the good pods or the bad pods, whichever are
+// fewer.
 func podCountWords(good, bad []string) string {
 	text := fmt.Sprintf("%d of %d pods", len(good), len(good)+len(bad))
 	switch {

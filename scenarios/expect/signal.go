@@ -50,8 +50,9 @@ func (s *signal) at(t virtual.Time) bool {
 	return s.initial
 }
 
-// first returns the first instant of [from, to] at which the signal has the value on, and the record that set this
-// value: -1 if it is the initial value. found is false if there is no such instant.
+// first returns the first instant of [from, to] at which the signal has the value on, and the
+// record that set this value: -1 if it is the initial value. found is false if there is no such
+// instant.
 func (s *signal) first(on bool, from, to virtual.Time) (t virtual.Time, record int, found bool) {
 	i := s.after(from)
 	if s.at(from) == on {

@@ -67,7 +67,8 @@ func (c *checker) status(e *format.Expect, keys []string, s signal, windows []wi
 }
 
 // stateFailure describes a forbidden state at t, and how long it lasted.
-func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w window, t virtual.Time, record int) failure {
+func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w window, t virtual.Time,
+	record int) failure {
 	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
 		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {

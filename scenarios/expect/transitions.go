@@ -17,7 +17,8 @@ type turn struct {
 	record int
 }
 
-// turns returns the values of a field in order, without repetitions. It ignores times without a status.
+// turns returns the values of a field in order, without repetitions. It ignores times without a
+// status.
 func (c *checker) turns(key, container, field string) []turn {
 	var all []turn
 	for _, st := range c.index.pod(key).states {
@@ -30,7 +31,8 @@ func (c *checker) turns(key, container, field string) []turn {
 	return all
 }
 
-// transitions checks the values of a field in each window. The first is the value at the beginning of the window.
+// transitions checks the values of a field in each window. The first is the value at the beginning
+// of the window.
 func (c *checker) transitions(e *format.Expect, key string, windows []window, f *failures) {
 	all := c.turns(key, e.Container, e.Transitions.Field)
 	for _, w := range windows {
@@ -62,8 +64,8 @@ func turnsWithin(all []turn, from, to virtual.Time) []turn {
 	return all[max(later(from)-1, 0):max(later(to), 0)]
 }
 
-// mismatch returns the index of the first value that differs from the expected list; len(seen) if values are missing.
-// ok is true if there is none.
+// mismatch returns the index of the first value that differs from the expected list; len(seen) if
+// values are missing. ok is true if there is none.
 func mismatch(want *match.Transitions, seen []turn) (index int, ok bool) {
 	for i, m := range want.Values {
 		if i >= len(seen) || !m.Matches(seen[i].value) {

@@ -20,28 +20,32 @@ func (w window) instants() (from, to virtual.Time) { return max(w.from, 0), w.to
 // window resolves the window of an expectation without since.
 func (c *checker) window(e *format.Expect) window {
 	w := e.Window()
-	return window{from: virtual.At(w.Min), to: min(virtual.At(w.Max), c.run.End), open: virtual.At(w.Max) > c.run.End, anchor: -1}
+	return window{from: virtual.At(w.Min), to: min(virtual.At(w.Max), c.run.End), open: virtual.At(w.Max) > c.run.End,
+		anchor: -1}
 }
 
-// windowSince resolves the window that counts from a record. It returns false if the run ended before the window did.
-// A window without a beginning begins after the record.
+// windowSince resolves the window that counts from a record. It returns false if the run ended
+// before the window did. A window without a beginning begins after the record.
 func (c *checker) windowSince(e *format.Expect, record int) (window, bool) {
 	w := e.Window()
 	t := c.index.at(record)
 	from := t.Add(max(w.Min, 0))
 	if w.Max == value.OpenMaxTime {
-		return window{from: from, to: c.run.End, open: true, anchor: record, first: firstAfter(e, record)}, from <= c.run.End
+		return window{from: from, to: c.run.End, open: true, anchor: record, first: firstAfter(e, record)},
+			from <= c.run.End
 	}
 	return window{from: from, to: t.Add(w.Max), anchor: record, first: firstAfter(e, record)}, t.Add(w.Max) <= c.run.End
 }
 
-// windows returns the windows of an expectation for a pod, one for each match of since. It adds a failure if there is
-// no window, because nothing would be checked.
+// windows returns the windows of an expectation for a pod, one for each match of since. It adds a
+// failure if there is no window, because nothing would be checked.
 func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 	if e.Since == nil {
 		w := c.window(e)
 		if from, _ := w.instants(); from > c.run.End {
-			f.add(failure{key: key, window: w, undecided: true, got: func() string { return "the run ended before the window opened" }})
+			f.add(failure{key: key, window: w, undecided: true, got: func() string {
+				return "the run ended before the window opened"
+			}})
 			return nil
 		}
 		return []window{w}
@@ -62,13 +66,16 @@ func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 func (c *checker) noAnchor(e *format.Expect, key string, moments []int) failure {
 	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End}
 	if len(moments) == 0 {
-		fail.got = func() string { return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked" }
+		fail.got = func() string {
+			return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked"
+		}
 		return fail
 	}
 	fail.center = c.index.at(moments[0])
 	fail.marks = moments[:1]
 	fail.got = func() string {
-		return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) + ") closed, so nothing was checked"
+		return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) +
+			") closed, so nothing was checked"
 	}
 	return fail
 }

@@ -14,7 +14,8 @@ import (
 
 type record = trace.Record
 
-// at formats a time of the run as in traces, with more digits if it is not a whole number of milliseconds.
+// at formats a time of the run as in traces, with more digits if it is not a whole number of
+// milliseconds.
 func at(t virtual.Time) string {
 	rest := t.Offset() % time.Millisecond
 	if rest == 0 {
@@ -165,7 +166,8 @@ func transitionWords(t *match.Transitions) string {
 	return t.Field + " [" + strings.Join(words, ", ") + "]"
 }
 
-// stateWords describes the fields of an expectation at t: their values in one pod or, with several pods, which pods match.
+// stateWords describes the fields of an expectation at t: their values in one pod or, with several
+// pods, which pods match.
 func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) string {
 	if e.Pods != nil {
 		var good, bad []string

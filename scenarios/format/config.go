@@ -6,19 +6,20 @@ import (
 	"probesim.dev/kube/kubeletconfig"
 )
 
-// KubeletConfig is the part of a KubeletConfiguration that the simulator supports. The fields have their upstream
-// names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0). If no shutdown grace period is set, the kubelet
-// ignores shutdowns of the node.
+// KubeletConfig is the part of a KubeletConfiguration that the simulator supports. The fields have
+// their upstream names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0). If no
+// shutdown grace period is set, the kubelet ignores shutdowns of the node.
 type KubeletConfig struct {
 	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"` // nil: 1m
 	CrashLoopBackOff                 CrashLoopBackOff   `json:"crashLoopBackOff,omitempty"`
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
 	ShutdownGracePeriodByPodPriority []ShutdownPriority `json:"shutdownGracePeriodByPodPriority,omitempty"`
-	SerializeImagePulls              *bool              `json:"serializeImagePulls,omitempty"`   // nil: true without MaxParallelImagePulls, or if it is 1
-	MaxParallelImagePulls            *int32             `json:"maxParallelImagePulls,omitempty"` // nil: no limit
-	StaticPodPath                    string             `json:"staticPodPath,omitempty"`         // without effect
-	FeatureGates                     map[string]bool    `json:"featureGates,omitempty"`
+	// nil: true without MaxParallelImagePulls, or if it is 1
+	SerializeImagePulls   *bool           `json:"serializeImagePulls,omitempty"`
+	MaxParallelImagePulls *int32          `json:"maxParallelImagePulls,omitempty"` // nil: no limit
+	StaticPodPath         string          `json:"staticPodPath,omitempty"`         // without effect
+	FeatureGates          map[string]bool `json:"featureGates,omitempty"`
 
 	RuntimeRequestTimeout            later `json:"runtimeRequestTimeout,omitempty"`
 	MaxPods                          later `json:"maxPods,omitempty"`
@@ -34,14 +35,15 @@ type CrashLoopBackOff struct {
 	MaxContainerRestartPeriod *value.Duration `json:"maxContainerRestartPeriod,omitempty"` // nil: 5m
 }
 
-// ShutdownPriority sets how long pods have to terminate when the node shuts down. It applies to pods of this priority
-// and above, up to the priority of the next entry.
+// ShutdownPriority sets how long pods have to terminate when the node shuts down. It applies to
+// pods of this priority and above, up to the priority of the next entry.
 type ShutdownPriority struct {
 	Priority                   int32 `json:"priority"`
 	ShutdownGracePeriodSeconds int64 `json:"shutdownGracePeriodSeconds"`
 }
 
-// later is the type of fields that the simulator does not support yet. A file that sets such a field is rejected.
+// later is the type of fields that the simulator does not support yet. A file that sets such a
+// field is rejected.
 type later struct{}
 
 // UnmarshalNode reports that the field is not supported.
@@ -69,9 +71,11 @@ func (k *KubeletConfig) Compile() kubeletconfig.Config {
 	if k.SerializeImagePulls != nil {
 		c.ParallelImagePulls = !*k.SerializeImagePulls
 	}
-	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(), k.ShutdownGracePeriodCriticalPods.Time()
+	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(),
+		k.ShutdownGracePeriodCriticalPods.Time()
 	for _, p := range k.ShutdownGracePeriodByPodPriority {
-		c.ShutdownByPriority = append(c.ShutdownByPriority, kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
+		c.ShutdownByPriority = append(c.ShutdownByPriority,
+			kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
 	}
 	c.FeatureGates = k.FeatureGates
 	return c

@@ -14,13 +14,15 @@ func DelaySet(name string) (fakeruntime.Delays, error) {
 	set, ok := fakeruntime.DelaySet(name)
 	if !ok {
 		names := fakeruntime.DelaySets()
-		return set, fmt.Errorf("there is no set of delays %s%s: use %s", strict.Quote(name), strict.DidYouMean(name, names), strings.Join(names, ", "))
+		return set, fmt.Errorf("there is no set of delays %s%s: use %s", strict.Quote(name),
+			strict.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 	return set, nil
 }
 
-// Delays are the latencies of runtime and API calls, and the usual response times of programs. A nil field takes
-// the value of the set, then of the next wider scope (container, pod, scenario), and then the default.
+// Delays are the latencies of runtime and API calls, and the usual response times of programs. A
+// nil field takes the value of the set, then of the next wider scope (container, pod, scenario),
+// and then the default.
 type Delays struct {
 	Set              string      `json:"set,omitempty"` // a name in fakeruntime.DelaySets
 	RunPodSandbox    *value.Draw `json:"runPodSandbox,omitempty"`
@@ -69,7 +71,8 @@ func (d *Delays) Compile() fakeruntime.Delays {
 		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
 		ListPodSandbox: draw(d.ListPodSandbox), CreateContainer: draw(d.CreateContainer),
 		StartContainer: draw(d.StartContainer), StopContainer: draw(d.StopContainer),
-		StopReturn: draw(d.StopReturn), RemoveContainer: draw(d.RemoveContainer), ListContainers: draw(d.ListContainers),
+		StopReturn: draw(d.StopReturn), RemoveContainer: draw(d.RemoveContainer),
+		ListContainers:  draw(d.ListContainers),
 		ContainerStatus: draw(d.ContainerStatus), ImageStatus: draw(d.ImageStatus),
 		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
 		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// NeedsDetails reports whether the expectation asks for fields of a status that a trace has only with details.
+// NeedsDetails reports whether the expectation asks for fields of a status that a trace has only
+// with details.
 func (e *Expect) NeedsDetails() bool {
 	return inDetail(e.Status) || e.Transitions != nil && match.InDetail(e.Transitions.Field) ||
 		slices.ContainsFunc(append([]*match.Moment{e.Since, e.Moment()}, e.Order...), MomentInDetail)
@@ -21,9 +22,9 @@ func inDetail(fields match.Fields) bool {
 	return slices.ContainsFunc(fields, func(f match.Field) bool { return match.InDetail(f.Name) })
 }
 
-// Expect is an expectation. Exactly one matcher is set: Status, Becomes, Record, Transitions or Order. At most
-// one window is set: At, Within, First, Always or Never; see Window. docs/format.md lists the windows that each
-// matcher takes.
+// Expect is an expectation. Exactly one matcher is set: Status, Becomes, Record, Transitions or
+// Order. At most one window is set: At, Within, First, Always or Never; see Window. docs/format.md
+// lists the windows that each matcher takes.
 type Expect struct {
 	strict.Pos `json:"-"`
 	Path       string `json:"-"`              // path of the expectation, as in spec.expect[0]
@@ -46,18 +47,22 @@ type Expect struct {
 	Count *value.IntRange `json:"count,omitempty"` // only with Within and one of Becomes and Record; nil: 1..
 	Since *match.Moment   `json:"since,omitempty"` // an empty Pod is that of the expectation
 
-	Pod       string          `json:"pod,omitempty"`       // a pod or workload, see Scenario.PodKeys; empty: each pod
-	Workload  string          `json:"workload,omitempty"`  // a Deployment with a control plane, whose state Status or Becomes is about
-	Service   string          `json:"service,omitempty"`   // only with Lost
-	Container string          `json:"container,omitempty"` // empty: the status of the pod, or a record about any container
-	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil: any
-	Pods      *value.IntRange `json:"pods,omitempty"`      // how many pods must meet the expectation; nil: each of them
+	Pod string `json:"pod,omitempty"` // a pod or workload, see Scenario.PodKeys; empty: each pod
+	// a Deployment with a control plane, whose state Status or Becomes is about
+	Workload string `json:"workload,omitempty"`
+	Service  string `json:"service,omitempty"` // only with Lost
+	// empty: the status of the pod, or a record about any container
+	Container string          `json:"container,omitempty"`
+	Instance  *value.IntRange `json:"instance,omitempty"` // only with Record; nil: any
+	Pods      *value.IntRange `json:"pods,omitempty"`     // how many pods must meet the expectation; nil: each of them
 
 	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: all versions
-	Runs               string               `json:"runs,omitempty"`               // EveryRun or SomeRun; never empty after loading
+	// EveryRun or SomeRun; never empty after loading
+	Runs string `json:"runs,omitempty"`
 
-	// Observed marks values that were observed in a run, so that 'probesim run --update' may refresh them: the
-	// values of Transitions, the window of First, the Count, or the fields of Status with At.
+	// Observed marks values that were observed in a run, so that 'probesim run --update' may
+	// refresh them: the values of Transitions, the window of First, the Count, or the fields of
+	// Status with At.
 	Observed bool `json:"observed,omitempty"`
 }
 
@@ -78,7 +83,8 @@ const (
 	Never  WindowKind = "never"
 )
 
-// Window is the time in which an expectation applies. Its bounds count from t=0, or from each moment of Since.
+// Window is the time in which an expectation applies. Its bounds count from t=0, or from each
+// moment of Since.
 type Window struct {
 	Kind WindowKind
 	value.TimeRange
@@ -102,16 +108,18 @@ func (e *Expect) Window() Window {
 	return Window{Within, value.AllTime}
 }
 
-// Moment returns the moments that a Becomes or Record expectation looks for, or nil for the other matchers.
+// Moment returns the moments that a Becomes or Record expectation looks for, or nil for the other
+// matchers.
 func (e *Expect) Moment() *match.Moment {
 	if e.Becomes == nil && e.Record == nil {
 		return nil
 	}
-	return &match.Moment{Pos: e.Pos, Pod: e.Pod, Container: e.Container, Instance: e.Instance, Becomes: e.Becomes, Record: e.Record}
+	return &match.Moment{Pos: e.Pos, Pod: e.Pod, Container: e.Container, Instance: e.Instance, Becomes: e.Becomes,
+		Record: e.Record}
 }
 
-// Each returns the expectation once for each container of its range, and itself if it has none. In the copies, since and order have
-// the same container where they have the range.
+// Each returns the expectation once for each container of its range, and itself if it has none. In
+// the copies, since and order have the same container where they have the range.
 func (e *Expect) Each() []*Expect {
 	if !IsRange(e.Container) {
 		return []*Expect{e}
@@ -153,5 +161,6 @@ func (e *Expect) OrderHasPods() bool {
 
 // AppliesTo reports whether runs of a version check the expectation.
 func (e *Expect) AppliesTo(v value.Version) bool {
-	return len(e.KubernetesVersions) == 0 || slices.ContainsFunc(e.KubernetesVersions, func(r value.VersionRange) bool { return r.Contains(v) })
+	return len(e.KubernetesVersions) == 0 || slices.ContainsFunc(e.KubernetesVersions,
+		func(r value.VersionRange) bool { return r.Contains(v) })
 }

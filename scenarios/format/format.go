@@ -25,22 +25,23 @@ type Spec struct {
 	Description        string               `json:"description,omitempty"`
 	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: the newest version
 	Duration           value.Duration       `json:"duration,omitempty"`           // length of the run; 10m if not given
-	Seeds              *value.IntRange      `json:"seeds,omitempty"`              // one run for each seed; nil: a single run without a seed
-	Kubelet            Kubelet              `json:"kubelet,omitempty"`
-	Delays             *Delays              `json:"delays,omitempty"`
-	ControlPlane       *ControlPlane        `json:"controlPlane,omitempty"` // nil: no controllers
-	Pods               []Pod                `json:"pods"`
-	Services           []Service            `json:"services,omitempty"` // only with ControlPlane
-	Traffic            []Traffic            `json:"traffic,omitempty"`
-	Steps              []*Step              `json:"steps,omitempty"`
-	Expect             []*Expect            `json:"expect,omitempty"`
+	// one run for each seed; nil: a single run without a seed
+	Seeds        *value.IntRange `json:"seeds,omitempty"`
+	Kubelet      Kubelet         `json:"kubelet,omitempty"`
+	Delays       *Delays         `json:"delays,omitempty"`
+	ControlPlane *ControlPlane   `json:"controlPlane,omitempty"` // nil: no controllers
+	Pods         []Pod           `json:"pods"`
+	Services     []Service       `json:"services,omitempty"` // only with ControlPlane
+	Traffic      []Traffic       `json:"traffic,omitempty"`
+	Steps        []*Step         `json:"steps,omitempty"`
+	Expect       []*Expect       `json:"expect,omitempty"`
 
 	// Variants is empty in a loaded scenario: each variant is a scenario of its own.
 	Variants []Variant `json:"variants,omitempty"`
 }
 
-// Variant is an entry of spec.variants: a name, and the fields in which the variant differs from the scenario. docs/format.md
-// describes how they combine.
+// Variant is an entry of spec.variants: a name, and the fields in which the variant differs from
+// the scenario. docs/format.md describes how they combine.
 type Variant struct {
 	strict.Pos         `json:"-"`
 	Name               string               `json:"name"`

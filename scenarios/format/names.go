@@ -14,8 +14,9 @@ const maxRange = 1000
 
 var nameRange = regexp.MustCompile(`^([^{}]*)\{(\d{1,6})\.\.(\d{1,6})\}([^{}]*)$`)
 
-// RangeOf returns the names that a name with a range stands for, as in a shell: app-{1..3} is app-1, app-2 and app-3, and
-// app-{01..10} has two digits. Without braces it returns no names and no error.
+// RangeOf returns the names that a name with a range stands for, as in a shell: app-{1..3} is
+// app-1, app-2 and app-3, and app-{01..10} has two digits. Without braces it returns no names and
+// no error.
 func RangeOf(name string) ([]string, error) {
 	if !strings.ContainsAny(name, "{}") {
 		return nil, nil

@@ -32,7 +32,8 @@ func (p *PatchPod) JSON() []byte {
 	return data
 }
 
-// ChangesProbes reports whether the patch is about probes of containers, which the API server refuses for pods that terminate.
+// ChangesProbes reports whether the patch is about probes of containers, which the API server
+// refuses for pods that terminate.
 func (p *PatchPod) ChangesProbes() bool {
 	if p.Spec == nil {
 		return false
@@ -72,8 +73,8 @@ func (part[T]) Patched() any {
 
 func (p *part[T]) MarshalJSON() ([]byte, error) { return p.node.JSON(), nil }
 
-// patch has strategic merge patches of the metadata and spec of a pod, which apply one after the other: that of a scenario, and that
-// of its variant.
+// patch has strategic merge patches of the metadata and spec of a pod, which apply one after the
+// other: that of a scenario, and that of its variant.
 type patch struct{ Nodes []*strict.Node }
 
 // patchedPod has the fields that a patch can change.

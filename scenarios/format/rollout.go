@@ -11,8 +11,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// ControlPlane turns on the controllers, the scheduler and kube-proxy. Deployments of spec.pods then create their pods through
-// ReplicaSets.
+// ControlPlane turns on the controllers, the scheduler and kube-proxy. Deployments of spec.pods
+// then create their pods through ReplicaSets.
 type ControlPlane struct {
 	Set       string      `json:"set,omitempty"`       // a name in fakeruntime.DelaySets; empty: fixed delays
 	Watch     *value.Draw `json:"watch,omitempty"`     // from a change in the API server to the cache of a controller
@@ -29,7 +29,8 @@ type Service struct {
 	Routers    []Router `json:"routers,omitempty"` // empty: kube-proxy
 }
 
-// Router sends requests to the pods of a Service: kube-proxy, or a load balancer, which is a range of delays.
+// Router sends requests to the pods of a Service: kube-proxy, or a load balancer, which is a range
+// of delays.
 type Router struct {
 	strict.Pos `json:"-"`
 	Name       string      `json:"name,omitempty"` // empty: the kind
@@ -59,7 +60,8 @@ type Traffic struct {
 	Container  string      `json:"container,omitempty"` // empty: a pod serves while any of its containers runs
 }
 
-// Rollout changes a Deployment through the API. Exactly one of the fields other than Workload and Containers is set.
+// Rollout changes a Deployment through the API. Exactly one of the fields other than Workload and
+// Containers is set.
 type Rollout struct {
 	Workload   string                       `json:"workload,omitempty"` // empty if the scenario has only one Deployment
 	Template   *part[v1.PodTemplateSpec]    `json:"template,omitempty"`
@@ -77,7 +79,8 @@ func (r *Rollout) Variants() []string {
 	for _, v := range []struct {
 		name string
 		set  bool
-	}{{"template", r.Template != nil}, {"restart", r.Restart}, {"undo", r.Undo != nil}, {"pause", r.Pause}, {"resume", r.Resume}, {"spec", r.Spec != nil}} {
+	}{{"template", r.Template != nil}, {"restart", r.Restart}, {"undo", r.Undo != nil}, {"pause", r.Pause},
+		{"resume", r.Resume}, {"spec", r.Spec != nil}} {
 		if v.set {
 			names = append(names, v.name)
 		}
@@ -121,12 +124,13 @@ func patchOf(spec any) []byte {
 	return data
 }
 
-// Lease is a lock that the programs of several pods want, as in leader election. A program takes it when it is free, from its start on, and
-// renews it while it runs.
+// Lease is a lock that the programs of several pods want, as in leader election. A program takes it
+// when it is free, from its start on, and renews it while it runs.
 type Lease struct {
-	Name     string         `json:"name"`
-	Duration value.Duration `json:"duration,omitempty"` // that it stays taken after the end of the program; 15s if not given
-	Release  bool           `json:"release,omitempty"`  // the program gives it up when it ends
+	Name string `json:"name"`
+	// that it stays taken after the end of the program; 15s if not given
+	Duration value.Duration `json:"duration,omitempty"`
+	Release  bool           `json:"release,omitempty"` // the program gives it up when it ends
 }
 
 // DefaultLeaseDuration is that of client-go's leader election.

@@ -21,15 +21,18 @@ type Rule struct {
 	Replica  *value.IntRange `json:"replica,omitempty"`
 	Instance *value.IntRange `json:"instance,omitempty"`
 
-	After        *value.Draw    `json:"after,omitempty"`
-	At           *value.Draw    `json:"at,omitempty"`
-	Since        *match.Moment  `json:"since,omitempty"` // with After, or 0s, from its first match; its Pod may be empty: any
-	Holds        string         `json:"holds,omitempty"` // with After, or 0s, from the time at which the instance takes this lease
-	AfterSigterm *value.Draw    `json:"afterSigterm,omitempty"`
-	For          *value.Draw    `json:"for,omitempty"`
-	Every        *value.Draw    `json:"every,omitempty"`
-	Until        *match.Moment  `json:"until,omitempty"` // its first match closes the window for good; its Pod may be empty: any
-	Chance       *value.Percent `json:"chance,omitempty"`
+	After *value.Draw `json:"after,omitempty"`
+	At    *value.Draw `json:"at,omitempty"`
+	// with After, or 0s, from its first match; its Pod may be empty: any
+	Since *match.Moment `json:"since,omitempty"`
+	// with After, or 0s, from the time at which the instance takes this lease
+	Holds        string      `json:"holds,omitempty"`
+	AfterSigterm *value.Draw `json:"afterSigterm,omitempty"`
+	For          *value.Draw `json:"for,omitempty"`
+	Every        *value.Draw `json:"every,omitempty"`
+	// its first match closes the window for good; its Pod may be empty: any
+	Until  *match.Moment  `json:"until,omitempty"`
+	Chance *value.Percent `json:"chance,omitempty"`
 
 	Liveness  *value.Series `json:"liveness,omitempty"`
 	Readiness *value.Series `json:"readiness,omitempty"`
@@ -40,18 +43,20 @@ type Rule struct {
 	Exit      *value.Exit   `json:"exit,omitempty"`
 	Refuse    bool          `json:"refuse,omitempty"` // only with AfterSigterm: the program closes its listener
 
-	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of Endpoint.Text.
+	// Endpoints has the answers of all probes and hooks that ask at an endpoint, in the notation of
+	// Endpoint.Text.
 	Endpoints map[string]*EndpointAnswers `json:"endpoints,omitempty"`
 
-	// Handler responds to the httpGet probes and hooks instead of the fields above; see RuleText. Files cannot
-	// set it.
+	// Handler responds to the httpGet probes and hooks instead of the fields above; see RuleText.
+	// Files cannot set it.
 	Handler http.Handler `json:"-"`
 }
 
 // ProbeKeys are the names of the probes in a rule.
 var ProbeKeys = []string{"liveness", "readiness", "startup"}
 
-// EndpointAnswers are the answers at an endpoint: a series, or the name of another container of the pod that answers there.
+// EndpointAnswers are the answers at an endpoint: a series, or the name of another container of the
+// pod that answers there.
 type EndpointAnswers struct {
 	*value.Series
 	AnsweredBy string
@@ -93,7 +98,8 @@ type Answer struct {
 	BodyEnd        *value.DrawOrNever `json:"bodyEnd,omitempty"`
 }
 
-// Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s, probes: fail}".
+// Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s,
+// probes: fail}".
 func (r *Rule) Says() string { return says(r.Pos, r.Flag, r.Text, "its behavior") }
 
 // Says returns where the step is written and its words, as [Rule.Says] does.

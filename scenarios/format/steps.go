@@ -62,7 +62,8 @@ type Action struct {
 	Target string // the pod or workload that the action applies to; empty for all pods and for the node
 }
 
-// Actions returns the actions of a step. A valid step has exactly one, and a step that could not be read is nil.
+// Actions returns the actions of a step. A valid step has exactly one, and a step that could not be
+// read is nil.
 func (s *Step) Actions() []Action {
 	if s == nil {
 		return nil
@@ -70,9 +71,12 @@ func (s *Step) Actions() []Action {
 	all := []Action{
 		{Name: "delete", Value: s.Delete}, {Name: "kill", Value: s.Kill}, {Name: "setDelays", Value: s.SetDelays},
 		{Name: "patch", Value: s.Patch}, {Name: "debug", Value: s.Debug}, {Name: "resize", Value: s.Resize},
-		{Name: "setManifest", Value: s.SetManifest}, {Name: "removeManifest", Value: s.RemoveManifest}, {Name: "evict", Value: s.Evict},
-		{Name: "restartKubelet", Value: s.RestartKubelet}, {Name: "rebootNode", Value: s.RebootNode}, {Name: "shutdownNode", Value: s.ShutdownNode},
-		{Name: "apiDown", Value: s.APIDown}, {Name: "runtimeDown", Value: s.RuntimeDown}, {Name: "registryDown", Value: s.RegistryDown},
+		{Name: "setManifest", Value: s.SetManifest}, {Name: "removeManifest", Value: s.RemoveManifest},
+		{Name: "evict", Value: s.Evict},
+		{Name: "restartKubelet", Value: s.RestartKubelet}, {Name: "rebootNode", Value: s.RebootNode},
+		{Name: "shutdownNode", Value: s.ShutdownNode},
+		{Name: "apiDown", Value: s.APIDown}, {Name: "runtimeDown", Value: s.RuntimeDown},
+		{Name: "registryDown", Value: s.RegistryDown},
 		{Name: "stepClock", Value: s.StepClock}, {Name: "rollout", Value: s.Rollout}, {Name: "scale", Value: s.Scale},
 	}
 	all = slices.DeleteFunc(all, func(a Action) bool { return reflect.ValueOf(a.Value).IsNil() })
@@ -87,8 +91,8 @@ func (s *Step) Actions() []Action {
 	return all
 }
 
-// Step is an action and its time: either At, or After the first moment that Since matches. Exactly one action is
-// set.
+// Step is an action and its time: either At, or After the first moment that Since matches. Exactly
+// one action is set.
 type Step struct {
 	strict.Pos `json:"-"`
 	Path       string        `json:"-"` // path of the step, as in spec.steps[0]
@@ -124,7 +128,8 @@ type Step struct {
 
 // Delete deletes pods through the API.
 type Delete struct {
-	Pod                string `json:"pod,omitempty"`                // a pod or workload; empty if the scenario has only one pod
+	// a pod or workload; empty if the scenario has only one pod
+	Pod                string `json:"pod,omitempty"`
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"` // nil: the grace period of the pod; 0: force
 }
 
@@ -177,7 +182,8 @@ type RegistryDown struct {
 	For *value.Draw `json:"for,omitempty"` // nil: until the end of the run
 }
 
-// StepClock makes the wall clock of the node jump forward, or back if By is negative. Timers are not affected.
+// StepClock makes the wall clock of the node jump forward, or back if By is negative. Timers are
+// not affected.
 type StepClock struct {
 	By value.Offset `json:"by"`
 }

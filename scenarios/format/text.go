@@ -12,15 +12,16 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Behavior scripts the programs in the containers of a pod. The keys are container names. A container without rules runs
-// forever and answers every probe with ok.
+// Behavior scripts the programs in the containers of a pod. The keys are container names. A
+// container without rules runs forever and answers every probe with ok.
 type Behavior map[string][]RuleText
 
-// RuleText is a rule as text, field by field: which instances it applies to, when, and what the program does then.
-// It has the fields and the notation of behavior in a scenario file (docs/format.md); durations have units, such as
-// "40s" or "1m30s". If several rules apply, the last one wins. A request that no rule covers gets the answer ok. An
-// empty field is not set. There is no field for since and until, which wait for moments of a scenario: a Go test can wait for a moment
-// itself, and change what a Handler answers.
+// RuleText is a rule as text, field by field: which instances it applies to, when, and what the
+// program does then. It has the fields and the notation of behavior in a scenario file
+// (docs/format.md); durations have units, such as "40s" or "1m30s". If several rules apply, the
+// last one wins. A request that no rule covers gets the answer ok. An empty field is not set. There
+// is no field for since and until, which wait for moments of a scenario: a Go test can wait for a
+// moment itself, and change what a Handler answers.
 //
 //	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
 //	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
@@ -46,17 +47,18 @@ type RuleText struct {
 	Exit      string // exit code, or "never" with AfterSigterm
 	Refuse    bool   // with AfterSigterm: the program closes its listener for new connections
 
-	// Endpoints has answers by endpoint, for all probes and hooks that ask there: "http:8080/healthz", "tcp:5432",
-	// "grpc:9000/service" or "exec:cat /tmp/healthy". A port has its number or its name. In place of answers, "{answeredBy: proxy}" names the
-	// container of the pod that answers there.
+	// Endpoints has answers by endpoint, for all probes and hooks that ask there:
+	// "http:8080/healthz", "tcp:5432", "grpc:9000/service" or "exec:cat /tmp/healthy". A port has
+	// its number or its name. In place of answers, "{answeredBy: proxy}" names the container of the
+	// pod that answers there.
 	Endpoints map[string]string
 
-	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has no answers and no
-	// Exit in the fields above.
+	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has
+	// no answers and no Exit in the fields above.
 	//
-	// The simulator calls the handler at the virtual time of the response and waits for it. The handler must respond
-	// without waiting. Its responses must depend only on the requests and on state that the program controls;
-	// otherwise runs are not repeatable.
+	// The simulator calls the handler at the virtual time of the response and waits for it. The
+	// handler must respond without waiting. Its responses must depend only on the requests and on
+	// state that the program controls; otherwise runs are not repeatable.
 	Handler http.Handler
 }
 
@@ -67,7 +69,8 @@ type field struct{ name, text string }
 func (r *RuleText) fields() []field {
 	return slices.DeleteFunc([]field{
 		{"replica", r.Replica}, {"instance", r.Instance},
-		{"after", r.After}, {"at", r.At}, {"afterSigterm", r.AfterSigterm}, {"for", r.For}, {"every", r.Every}, {"chance", r.Chance},
+		{"after", r.After}, {"at", r.At}, {"afterSigterm", r.AfterSigterm}, {"for", r.For}, {"every", r.Every},
+		{"chance", r.Chance},
 		{"startup", r.Startup}, {"liveness", r.Liveness}, {"readiness", r.Readiness}, {"probes", r.Probes},
 		{"postStart", r.PostStart}, {"preStop", r.PreStop}, {"exit", r.Exit},
 	}, func(f field) bool { return f.text == "" })
@@ -76,7 +79,8 @@ func (r *RuleText) fields() []field {
 // Answer sets the answer to a probe or hook by its name in the format, such as liveness or preStop.
 func (r *RuleText) Answer(key, text string) {
 	of := map[string]*string{
-		"startup": &r.Startup, "liveness": &r.Liveness, "readiness": &r.Readiness, "probes": &r.Probes, "postStart": &r.PostStart, "preStop": &r.PreStop,
+		"startup": &r.Startup, "liveness": &r.Liveness, "readiness": &r.Readiness, "probes": &r.Probes,
+		"postStart": &r.PostStart, "preStop": &r.PreStop,
 	}[key]
 	if of != nil {
 		*of = text
@@ -85,7 +89,8 @@ func (r *RuleText) Answer(key, text string) {
 
 var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
 
-// String returns the rule as a mapping of a scenario file, on one line. Files cannot have the Handler.
+// String returns the rule as a mapping of a scenario file, on one line. Files cannot have the
+// Handler.
 func (r RuleText) String() string {
 	var keys, endpoints []string
 	for _, f := range r.fields() {
@@ -146,10 +151,12 @@ func (r *RuleText) put(list *strict.Node, i int) {
 	}
 }
 
-// putAnswers adds the node of a value: a list in brackets, the container that answers in braces, or a scalar.
+// putAnswers adds the node of a value: a list in brackets, the container that answers in braces, or
+// a scalar.
 func putAnswers(n *strict.Node, name, step, text string) {
 	if by, is := strings.CutPrefix(text, "{answeredBy:"); is && strings.HasSuffix(by, "}") {
-		n.Put(name, step, strict.Mapping, "").Put("answeredBy", "answeredBy", strict.Scalar, strings.TrimSpace(strings.TrimSuffix(by, "}")))
+		n.Put(name, step, strict.Mapping, "").Put("answeredBy", "answeredBy", strict.Scalar,
+			strings.TrimSpace(strings.TrimSuffix(by, "}")))
 		return
 	}
 	inner, isList := strings.CutPrefix(text, "[")

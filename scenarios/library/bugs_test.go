@@ -17,7 +17,8 @@ import (
 // bugsPage is generated from the scenarios with the label bug and from bugs/rows.json.
 const bugsPage = "../../docs/bugs.md"
 
-// row is a row of the page. Scenarios show the row, or the scenarios of the row As do, or Pending says why none can.
+// row is a row of the page. Scenarios show the row, or the scenarios of the row As do, or Pending
+// says why none can.
 type row struct {
 	ID       string `json:"row"`
 	Title    string `json:"title"`
@@ -58,7 +59,8 @@ func TestBugRows(t *testing.T) {
 		got = append(got, r.ID)
 		shown[r.ID] = r.scenarios != nil || r.Pending != ""
 		if n := count(r.scenarios != nil, r.As != "", r.Pending != ""); n != 1 {
-			t.Errorf("%s: needs exactly one of a scenario, another row, and a reason why it is pending; it has %d", r.ID, n)
+			t.Errorf("%s: needs exactly one of a scenario, another row, and a reason why it is pending; it has %d",
+				r.ID, n)
 		}
 		if r.Title == "" || r.Issue == "" || r.Versions == "" || r.scenarios != nil && states[r.state] == "" {
 			t.Errorf("%s: needs a title, an issue, versions, and a state if it runs: %+v", r.ID, r)
@@ -79,14 +81,15 @@ func TestBugRows(t *testing.T) {
 	}
 }
 
-// TestBugComments checks that each file in bugs has one row, and that its comment has the issue, the trigger, the
-// observation, and the reason with a file and a version of Kubernetes.
+// TestBugComments checks that each file in bugs has one row, and that its comment has the issue,
+// the trigger, the observation, and the reason with a file and a version of Kubernetes.
 func TestBugComments(t *testing.T) {
 	rows := map[string]string{}
 	for _, s := range load(t) {
 		id := s.Metadata.Labels["bug"]
 		if strings.HasPrefix(s.File, "bugs/") && id == "" || rows[s.File] != "" && rows[s.File] != id {
-			t.Errorf("%s:%d: the label bug is %q; the previous scenario of the file has %q", s.File, s.Line, id, rows[s.File])
+			t.Errorf("%s:%d: the label bug is %q; the previous scenario of the file has %q", s.File, s.Line, id,
+				rows[s.File])
 		}
 		if rows[s.File] = id; !strings.HasPrefix(s.File, "bugs/") {
 			continue
@@ -101,8 +104,10 @@ func TestBugComments(t *testing.T) {
 }
 
 var (
-	urlForm     = regexp.MustCompile(`^https://github\.com/kubernetes/[a-z]+/(?:(?:issues|pull)/(\d+)|blob/v[\d.]+/(pkg/\S+))$`)
-	commentForm = regexp.MustCompile(`(?s)^[BC]\d+a?: .*\. https://github\.com/kubernetes/\S+ Trigger: .*\. Observed: .*\. Reason: .*pkg/.*\bv1\.3\d\.\d.*\.$`)
+	urlForm = regexp.MustCompile(`^https://github\.com/kubernetes/[a-z]+/(?:(?:issues|pull)/(\d+)` +
+		`|blob/v[\d.]+/(pkg/\S+))$`)
+	commentForm = regexp.MustCompile(`(?s)^[BC]\d+a?: .*\. https://github\.com/kubernetes/\S+ Trigger: .*\. ` +
+		`Observed: .*\. Reason: .*pkg/.*\bv1\.3\d\.\d.*\.$`)
 )
 
 func count(conditions ...bool) int {
@@ -177,7 +182,8 @@ func bugRows(t *testing.T) []row {
 // addScenario adds a scenario to its row. The first scenario of a row creates the row.
 func addScenario(t *testing.T, rows []row, id string, s *scenarios.Scenario) []row {
 	t.Helper()
-	r := row{ID: id, Issue: strings.Join(strings.Fields(s.Metadata.Annotations["issue"]), " "), Versions: s.Metadata.Annotations["versions"], state: s.Metadata.Labels["state"]}
+	r := row{ID: id, Issue: strings.Join(strings.Fields(s.Metadata.Annotations["issue"]), " "),
+		Versions: s.Metadata.Annotations["versions"], state: s.Metadata.Labels["state"]}
 	if title, ok := strings.CutPrefix(comment(t, s.File), id+": "); ok {
 		r.Title, _, _ = strings.Cut(title, ". http")
 	}
@@ -186,7 +192,8 @@ func addScenario(t *testing.T, rows []row, id string, s *scenarios.Scenario) []r
 		if same.ID != id || same.scenarios == nil {
 			continue
 		}
-		if same.Title != r.Title || same.Issue != r.Issue || same.Versions != r.Versions || same.state != r.state || same.scenarios[0].File != s.File {
+		if same.Title != r.Title || same.Issue != r.Issue || same.Versions != r.Versions || same.state != r.state ||
+			same.scenarios[0].File != s.File {
 			t.Errorf("%s:%d: disagrees about %s with %s", s.File, s.Line, id, same.scenarios[0].File)
 		}
 		same.scenarios = append(same.scenarios, s)

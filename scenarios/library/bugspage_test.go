@@ -34,10 +34,12 @@ func writeBugs(rows []row) []byte {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", state, states[state])
 	}
 	for _, part := range [][2]string{{"B", "Changes and bugs"}, {"C", "Complaints of users"}} {
-		fmt.Fprintf(&b, "\n## %s\n\n| id | what | upstream | versions: before / after | what the simulator shows | state |\n|---|---|---|---|---|---|\n", part[1])
+		fmt.Fprintf(&b, "\n## %s\n\n| id | what | upstream | versions: before / after | what the simulator shows | "+
+			"state |\n|---|---|---|---|---|---|\n", part[1])
 		for _, r := range rows {
 			if strings.HasPrefix(r.ID, part[0]) {
-				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.ID, r.link(), r.issues(),
+				fmt.Fprintf(&b, "| <a id=%q></a>%s | %s | %s | %s | %s | %s |\n", strings.ToLower(r.ID), r.ID, r.link(),
+					r.issues(),
 					linkRows(r.Versions), r.shows(), r.stateText(waits))
 			}
 		}
@@ -45,8 +47,8 @@ func writeBugs(rows []row) []byte {
 	return b.Bytes()
 }
 
-// bugsHead is the top of the page. Its arguments are the numbers of all rows, of rows that run, of scenarios, of rows
-// that another row shows, and of pending rows.
+// bugsHead is the top of the page. Its arguments are the numbers of all rows, of rows that run, of
+// scenarios, of rows that another row shows, and of pending rows.
 const bugsHead = `# Bugs and changes that you can replay
 
 Known bugs and changes in the timing of probes, restarts and terminations, in Kubernetes v1.19 and later, from changelogs, pull
@@ -64,7 +66,8 @@ The [real kubelet](proof.md#the-real-kubelet) of each release that the state nam
 its expectations. Without names it is all five: v1.33, v1.34, v1.35, v1.36 and v1.37. With *1.38 differs*, the scenario also
 asserts what [Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
 
-A test generates this page from the scenarios with the label ` + "`bug`" + `: ` + "`go test ./scenarios/library -rewrite`" + `.
+A test generates this page from the scenarios with the label ` + "`bug`" + `: ` +
+	"`go test ./scenarios/library -rewrite`" + `.
 
 | state | meaning |
 |---|---|
@@ -75,7 +78,8 @@ var rowID = regexp.MustCompile(`\b[BC]\d+a?\b`)
 
 // linkRows makes links of the ids of rows in a text.
 func linkRows(text string) string {
-	return rowID.ReplaceAllStringFunc(text, func(id string) string { return fmt.Sprintf("[%s](#%s)", id, strings.ToLower(id)) })
+	return rowID.ReplaceAllStringFunc(text,
+		func(id string) string { return fmt.Sprintf("[%s](#%s)", id, strings.ToLower(id)) })
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

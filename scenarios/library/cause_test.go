@@ -7,7 +7,8 @@ var external = map[trace.Kind]bool{
 	trace.PodAdded: true, trace.PodDeleteRequested: true, trace.KubeletStopped: true, trace.Step: true,
 }
 
-// uncaused follows the causes of each record of a trace back to an action from outside, and describes those that lead to none.
+// uncaused follows the causes of each record of a trace back to an action from outside, and
+// describes those that lead to none.
 func uncaused(records []trace.Record) (wrong []string) {
 	begun := make([]bool, len(records)+1) // by step: whether the causes lead to an action from outside
 	for i := range records {
@@ -26,9 +27,11 @@ func uncaused(records []trace.Record) (wrong []string) {
 	return wrong
 }
 
-// isCreation reports whether a record is the first about a Deployment or about a Service: their creation has no record of its own.
+// isCreation reports whether a record is the first about a Deployment or about a Service: their
+// creation has no record of its own.
 func isCreation(r *trace.Record) bool {
-	return r.Kind == trace.WorkloadChanged && r.Reason == "spec" || r.Kind == trace.EndpointsWritten && len(r.Object.Endpoints) == 0
+	return r.Kind == trace.WorkloadChanged && r.Reason == "spec" ||
+		r.Kind == trace.EndpointsWritten && len(r.Object.Endpoints) == 0
 }
 
 func describe(r *trace.Record) string {

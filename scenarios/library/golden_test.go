@@ -14,8 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestGolden compares the runs without a seed with testdata: a summary of each run, and the timelines of the
-// scenarios that new users run first. After an intended change of behavior, run
+// TestGolden compares the runs without a seed with testdata: a summary of each run, and the
+// timelines of the scenarios that new users run first. After an intended change of behavior, run
 //
 //	go test ./scenarios/library -rewrite
 //
@@ -23,7 +23,8 @@ import (
 func TestGolden(t *testing.T) {
 	defer func() {
 		if t.Failed() {
-			t.Log("if the change is intended: go test ./scenarios/library -rewrite, and give the reason in the commit message")
+			t.Log("if the change is intended: go test ./scenarios/library -rewrite, and give the reason in the " +
+				"commit message")
 		}
 	}()
 	all := load(t)
@@ -47,7 +48,8 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// summaries returns a summary of the run of each version without a seed. Adjacent versions with equal runs share one.
+// summaries returns a summary of the run of each version without a seed. Adjacent versions with
+// equal runs share one.
 func summaries(t *testing.T, s *scenarios.Scenario) string {
 	var b strings.Builder
 	all := versions(s)
@@ -63,8 +65,8 @@ func summaries(t *testing.T, s *scenarios.Scenario) string {
 	return b.String()
 }
 
-// summary describes a run in up to three lines: when its pods first became Ready, restarts and exits, then probe
-// results, then the stops by the kubelet. The hash covers everything else.
+// summary describes a run in up to three lines: when its pods first became Ready, restarts and
+// exits, then probe results, then the stops by the kubelet. The hash covers everything else.
 func summary(records []trace.Record) string {
 	var ready []string // first time of each pod
 	var exits, probes, stops groups
@@ -89,7 +91,8 @@ func summary(records []trace.Record) string {
 			stops.add(r.Container+" for "+r.Reason, trace.FormatTime(r.T))
 		}
 	}
-	text := fmt.Sprintf("  Ready %s, %d restarts, exits %s, hash %.12s\n", list(ready), restarts, exits.text(times), trace.Hash(records))
+	text := fmt.Sprintf("  Ready %s, %d restarts, exits %s, hash %.12s\n", list(ready), restarts, exits.text(times),
+		trace.Hash(records))
 	if len(probes.keys) > 0 {
 		text += "  probes " + probes.text(tally) + "\n"
 	}
@@ -170,7 +173,8 @@ func timeline(t *testing.T, all []*scenarios.Scenario, scenario string) string {
 		plan := s.Plans()[0]
 		r := simulate(t, plan, options{})
 		var b bytes.Buffer
-		run := &report.Run{Scenario: scenario, Kubernetes: plan.Version, Until: virtual.At(plan.Duration), Records: r.records}
+		run := &report.Run{Scenario: scenario, Kubernetes: plan.Version, Until: virtual.At(plan.Duration),
+			Records: r.records}
 		if err := report.Timeline(&b, run, report.Options{}); err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,8 @@ import (
 //go:embed quickstart e2e lifecycle bugs versions manifests found explored rollouts
 var FS embed.FS
 
-// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new values. An
-// error means that the library itself is broken.
+// Scenarios loads all scenarios of the library, in the order of their files. Each call returns new
+// values. An error means that the library itself is broken.
 func Scenarios() ([]*scenarios.Scenario, error) {
 	var all []*scenarios.Scenario
 	err := fs.WalkDir(FS, ".", func(name string, entry fs.DirEntry, err error) error {

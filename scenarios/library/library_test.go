@@ -13,7 +13,8 @@ import (
 	"probesim.dev/scenarios/expect"
 )
 
-// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs
+// allocate much.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	m.Run()
@@ -38,8 +39,9 @@ func name(plan *scenarios.Plan) string {
 	return text
 }
 
-// TestScenarios runs each plan of each scenario, and the plans of each third scenario, or of each, once more with internal records. The
-// expectations hold, in each run or in some run of a version, the two runs are the same, and each record has a cause.
+// TestScenarios runs each plan of each scenario, and the plans of each third scenario, or of each,
+// once more with internal records. The expectations hold, in each run or in some run of a version,
+// the two runs are the same, and each record has a cause.
 func TestScenarios(t *testing.T) {
 	for i, s := range load(t) {
 		runs := map[string][][]expect.Result{}
@@ -66,15 +68,16 @@ func TestScenarios(t *testing.T) {
 		for version, results := range runs {
 			for _, result := range expect.Some(results) {
 				if result.Outcome != expect.Held && result.Outcome != expect.Skipped {
-					t.Errorf("%s:%d: %s did not hold in any run of %s", result.Expect.File, result.Expect.Line, result.Expect.Name, version)
+					t.Errorf("%s:%d: %s did not hold in any run of %s", result.Expect.File, result.Expect.Line,
+						result.Expect.Name, version)
 				}
 			}
 		}
 	}
 }
 
-// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events. Expectations must hold
-// with every seed. By default, each second scenario has one seed.
+// TestSeeds runs the scenarios with random delays, jitter and orders of simultaneous events.
+// Expectations must hold with every seed. By default, each second scenario has one seed.
 func TestSeeds(t *testing.T) {
 	for i, s := range load(t) {
 		if i%long.Sample(2, 1) != 0 {
@@ -118,8 +121,9 @@ func holds(t *testing.T, r *run) {
 	}
 }
 
-// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels of upstream tests,
-// and for findings of the comparison with the real kubelet, which side was wrong.
+// TestForm checks what readers rely on: unique names, descriptions, named expectations, the labels
+// of upstream tests, and for findings of the comparison with the real kubelet, which side was
+// wrong.
 func TestForm(t *testing.T) {
 	files := map[string]string{}
 	for _, s := range load(t) {
@@ -133,7 +137,8 @@ func TestForm(t *testing.T) {
 		if strings.HasPrefix(s.File, "e2e/") != (s.Metadata.Labels["e2e"] != "") {
 			t.Errorf("%s:%d: the label e2e is for the files in e2e, which all have one", s.File, s.Line)
 		}
-		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil || !strings.Contains(strings.ToLower(string(text)), "wrong")) {
+		if text, err := FS.ReadFile(s.File); strings.HasPrefix(s.File, "found/") && (err != nil ||
+			!strings.Contains(strings.ToLower(string(text)), "wrong")) {
 			t.Errorf("%s: the comment must name the side that was wrong", s.File)
 		}
 		for _, e := range s.Spec.Expect {

@@ -19,9 +19,11 @@ import (
 var mutations = []mutation{
 	{name: "every probe succeeds", rule: answering(fakeruntime.Answer{Word: fakeruntime.Answers})},
 	{name: "every probe fails", rule: answering(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1})},
-	{name: "every startup probe succeeds", rule: &fakeruntime.Rule{Startup: always(fakeruntime.Answer{Word: fakeruntime.Answers})}},
+	{name: "every startup probe succeeds",
+		rule: &fakeruntime.Rule{Startup: always(fakeruntime.Answer{Word: fakeruntime.Answers})}},
 	{name: "every hook fails", rule: &fakeruntime.Rule{
-		PostStart: always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}), PreStop: always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}),
+		PostStart: always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}),
+		PreStop:   always(fakeruntime.Answer{Word: fakeruntime.Refuses, Code: 1}),
 	}},
 	{name: "every program crashes after 3s", rule: &fakeruntime.Rule{
 		Clock: fakeruntime.AfterStart, From: fakeruntime.Exactly(3 * time.Second), Exit: &fakeruntime.Exit{Code: 1},
@@ -55,18 +57,22 @@ var mutations = []mutation{
 	}},
 	{name: "no image is pulled", change: pulling(v1.PullIfNotPresent)},
 	{name: "every image is pulled", change: pulling(v1.PullAlways)},
-	{name: "every pod restarts its containers", change: func(pod *v1.Pod) { pod.Spec.RestartPolicy = v1.RestartPolicyAlways }},
+	{name: "every pod restarts its containers", change: func(pod *v1.Pod) {
+		pod.Spec.RestartPolicy = v1.RestartPolicyAlways
+	}},
 	{name: "there are no init containers", change: func(pod *v1.Pod) { pod.Spec.InitContainers = nil }},
 	{name: "nothing is deleted", withoutSteps: true},
 	{name: "nothing is patched", withoutPatches: true},
 	{name: "no container is added", withoutDebug: true},
 	{name: "nothing is resized", withoutResizes: true},
 	{name: "no Deployment changes", withoutRollout: true},
-	{name: "Deployments stop and start all pods at once, without limits", deployment: func(spec *appsv1.DeploymentSpec) {
-		all := intstr.FromString("100%")
-		spec.Strategy = appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &all, MaxUnavailable: &all}}
-		spec.MinReadySeconds, spec.ProgressDeadlineSeconds, spec.RevisionHistoryLimit = 0, nil, new(int32(0))
-	}},
+	{name: "Deployments stop and start all pods at once, without limits",
+		deployment: func(spec *appsv1.DeploymentSpec) {
+			all := intstr.FromString("100%")
+			spec.Strategy = appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &all,
+				MaxUnavailable: &all}}
+			spec.MinReadySeconds, spec.ProgressDeadlineSeconds, spec.RevisionHistoryLimit = 0, nil, new(int32(0))
+		}},
 	{name: "Deployments are paused", deployment: func(spec *appsv1.DeploymentSpec) { spec.Paused = true }},
 	{name: "containers request nothing", change: func(pod *v1.Pod) {
 		for _, c := range containersOf(pod) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPublished checks that the published manifests are unchanged, and that a scenario file uses each of them and
-// names its source and license in a comment.
+// TestPublished checks that the published manifests are unchanged, and that a scenario file uses
+// each of them and names its source and license in a comment.
 func TestPublished(t *testing.T) {
 	const directory = "manifests/published"
 	published, err := fs.Sub(FS, directory)
@@ -43,7 +43,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// isUsed reports whether a scenario file uses a published manifest and has a comment with its source and license.
+// isUsed reports whether a scenario file uses a published manifest and has a comment with its
+// source and license.
 func isUsed(t *testing.T, name string) bool {
 	t.Helper()
 	files, err := fs.Glob(FS, "manifests/*.yaml")
@@ -61,8 +62,9 @@ func isUsed(t *testing.T, name string) bool {
 	})
 }
 
-// TestCharts checks that each manifest in manifests/charts says what it was written from and under which license that is, and that a
-// scenario of manifests/charts.yaml uses each of its workloads that has a probe.
+// TestCharts checks that each manifest in manifests/charts says what it was written from and under
+// which license that is, and that a scenario of manifests/charts.yaml uses each of its workloads
+// that has a probe.
 func TestCharts(t *testing.T) {
 	const directory = "manifests/charts"
 	files, err := fs.Glob(FS, directory+"/*.yaml")
@@ -80,7 +82,8 @@ func TestCharts(t *testing.T) {
 		}
 		comment, manifest, _ := strings.Cut(string(data), "\napiVersion:")
 		comment = strings.ReplaceAll(comment, "\n# ", " ")
-		if !strings.Contains(comment, " Written from ") || !strings.Contains(comment, "https://") || !strings.Contains(comment, "License of the source: ") {
+		if !strings.Contains(comment, " Written from ") || !strings.Contains(comment, "https://") ||
+			!strings.Contains(comment, "License of the source: ") {
 			t.Errorf("%s does not say what it was written from, or the license of the source", name)
 		}
 		for _, document := range strings.Split(manifest, "\n---\n") {

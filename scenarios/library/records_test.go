@@ -16,9 +16,9 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// TestRecordsFitTheirTable checks each record of the library and of random scenarios, internal records included, against the
-// table of kinds: it has a shape of its kind, and no field that the table does not list. Each kind and each field must occur. Expectations
-// accept each status.
+// TestRecordsFitTheirTable checks each record of the library and of random scenarios, internal
+// records included, against the table of kinds: it has a shape of its kind, and no field that the
+// table does not list. Each kind and each field must occur. Expectations accept each status.
 func TestRecordsFitTheirTable(t *testing.T) {
 	kinds := map[trace.Kind]*fit{}
 	for _, k := range match.Kinds() {
@@ -150,7 +150,8 @@ func impossible(t *testing.T, s *scenarios.Scenario, records []trace.Record) (wr
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !(match.Fields{is("state", c.State), is("reason", c.Reason), {Name: "exitCode", Match: exit}}).Possible(true, kills) {
+			if !(match.Fields{is("state", c.State), is("reason", c.Reason), {Name: "exitCode", Match: exit}}).
+				Possible(true, kills) {
 				wrong = append(wrong, fmt.Sprintf("a container is %+v", c))
 			}
 		}

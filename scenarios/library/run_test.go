@@ -42,8 +42,9 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane(),
-		Trace: &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		ControlPlane: plan.ControlPlane(),
+		Trace:        &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
 	defer n.Close()
 	driver := drive.Start(plan, &mutated{Node: n, mutation: o.mutation, written: map[string]bool{}})
@@ -99,7 +100,8 @@ func (w *mutated) ResizePod(namespace, name string, patch []byte) error {
 	return w.Node.ResizePod(namespace, name, patch)
 }
 
-func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, program fakeruntime.ContainerConfig) error {
+func (w *mutated) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
+	program fakeruntime.ContainerConfig) error {
 	if w.mutation.withoutDebug {
 		return nil
 	}
@@ -166,7 +168,8 @@ func (w *mutated) mutate(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 
 func (w *mutated) mutateProgram(config fakeruntime.ContainerConfig) fakeruntime.ContainerConfig {
 	if w.mutation.withoutExits {
-		config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules), func(r fakeruntime.Rule) bool { return r.Exit != nil })
+		config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules),
+			func(r fakeruntime.Rule) bool { return r.Exit != nil })
 	}
 	if w.mutation.rule != nil {
 		rules := config.Program.Rules

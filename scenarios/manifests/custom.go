@@ -15,8 +15,9 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// custom is a custom resource with a pod template in spec.template, such as a Rollout of Argo or a Service of Knative. Only its
-// metadata and its template are read: the other fields depend on its controller.
+// custom is a custom resource with a pod template in spec.template, such as a Rollout of Argo or a
+// Service of Knative. Only its metadata and its template are read: the other fields depend on its
+// controller.
 type custom struct {
 	metav1.PartialObjectMetadata
 	template v1.PodTemplateSpec
@@ -28,8 +29,8 @@ func isCustomWorkload(n, apiVersion *strict.Node) bool {
 	return IsCustom(apiVersion.Value) && n.Find("spec.template.spec.containers").Kind == strict.Sequence
 }
 
-// IsCustom reports whether an apiVersion belongs to custom resources, whose groups are domain names. Their kinds
-// may have any name.
+// IsCustom reports whether an apiVersion belongs to custom resources, whose groups are domain
+// names. Their kinds may have any name.
 func IsCustom(apiVersion string) bool {
 	group, _, ok := strings.Cut(apiVersion, "/")
 	return ok && strings.Contains(group, ".")
@@ -62,12 +63,14 @@ func (c *custom) decode(n *strict.Node) {
 	}
 }
 
-// knativeFields are the fields of a RevisionSpec beside those of a PodSpec (pkg/apis/serving/v1/revision_types.go of
-// knative.dev/serving).
-var knativeFields = []string{"containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds", "idleTimeoutSeconds"}
+// knativeFields are the fields of a RevisionSpec beside those of a PodSpec
+// (pkg/apis/serving/v1/revision_types.go of knative.dev/serving).
+var knativeFields = []string{"containerConcurrency", "timeoutSeconds", "responseStartTimeoutSeconds",
+	"idleTimeoutSeconds"}
 
-// setKnativeDefaults names the containers without a name, and sets the missing ports of their probes (revision_defaults.go and
-// pkg/reconciler/revision/resources/deploy.go of knative.dev/serving).
+// setKnativeDefaults names the containers without a name, and sets the missing ports of their
+// probes (revision_defaults.go and pkg/reconciler/revision/resources/deploy.go of
+// knative.dev/serving).
 func setKnativeDefaults(spec *v1.PodSpec) {
 	port := int32(8080)
 	for _, c := range spec.Containers {

@@ -16,8 +16,8 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// APIObject is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet, *DaemonSet or
-// *ReplicaSet of apps/v1, or a *Job or *CronJob of batch/v1.
+// APIObject is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet,
+// *DaemonSet or *ReplicaSet of apps/v1, or a *Job or *CronJob of batch/v1.
 type APIObject interface {
 	metav1.Object
 	runtime.Object
@@ -70,5 +70,6 @@ func kindOf(object APIObject) (*workloadKind, error) {
 			return &Kinds[i], nil
 		}
 	}
-	return nil, fmt.Errorf("a %T creates no pods: the kinds that do are %s", object, strings.Join(WorkloadKinds(), ", "))
+	return nil, fmt.Errorf("a %T creates no pods: the kinds that do are %s", object,
+		strings.Join(WorkloadKinds(), ", "))
 }

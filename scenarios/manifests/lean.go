@@ -31,15 +31,17 @@ func (l *listed) revision() (r struct {
 	by   Owner
 	hash string
 }) {
-	meta := metav1.ObjectMeta{Namespace: l.Metadata.Namespace, Name: l.Metadata.Name, Labels: l.Metadata.Labels, OwnerReferences: l.Metadata.OwnerReferences}
+	meta := metav1.ObjectMeta{Namespace: l.Metadata.Namespace, Name: l.Metadata.Name, Labels: l.Metadata.Labels,
+		OwnerReferences: l.Metadata.OwnerReferences}
 	if l.Kind == "Pod" && metav1.GetControllerOfNoCopy(&meta) != nil {
 		r.by, r.hash = OwnerOf(&meta)
 	}
 	return r
 }
 
-// lean returns a long JSON list of kubectl get without what no workload needs: events, all pods of a revision but the newest one, their status, and managed
-// fields. Lines keep their numbers. Other data stays as it is.
+// lean returns a long JSON list of kubectl get without what no workload needs: events, all pods of
+// a revision but the newest one, their status, and managed fields. Lines keep their numbers. Other
+// data stays as it is.
 func lean(data []byte) []byte {
 	if len(data) < leanFrom || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return data
@@ -52,7 +54,8 @@ func lean(data []byte) []byte {
 			continue // the parser says what is wrong
 		}
 		of := objects[i].revision()
-		if n, has := newest[of]; !has || cmp.Less(objects[n].Metadata.CreationTimestamp, objects[i].Metadata.CreationTimestamp) {
+		if n, has := newest[of]; !has ||
+			cmp.Less(objects[n].Metadata.CreationTimestamp, objects[i].Metadata.CreationTimestamp) {
 			newest[of] = i
 		}
 	}

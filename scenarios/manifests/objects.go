@@ -12,8 +12,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// Replace replaces workloads of a file by those that stand for them. A file with scenarios also gets the workloads that it does not
-// have.
+// Replace replaces workloads of a file by those that stand for them. A file with scenarios also
+// gets the workloads that it does not have.
 func (f *Objects) Replace(instead []*Object) {
 	for _, m := range instead {
 		if f.replaceOne(m) || len(f.Scenarios) == 0 {
@@ -62,8 +62,8 @@ func (f *Objects) refuse(n *strict.Node) { f.refused[n.Find("metadata.name").Val
 // maxObjects is the limit of objects in a file, including the items of lists.
 const maxObjects = 10_000
 
-// sort sorts the objects of a file into manifests, scenarios and other objects. Whether other objects are an error
-// depends on the use of the file.
+// sort sorts the objects of a file into manifests, scenarios and other objects. Whether other
+// objects are an error depends on the use of the file.
 func (f *Objects) sort(docs []*strict.Node) {
 	f.names, f.ByName, f.refused = map[string]strict.Pos{}, map[string][]*Object{}, map[string]bool{}
 	for _, doc := range docs {
@@ -101,7 +101,8 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 		f.items(n, apiVersion, scalar("Scenario"))
 	case isList && w != nil && apiVersionIs(apiVersion, kind, w.apiVersion):
 		f.items(n, apiVersion, scalar(list))
-	case isList && (kind.Value == "List" || list == "Scenario" || w != nil): // with a wrong apiVersion, which is reported
+	// with a wrong apiVersion, which is reported
+	case isList && (kind.Value == "List" || list == "Scenario" || w != nil):
 	case kind.Value == "Scenario":
 		if apiVersionIs(apiVersion, kind, format.APIVersion) {
 			f.Scenarios = append(f.Scenarios, n)
@@ -187,8 +188,8 @@ const (
 	maxObjectText   = 3 << 19 // bytes; etcd rejects larger requests by default
 )
 
-// fitsAPI reports whether a workload is small enough to be stored in a cluster and to be checked. Many checks compare each
-// item of a list with all others.
+// fitsAPI reports whether a workload is small enough to be stored in a cluster and to be checked.
+// Many checks compare each item of a list with all others.
 func fitsAPI(n *strict.Node, kind *workloadKind) bool {
 	values, text := n.Size()
 	switch {
@@ -222,7 +223,8 @@ func (f *Objects) manifest(n *strict.Node, kind *workloadKind) {
 	f.ByName[m.Name] = append(f.ByName[m.Name], m)
 }
 
-// NoWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The text continues an error.
+// NoWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The
+// text continues an error.
 func (f *Objects) NoWorkload() string {
 	const most = 5
 	var kinds []string
@@ -257,7 +259,8 @@ func (f *Objects) Service(name string) (*v1.Service, *strict.Node) {
 		if !isService(n) || n.Find("metadata.name").Value != name {
 			continue
 		}
-		if of := cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault); namespace != "" && namespace != of {
+		if of := cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault); namespace != "" &&
+			namespace != of {
 			continue
 		}
 		s := &v1.Service{}
@@ -284,13 +287,16 @@ type Service struct {
 	Selector        map[string]string
 }
 
-// Selects reports whether the Service selects the pods of a workload. One without a selector, or of type ExternalName, selects none.
+// Selects reports whether the Service selects the pods of a workload. One without a selector, or of
+// type ExternalName, selects none.
 func (s *Service) Selects(w *Workload) bool {
-	return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
+	return s.Namespace == w.Pod.Namespace && len(s.Selector) > 0 &&
+		labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Pod.Labels))
 }
 
 func serviceIn(n *strict.Node) Service {
-	s := Service{cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault), valueOf(n.Find("metadata.name")), map[string]string{}}
+	s := Service{cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault), valueOf(n.Find("metadata.name")),
+		map[string]string{}}
 	selector := n.Find("spec.selector")
 	if valueOf(n.Find("spec.type")) == string(v1.ServiceTypeExternalName) {
 		return s
@@ -305,9 +311,11 @@ func isService(n *strict.Node) bool {
 	return n.Field("apiVersion").Value == "v1" && n.Field("kind").Value == "Service"
 }
 
-// hasControlPlane reports whether a scenario of the file has a control plane, and so can have Services.
+// hasControlPlane reports whether a scenario of the file has a control plane, and so can have
+// Services.
 func (f *Objects) hasControlPlane() bool {
-	return slices.ContainsFunc(f.Scenarios, func(n *strict.Node) bool { return n.Find("spec.controlPlane").Kind != strict.Missing })
+	return slices.ContainsFunc(f.Scenarios,
+		func(n *strict.Node) bool { return n.Find("spec.controlPlane").Kind != strict.Missing })
 }
 
 // RefuseOthers reports the objects that a scenario file cannot contain.
@@ -321,13 +329,15 @@ func (f *Objects) RefuseOthers() {
 			apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
 		} else {
 			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
-				strict.Quote(n.Field("kind").Value), strict.DidYouMean(n.Field("kind").Value, append(WorkloadKinds(), "Scenario")))
+				strict.Quote(n.Field("kind").Value),
+				strict.DidYouMean(n.Field("kind").Value, append(WorkloadKinds(), "Scenario")))
 		}
 		f.refuse(n)
 	}
 }
 
-// WorkloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty, with their namespaces if it should.
+// WorkloadNames returns the names of the workloads of a kind, or of all workloads if kind is empty,
+// with their namespaces if it should.
 func (f *Objects) WorkloadNames(kind string, namespaces bool) []string {
 	var names []string
 	for _, m := range f.Manifests {

@@ -13,9 +13,11 @@ import (
 // Owner identifies the workload that made an object of a cluster.
 type Owner struct{ Kind, Namespace, Name string }
 
-// OwnerOf returns the workload of a pod: its controller, or the owner of that as its name says. It is the pod itself without a controller, and for a static pod,
-// whose controller is its node. A controller of Deployments or Rollouts names a ReplicaSet by the hash of its pod template (pkg/controller/deployment/sync.go at
-// v1.37.0). The hash, also that of other controllers, identifies the revision of the template.
+// OwnerOf returns the workload of a pod: its controller, or the owner of that as its name says. It
+// is the pod itself without a controller, and for a static pod, whose controller is its node. A
+// controller of Deployments or Rollouts names a ReplicaSet by the hash of its pod template
+// (pkg/controller/deployment/sync.go at v1.37.0). The hash, also that of other controllers,
+// identifies the revision of the template.
 func OwnerOf(pod *metav1.ObjectMeta) (of Owner, hash string) {
 	of = Owner{"Pod", cmp.Or(pod.Namespace, v1.NamespaceDefault), pod.Name}
 	owner := metav1.GetControllerOfNoCopy(pod)
@@ -26,7 +28,9 @@ func OwnerOf(pod *metav1.ObjectMeta) (of Owner, hash string) {
 	if owner.Kind != "ReplicaSet" {
 		return of, hash
 	}
-	for _, made := range []struct{ label, by string }{{"pod-template-hash", "Deployment"}, {"rollouts-pod-template-hash", "Rollout"}} {
+	for _, made := range []struct {
+		label, by string
+	}{{"pod-template-hash", "Deployment"}, {"rollouts-pod-template-hash", "Rollout"}} {
 		own := pod.Labels[made.label]
 		if name, cut := strings.CutSuffix(owner.Name, "-"+own); cut && own != "" {
 			of.Kind, of.Name, hash = made.by, name, own
@@ -35,8 +39,9 @@ func OwnerOf(pod *metav1.ObjectMeta) (of Owner, hash string) {
 	return of, hash
 }
 
-// unowned returns the workloads of a file without the objects that another workload made: those of a live cluster, such as the ReplicaSets and pods of a
-// Deployment. If the file does not have a workload, the newest of its pods stands for it, or else its newest other object.
+// unowned returns the workloads of a file without the objects that another workload made: those of
+// a live cluster, such as the ReplicaSets and pods of a Deployment. If the file does not have a
+// workload, the newest of its pods stands for it, or else its newest other object.
 func (f *Objects) unowned() (list []*Object, owners map[*Object]*Owner) {
 	var all []owned
 	for _, m := range f.Manifests {
@@ -51,7 +56,8 @@ func (f *Objects) unowned() (list []*Object, owners map[*Object]*Owner) {
 		m := &all[i]
 		for range all { // a circle of owners ends too
 			parent := parents[m.by]
-			if i := strings.LastIndex(m.by.Name, "-"); parent == nil && i > 0 && m.by.Kind == "Job" { // getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37.0
+			// getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37.0
+			if i := strings.LastIndex(m.by.Name, "-"); parent == nil && i > 0 && m.by.Kind == "Job" {
 				if by := (Owner{"CronJob", m.by.Namespace, m.by.Name[:i]}); parents[by] != nil {
 					m.by, parent = by, parents[by]
 				}
@@ -83,7 +89,8 @@ type owned struct {
 	own, by Owner
 }
 
-// newer reports whether an object stands for its workload rather than another one, which may be nil.
+// newer reports whether an object stands for its workload rather than another one, which may be
+// nil.
 func (m *owned) newer(o *owned) bool {
 	if o == nil || (m.own.Kind == "Pod") != (o.own.Kind == "Pod") {
 		return o == nil || m.own.Kind == "Pod"
@@ -92,7 +99,8 @@ func (m *owned) newer(o *owned) bool {
 	return valueOf(m.Node.Find(created)) > valueOf(o.Node.Find(created))
 }
 
-// controller returns the workload that made the object, or nothing. It reads no more than that of the object, which need not be valid.
+// controller returns the workload that made the object, or nothing. It reads no more than that of
+// the object, which need not be valid.
 func (m *Object) controller() Owner {
 	meta := metav1.ObjectMeta{Namespace: m.Namespace(), Name: m.Name, Labels: map[string]string{}}
 	labels := m.Node.Find("metadata.labels")
@@ -101,7 +109,8 @@ func (m *Object) controller() Owner {
 	}
 	for _, n := range m.Node.Find("metadata.ownerReferences").Items {
 		if value := n.Field("controller"); value.Kind == strict.Scalar && value.Value == "true" {
-			meta.OwnerReferences = append(meta.OwnerReferences, metav1.OwnerReference{Kind: n.Field("kind").Value, Name: n.Field("name").Value, Controller: new(true)})
+			meta.OwnerReferences = append(meta.OwnerReferences,
+				metav1.OwnerReference{Kind: n.Field("kind").Value, Name: n.Field("name").Value, Controller: new(true)})
 		}
 	}
 	of, _ := OwnerOf(&meta)

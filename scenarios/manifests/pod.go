@@ -11,8 +11,8 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// PodErrors reports errors about a pod where its fields are written: in the last patch that has the field, otherwise
-// in the manifest.
+// PodErrors reports errors about a pod where its fields are written: in the last patch that has the
+// field, otherwise in the manifest.
 type PodErrors struct {
 	Manifest *Object
 	Patches  []*strict.Node
@@ -46,8 +46,8 @@ func (p *PodErrors) At(pod *v1.Pod, path string) *strict.Node {
 
 var containerPath = regexp.MustCompile(`^spec\.(containers|initContainers)\[(\d+)\]\.?(.*)$`)
 
-// FindInPod is like Find, but finds containers by name, because a patch lists only some of them. It returns false
-// if the container is not there.
+// FindInPod is like Find, but finds containers by name, because a patch lists only some of them. It
+// returns false if the container is not there.
 func FindInPod(root *strict.Node, pod *v1.Pod, path string) (*strict.Node, bool) {
 	m := containerPath.FindStringSubmatch(path)
 	if m == nil {

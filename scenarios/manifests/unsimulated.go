@@ -10,14 +10,18 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// unsimulated are fields of workloads that can decide what happens to their pods, and that nothing simulates: the controllers have them.
+// unsimulated are fields of workloads that can decide what happens to their pods, and that nothing
+// simulates: the controllers have them.
 var unsimulated = []string{
-	"spec.progressDeadlineSeconds", "spec.minReadySeconds", "spec.paused", "spec.backoffLimit", "spec.backoffLimitPerIndex", "spec.podFailurePolicy", "spec.activeDeadlineSeconds",
-	"spec.jobTemplate.spec.backoffLimit", "spec.jobTemplate.spec.backoffLimitPerIndex", "spec.jobTemplate.spec.podFailurePolicy", "spec.jobTemplate.spec.activeDeadlineSeconds",
+	"spec.progressDeadlineSeconds", "spec.minReadySeconds", "spec.paused", "spec.backoffLimit",
+	"spec.backoffLimitPerIndex", "spec.podFailurePolicy", "spec.activeDeadlineSeconds",
+	"spec.jobTemplate.spec.backoffLimit", "spec.jobTemplate.spec.backoffLimitPerIndex",
+	"spec.jobTemplate.spec.podFailurePolicy", "spec.jobTemplate.spec.activeDeadlineSeconds",
 }
 
-// NotSimulated names what a workload has that can decide what happens to its pods and is not simulated: fields of its controller, its order of pods, ports of the
-// node, and requests that few nodes have room for.
+// NotSimulated names what a workload has that can decide what happens to its pods and is not
+// simulated: fields of its controller, its order of pods, ports of the node, and requests that few
+// nodes have room for.
 func NotSimulated(w *Object, pod *v1.Pod) (list []string) {
 	for _, field := range unsimulated {
 		if n := w.Node.Find(field); n.Written() && w.Kind.Template != "" {

@@ -22,17 +22,22 @@ import (
 // Workload is an object in a manifest that creates pods.
 type Workload struct {
 	strict.Pos
-	Kind     string
-	Name     string   // metadata.name, or else metadata.generateName
-	Ref      string   // the name by which a scenario refers to it: NAMESPACE/NAME if the file has this name in several namespaces
+	Kind string
+	Name string // metadata.name, or else metadata.generateName
+	// the name by which a scenario refers to it: NAMESPACE/NAME if the file has this name in
+	// several namespaces
+	Ref      string
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
-	// NotSimulated names what can decide what happens to the pods and is not simulated, such as progressDeadlineSeconds.
+	// NotSimulated names what can decide what happens to the pods and is not simulated, such as
+	// progressDeadlineSeconds.
 	NotSimulated []string
-	// Template is the path of the pod template in the workload, such as spec.template. It is empty for a Pod.
+	// Template is the path of the pod template in the workload, such as spec.template. It is empty
+	// for a Pod.
 	Template string
-	// Owner is the workload that the object stands for: the one that made it, if the file does not have it. Otherwise, it is nil.
+	// Owner is the workload that the object stands for: the one that made it, if the file does not
+	// have it. Otherwise, it is nil.
 	Owner *Owner
 
 	root, node *strict.Node // of the pod template, and of the object
@@ -45,7 +50,8 @@ type Annotation struct {
 	Path             string
 }
 
-// Annotations returns the annotations of a workload whose key begins with a prefix: its own ones, and then those of its pod template.
+// Annotations returns the annotations of a workload whose key begins with a prefix: its own ones,
+// and then those of its pod template.
 func (w *Workload) Annotations(prefix string) []Annotation {
 	var list []Annotation
 	for _, object := range []*strict.Node{w.node, w.root} {
@@ -62,8 +68,9 @@ func (w *Workload) Annotations(prefix string) []Annotation {
 	return list
 }
 
-// At returns the position of a field of the pod, as in spec.containers[0].livenessProbe.periodSeconds. If the manifest does
-// not have the field, At returns the position of the innermost field around it.
+// At returns the position of a field of the pod, as in
+// spec.containers[0].livenessProbe.periodSeconds. If the manifest does not have the field, At
+// returns the position of the innermost field around it.
 func (w *Workload) At(field string) strict.Pos { return w.root.Find(field).Pos }
 
 // PodNode returns the pod template as it is written.
@@ -80,8 +87,9 @@ type File struct {
 // Has reports whether the manifest has a field of the pod.
 func (w *Workload) Has(field string) bool { return w.root.Find(field).Written() }
 
-// Read reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is of
-// type Errors. A valid workload may still use fields that the simulator does not support. Objects that another workload made are left out.
+// Read reads a file of manifests in memory and checks its workloads as LoadBytes does. The error is
+// of type Errors. A valid workload may still use fields that the simulator does not support.
+// Objects that another workload made are left out.
 func Read(name string, data []byte) (*File, error) {
 	errs := &strict.Collector{}
 	f := Parse(name, data, errs)
@@ -93,13 +101,16 @@ func Read(name string, data []byte) (*File, error) {
 		}
 		pod := w.NewPod()
 		admission.Default(pod)
-		m.Workloads = append(m.Workloads, Workload{Pos: w.Node.Pos, Kind: w.Kind.Kind, Name: w.Name, Replicas: w.Replicas, Pod: pod,
-			Notes: PortNotes(pod, &PodErrors{Manifest: w}), NotSimulated: NotSimulated(w, pod), Template: w.Kind.Template, Owner: owners[w], root: w.Root(), node: w.Node})
+		m.Workloads = append(m.Workloads,
+			Workload{Pos: w.Node.Pos, Kind: w.Kind.Kind, Name: w.Name, Replicas: w.Replicas, Pod: pod,
+				Notes: PortNotes(pod, &PodErrors{Manifest: w}), NotSimulated: NotSimulated(w, pod),
+				Template: w.Kind.Template, Owner: owners[w], root: w.Root(), node: w.Node})
 	}
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
 		w.Ref = w.Name
-		if slices.ContainsFunc(m.Workloads, func(o Workload) bool { return o.Name == w.Name && o.Pod.Namespace != w.Pod.Namespace }) {
+		if slices.ContainsFunc(m.Workloads,
+			func(o Workload) bool { return o.Name == w.Name && o.Pod.Namespace != w.Pod.Namespace }) {
 			w.Ref = w.Pod.Namespace + "/" + w.Name
 		}
 	}
@@ -121,18 +132,21 @@ func Read(name string, data []byte) (*File, error) {
 // annotationPrefix begins the keys of the annotations that probesim reads.
 const annotationPrefix = "probesim.dev/"
 
-// checkAnnotations reports the annotations of probesim on an object that is no workload: nothing would read them.
+// checkAnnotations reports the annotations of probesim on an object that is no workload: nothing
+// would read them.
 func checkAnnotations(n *strict.Node) {
 	all := n.Find("metadata.annotations")
 	for i, key := range all.Keys {
 		if strings.HasPrefix(key.Name, annotationPrefix) {
-			all.Items[i].Errorf("is for workloads, and a %s is none: write it on one of %s", printable.Text(n.Field("kind").Value), Workloads)
+			all.Items[i].Errorf("is for workloads, and a %s is none: write it on one of %s",
+				printable.Text(n.Field("kind").Value), Workloads)
 		}
 	}
 }
 
 // Workloads lists what can be a workload, for people.
-var Workloads = strings.Join(WorkloadKinds(), ", ") + ", or a custom resource with containers in spec.template, such as a Rollout or a Service of Knative"
+var Workloads = strings.Join(WorkloadKinds(), ", ") + ", or a custom resource with containers in spec.template, such " +
+	"as a Rollout or a Service of Knative"
 
 // IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
@@ -140,7 +154,8 @@ func IsWorkload(apiVersion, kind string) bool {
 	return w != nil && w.apiVersion == apiVersion
 }
 
-// Object is a workload: a pod, or an object with a pod template. It comes from a file or from a Go program.
+// Object is a workload: a pod, or an object with a pod template. It comes from a file or from a Go
+// program.
 type Object struct {
 	Kind   *workloadKind
 	Node   *strict.Node // where errors about the object are reported; empty if the object comes from a Go program
@@ -181,39 +196,43 @@ var (
 	restartOfJobs = []v1.RestartPolicy{v1.RestartPolicyOnFailure, v1.RestartPolicyNever}
 )
 
-// Kinds are the kinds of objects that create pods. Their defaults and the restart policies that they
-// accept are in pkg/apis/apps and pkg/apis/batch at v1.37.0.
+// Kinds are the kinds of objects that create pods. Their defaults and the restart policies that
+// they accept are in pkg/apis/apps and pkg/apis/batch at v1.37.0.
 var Kinds = []workloadKind{
 	{"v1", "Pod", "", "", nil, typed(func(m *Object, o *v1.Pod) {
 		m.meta, m.pod, m.Replicas = &o.ObjectMeta, o, 1
 	})},
-	{"apps/v1", "Deployment", "spec.template", "spec.replicas", restartAlways, typed(func(m *Object, o *appsv1.Deployment) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = admission.ValidateDeployment(o)
-	})},
-	{"apps/v1", "StatefulSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *Object, o *appsv1.StatefulSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.pod.Spec.Volumes = withClaimVolumes(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
-		m.own = admission.ValidateStatefulSet(o)
-	})},
+	{"apps/v1", "Deployment", "spec.template", "spec.replicas", restartAlways,
+		typed(func(m *Object, o *appsv1.Deployment) {
+			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+			m.own = admission.ValidateDeployment(o)
+		})},
+	{"apps/v1", "StatefulSet", "spec.template", "spec.replicas", restartAlways,
+		typed(func(m *Object, o *appsv1.StatefulSet) {
+			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+			m.pod.Spec.Volumes = withClaimVolumes(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
+			m.own = admission.ValidateStatefulSet(o)
+		})},
 	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *Object, o *appsv1.DaemonSet) {
 		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod per node, and there is one node
 		m.own = admission.ValidateDaemonSet(o)
 	})},
-	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways, typed(func(m *Object, o *appsv1.ReplicaSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-		m.own = admission.ValidateReplicaSet(o)
-	})},
+	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways,
+		typed(func(m *Object, o *appsv1.ReplicaSet) {
+			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+			m.own = admission.ValidateReplicaSet(o)
+		})},
 	{"batch/v1", "Job", "spec.template", "spec.parallelism", restartOfJobs, typed(func(m *Object, o *batchv1.Job) {
 		admission.DefaultJob(o)
 		m.template(&o.ObjectMeta, &o.Spec.Template, parallelPods(&o.Spec))
 		m.own = admission.ValidateJob(o)
 	})},
-	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.parallelism", restartOfJobs, typed(func(m *Object, o *batchv1.CronJob) {
-		job := &o.Spec.JobTemplate.Spec
-		m.template(&o.ObjectMeta, &job.Template, parallelPods(job))
-		m.own = admission.ValidateCronJob(o)
-	})},
+	{"batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.parallelism", restartOfJobs,
+		typed(func(m *Object, o *batchv1.CronJob) {
+			job := &o.Spec.JobTemplate.Spec
+			m.template(&o.ObjectMeta, &job.Template, parallelPods(job))
+			m.own = admission.ValidateCronJob(o)
+		})},
 }
 
 // typed returns the Go type of a kind from the function that picks the parts of an object.
@@ -236,8 +255,8 @@ func (m *Object) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpec,
 	}
 }
 
-// withClaimVolumes adds the volumes of claim templates in front of the others. They replace volumes of the same name
-// (updateStorage in pkg/controller/statefulset at v1.37.0).
+// withClaimVolumes adds the volumes of claim templates in front of the others. They replace volumes
+// of the same name (updateStorage in pkg/controller/statefulset at v1.37.0).
 func withClaimVolumes(volumes []v1.Volume, templates []v1.PersistentVolumeClaim) []v1.Volume {
 	var all []v1.Volume
 	for _, t := range templates {
@@ -280,7 +299,8 @@ func KindNamed(name string) *workloadKind {
 	return nil
 }
 
-// TemplateOf returns the path of the pod template in objects of a kind, such as spec.template. It is empty for a Pod.
+// TemplateOf returns the path of the pod template in objects of a kind, such as spec.template. It
+// is empty for a Pod.
 func TemplateOf(kind string) string {
 	if k := KindNamed(kind); k != nil {
 		return k.Template
@@ -308,7 +328,8 @@ func (m *Object) Namespace() string {
 // Root returns the node that has the metadata and spec of the pod.
 func (m *Object) Root() *strict.Node { return m.Node.Find(m.Kind.Template) }
 
-// Load decodes the object as far as possible, and reports why the API server would reject it or its pods.
+// Load decodes the object as far as possible, and reports why the API server would reject it or its
+// pods.
 func (m *Object) Load() {
 	if m.loaded {
 		return
@@ -337,20 +358,21 @@ func (m *Object) Load() {
 	m.Check(&PodErrors{Manifest: m}, pod)
 }
 
-// reportObjectErrors reports why the API server would reject the object. It leaves out errors about a selector if a part
-// of the selector or of the labels could not be read.
+// reportObjectErrors reports why the API server would reject the object. It leaves out errors about
+// a selector if a part of the selector or of the labels could not be read.
 func (m *Object) reportObjectErrors() {
 	selector, labels := m.Node.Find("spec.selector"), m.Root().Find("metadata.labels")
 	unknown := selector.Bad() || labels.Bad()
 	for _, e := range m.own {
-		if at := m.Node.Find(e.Field); !unknown || at.Path() != labels.Path() && !strings.HasPrefix(at.Path(), selector.Path()) {
+		if at := m.Node.Find(e.Field); !unknown ||
+			at.Path() != labels.Path() && !strings.HasPrefix(at.Path(), selector.Path()) {
 			at.Errorf("%s", e.ErrorBody())
 		}
 	}
 }
 
-// PodName returns the name of the pod of a replica. The pods of every controller are named like the pods of a
-// StatefulSet. Names that would be too long are shortened.
+// PodName returns the name of the pod of a replica. The pods of every controller are named like the
+// pods of a StatefulSet. Names that would be too long are shortened.
 func (m *Object) PodName(replica int) string {
 	switch m.Kind.Kind {
 	case "Pod":
@@ -361,8 +383,8 @@ func (m *Object) PodName(replica int) string {
 	return admission.GeneratedName(m.meta.Name+"-", replica)
 }
 
-// NewPod returns a copy of the pod, as replica 0, as a client sends it to the API server: without the fields that
-// the API server sets. The UID of a pod is kept.
+// NewPod returns a copy of the pod, as replica 0, as a client sends it to the API server: without
+// the fields that the API server sets. The UID of a pod is kept.
 func (m *Object) NewPod() *v1.Pod {
 	pod := m.pod.DeepCopy()
 	pod.Status = v1.PodStatus{}
@@ -370,7 +392,8 @@ func (m *Object) NewPod() *v1.Pod {
 	if m.Kind.Template != "" {
 		pod.UID, pod.GenerateName, pod.OwnerReferences = "", "", nil
 	}
-	if m.Kind.Kind == "StatefulSet" { // the StatefulSet controller sets both (initIdentity in pkg/controller/statefulset at v1.37)
+	// the StatefulSet controller sets both (initIdentity in pkg/controller/statefulset at v1.37)
+	if m.Kind.Kind == "StatefulSet" {
 		pod.Spec.Hostname, pod.Spec.Subdomain = "", ""
 	}
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
@@ -382,7 +405,8 @@ func (m *Object) NewPod() *v1.Pod {
 // Check reports why the API server would reject the pod, whose defaults are set.
 func (m *Object) Check(errs *PodErrors, pod *v1.Pod) {
 	for _, e := range admission.Validate(pod) {
-		if e.Field != "metadata.name" || m.Kind.Template == "" { // the name of the object, which was checked, is the source of other names
+		// the name of the object, which was checked, is the source of other names
+		if e.Field != "metadata.name" || m.Kind.Template == "" {
 			errs.report(pod, e)
 		}
 	}
@@ -390,7 +414,8 @@ func (m *Object) Check(errs *PodErrors, pod *v1.Pod) {
 	switch {
 	case m.Kind.restarts == nil || slices.Contains(m.Kind.restarts, policy):
 	case policy == v1.RestartPolicyAlways: // written, or by default
-		errs.report(pod, field.Required(path, fmt.Sprintf("valid values: %q, %q", m.Kind.restarts[0], m.Kind.restarts[1])))
+		errs.report(pod, field.Required(path,
+			fmt.Sprintf("valid values: %q, %q", m.Kind.restarts[0], m.Kind.restarts[1])))
 	default:
 		errs.report(pod, field.NotSupported(path, policy, m.Kind.restarts))
 	}
@@ -413,7 +438,8 @@ func PortNotes(pod *v1.Pod, errs *PodErrors) []string {
 	return notes
 }
 
-// Deployment returns a copy of the object, as a client sends it to the API server, with the template of a pod; nil if it is no Deployment.
+// Deployment returns a copy of the object, as a client sends it to the API server, with the
+// template of a pod; nil if it is no Deployment.
 func (m *Object) Deployment(pod *v1.Pod, replicas int) *appsv1.Deployment {
 	object, is := m.object.(*appsv1.Deployment)
 	if !is {

@@ -19,7 +19,8 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 		return nil
 	}
 	draw := func(d *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(d) }
-	control := &node.ControlPlane{Watch: draw(of.Watch), Call: draw(of.APIWrite), Schedule: draw(of.Schedule), Sync: draw(of.ProxySync)}
+	control := &node.ControlPlane{Watch: draw(of.Watch), Call: draw(of.APIWrite), Schedule: draw(of.Schedule),
+		Sync: draw(of.ProxySync)}
 	if set, ok := fakeruntime.ControlDelaySet(cmp.Or(of.Set, p.Set)); ok {
 		control.Delays = &set
 	}
@@ -27,7 +28,8 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 		for _, r := range s.Services[i].Spec.Routers {
 			if r.Kind != format.KubeProxy {
 				control.LoadBalancers = append(control.LoadBalancers, router.LoadBalancer{
-					Name: r.NameOr(), AddLeast: r.Add.Min, AddMost: r.Add.Max, RemoveLeast: r.Remove.Min, RemoveMost: r.Remove.Max,
+					Name: r.NameOr(), AddLeast: r.Add.Min, AddMost: r.Add.Max, RemoveLeast: r.Remove.Min,
+					RemoveMost: r.Remove.Max,
 				})
 			}
 		}

@@ -7,14 +7,18 @@ import (
 	"probesim.dev/scenarios/program"
 )
 
-// NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with details (trace.Recorder).
+// NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with
+// details (trace.Recorder).
 func (s *Scenario) NeedsDetails() bool {
 	ofStep := func(step *format.Step) bool { return format.MomentInDetail(step.Since) }
-	return slices.ContainsFunc(s.Spec.Expect, (*format.Expect).NeedsDetails) || slices.ContainsFunc(s.Spec.Steps, ofStep) ||
+	return slices.ContainsFunc(s.Spec.Expect, (*format.Expect).NeedsDetails) ||
+		slices.ContainsFunc(s.Spec.Steps, ofStep) ||
 		slices.ContainsFunc(s.Moments, func(m program.Moment) bool { return format.MomentInDetail(m.Moment) })
 }
 
-// ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature gate MutableContainerProbes.
+// ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature
+// gate MutableContainerProbes.
 func (s *Scenario) ChangesProbes() bool {
-	return slices.ContainsFunc(s.Spec.Steps, func(step *format.Step) bool { return step != nil && step.Patch != nil && step.Patch.ChangesProbes() })
+	return slices.ContainsFunc(s.Spec.Steps,
+		func(step *format.Step) bool { return step != nil && step.Patch != nil && step.Patch.ChangesProbes() })
 }

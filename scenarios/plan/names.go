@@ -8,13 +8,14 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The name of a pod
-// matches the pod, the name of a workload matches all its pods, and an empty name matches all pods of the
-// scenario. NAMESPACE/NAME matches only pods in this namespace.
+// PodKeys returns the pods that a name matches, as namespace/name in the order of the scenario. The
+// name of a pod matches the pod, the name of a workload matches all its pods, and an empty name
+// matches all pods of the scenario. NAMESPACE/NAME matches only pods in this namespace.
 //
 // A name with a range, such as web-{0..2}, matches what its names match.
 //
-// The pods of a Deployment with a control plane are not known before the run: of those, PodKeys returns the ones among seen.
+// The pods of a Deployment with a control plane are not known before the run: of those, PodKeys
+// returns the ones among seen.
 func (s *Scenario) PodKeys(name string, seen []string) []string {
 	if format.IsRange(name) {
 		return s.keysOf(format.NamesOf(name), seen)
@@ -77,8 +78,8 @@ func (s *Scenario) Add(w *Workload) {
 	}
 }
 
-// Matching returns the workloads with pods that a name matches, in the order of the scenario. The name of a pod is a stem
-// and the number of a replica.
+// Matching returns the workloads with pods that a name matches, in the order of the scenario. The
+// name of a pod is a stem and the number of a replica.
 func (s *Scenario) Matching(name string) []*Workload {
 	if name == "" {
 		return s.Workloads
@@ -88,12 +89,14 @@ func (s *Scenario) Matching(name string) []*Workload {
 	}
 	namespace, name := format.SplitName(name)
 	candidates := slices.Clone(s.byName[name])
-	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' && len(name)-len(stem) < len(strconv.Itoa(format.MaxPods)); {
+	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' &&
+		len(name)-len(stem) < len(strconv.Itoa(format.MaxPods)); {
 		stem = stem[:len(stem)-1]
 		candidates = append(candidates, s.byName[stem]...)
 	}
 	for stem := range stems(name) {
-		candidates = append(candidates, slices.DeleteFunc(slices.Clone(s.byName[stem]), func(w *Workload) bool { return w.Controlled == nil })...)
+		candidates = append(candidates, slices.DeleteFunc(slices.Clone(s.byName[stem]),
+			func(w *Workload) bool { return w.Controlled == nil })...)
 	}
 	candidates = slices.DeleteFunc(candidates, func(w *Workload) bool {
 		_, count := w.Named(name)
@@ -103,7 +106,8 @@ func (s *Scenario) Matching(name string) []*Workload {
 	return slices.Compact(candidates)
 }
 
-// matchingAny returns the workloads with pods that any of the names match, in the order of the scenario.
+// matchingAny returns the workloads with pods that any of the names match, in the order of the
+// scenario.
 func (s *Scenario) matchingAny(names []string) []*Workload {
 	var all []*Workload
 	for _, name := range names {
@@ -115,7 +119,8 @@ func (s *Scenario) matchingAny(names []string) []*Workload {
 	return slices.Compact(all)
 }
 
-// stems yields the names of the Deployments that can own a pod or a ReplicaSet of a name: web of web-2-0.
+// stems yields the names of the Deployments that can own a pod or a ReplicaSet of a name: web of
+// web-2-0.
 func stems(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for range 2 {

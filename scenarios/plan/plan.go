@@ -38,7 +38,8 @@ type Scenario struct {
 // Stdin is the name of standard input as a file: the File of its scenarios and of its errors.
 const Stdin = "stdin"
 
-// Path returns the path for the command line from which a scenario was loaded: its File, or - for standard input.
+// Path returns the path for the command line from which a scenario was loaded: its File, or - for
+// standard input.
 func (s *Scenario) Path() string { return PathOf(s.File) }
 
 // PathOf returns the path for the command line of a file.
@@ -52,20 +53,23 @@ func PathOf(file string) string {
 // Plan is one run of a scenario, with one version of Kubernetes and at most one seed.
 type Plan struct {
 	Scenario *Scenario
-	Version  string               // such as v1.37
-	Seed     *int64               // nil: a run without a seed, which takes the middle of each range
-	Duration time.Duration        // length of the run
-	Uptime   time.Duration        // age of the kubelet at t=0
-	Delays   fakeruntime.Delays   // of the node; the programs of pods contain the delays of pods
-	Set      string               // the kind of node that a command asks for, where the scenario has no set of the control plane
-	Config   kubeletconfig.Config // configuration of the kubelet
+	Version  string             // such as v1.37
+	Seed     *int64             // nil: a run without a seed, which takes the middle of each range
+	Duration time.Duration      // length of the run
+	Uptime   time.Duration      // age of the kubelet at t=0
+	Delays   fakeruntime.Delays // of the node; the programs of pods contain the delays of pods
+	// the kind of node that a command asks for, where the scenario has no set of the control plane
+	Set    string
+	Config kubeletconfig.Config // configuration of the kubelet
 }
 
 // PlannedPod is a pod of a run.
 type PlannedPod struct {
-	Workload string       // the name in spec.pods
-	At       virtual.Time // virtual time at which the API server passes the pod to the kubelet, or its manifest is written
-	Pod      *v1.Pod      // with defaults set; a copy that the caller owns
+	Workload string // the name in spec.pods
+	// virtual time at which the API server passes the pod to the kubelet, or its manifest is
+	// written
+	At       virtual.Time
+	Pod      *v1.Pod // with defaults set; a copy that the caller owns
 	Program  fakeruntime.Pod
 	Manifest *v1.Pod // the manifest of a static pod; nil for other pods
 	// Ephemeral has the programs of the ephemeral containers that steps add, among others, by name.
@@ -87,10 +91,11 @@ func (s *Scenario) Plans() []*Plan {
 	return plans
 }
 
-// Plan returns the run of a scenario with a version, such as v1.37, and a seed. Plans need not contain this run.
-// A nil seed means a run without a seed.
+// Plan returns the run of a scenario with a version, such as v1.37, and a seed. Plans need not
+// contain this run. A nil seed means a run without a seed.
 func (s *Scenario) Plan(version string, seed *int64) *Plan {
-	p := &Plan{Scenario: s, Version: version, Seed: seed, Duration: s.Spec.Duration.Time(), Delays: s.Spec.Delays.Compile(), Config: s.config()}
+	p := &Plan{Scenario: s, Version: version, Seed: seed, Duration: s.Spec.Duration.Time(),
+		Delays: s.Spec.Delays.Compile(), Config: s.config()}
 	p.Uptime = p.Draw(s.Spec.Kubelet.Uptime, "kubelet.uptime", 0)
 	return p
 }
@@ -98,7 +103,8 @@ func (s *Scenario) Plan(version string, seed *int64) *Plan {
 // staticPodPath is the directory of manifests if the scenario does not name one.
 const staticPodPath = "/etc/kubernetes/manifests"
 
-// config returns the configuration of the kubelet, which has a directory of manifests if there are static pods.
+// config returns the configuration of the kubelet, which has a directory of manifests if there are
+// static pods.
 func (s *Scenario) config() kubeletconfig.Config {
 	c := s.Spec.Kubelet.Config.Compile()
 	c.Allocatable = s.Spec.Kubelet.Allocatable.Compile()
@@ -108,7 +114,8 @@ func (s *Scenario) config() kubeletconfig.Config {
 	return c
 }
 
-// Pods returns the pods of the run in the order of the scenario, without those of Deployments with a control plane.
+// Pods returns the pods of the run in the order of the scenario, without those of Deployments with
+// a control plane.
 func (p *Plan) Pods() []PlannedPod {
 	return p.podsBy((*Workload).NewPod)
 }
@@ -122,8 +129,8 @@ func (p *Plan) Specs() []*v1.Pod {
 	return list
 }
 
-// AdmittedPods is Pods for pods that the API server has admitted, or the first error of the server. Runs share the pods: do not modify
-// them.
+// AdmittedPods is Pods for pods that the API server has admitted, or the first error of the server.
+// Runs share the pods: do not modify them.
 func (p *Plan) AdmittedPods() ([]PlannedPod, error) {
 	known, _ := p.Profile()
 	var first error
@@ -147,7 +154,8 @@ func (p *Plan) podsBy(newPod func(w *Workload, replica int) *v1.Pod) []PlannedPo
 			if replica > 0 {
 				at += p.Draw(w.stagger(), "stagger "+name, replica)
 			}
-			pod := PlannedPod{Workload: w.Manifest.Name, At: virtual.At(at), Pod: newPod(w, replica), Ephemeral: w.Containers}
+			pod := PlannedPod{Workload: w.Manifest.Name, At: virtual.At(at), Pod: newPod(w, replica),
+				Ephemeral: w.Containers}
 			pod.Program = w.program(pod.Pod, replica)
 			if w.Spec.Static {
 				pod.Manifest = w.Pod.DeepCopy()
@@ -172,14 +180,15 @@ func (p *Plan) Draw(d value.Draw, name string, ordinal int) time.Duration {
 	return fakeruntime.Draw(d).Drawn(p.Seed, name, int64(ordinal))
 }
 
-// Profile returns the profile of the version of the run, with the feature gates of the scenario. It returns false
-// if the version has no profile.
+// Profile returns the profile of the version of the run, with the feature gates of the scenario. It
+// returns false if the version has no profile.
 func (p *Plan) Profile() (profile.Profile, bool) {
 	known, ok := profile.Named(p.Version)
 	return WithGates(known, p.Config), ok
 }
 
-// Admitted reports whether the API server of the plan's release, with its feature gates, accepts all pods of the scenario.
+// Admitted reports whether the API server of the plan's release, with its feature gates, accepts
+// all pods of the scenario.
 func (p *Plan) Admitted() bool {
 	known, ok := p.Profile()
 	for _, w := range p.Scenario.Workloads {
@@ -201,9 +210,10 @@ func (s *Scenario) StepsClock() bool {
 	return slices.ContainsFunc(s.Spec.Steps, func(s *format.Step) bool { return s.StepClock != nil })
 }
 
-// Notes returns what a user of the run has to know besides its trace: the fields of the manifests that the API server drops
-// without an error, because their feature gates are off in the version of the run, rules that hardly any program follows, ports that no request can reach, and hooks
-// that take an unknown time.
+// Notes returns what a user of the run has to know besides its trace: the fields of the manifests
+// that the API server drops without an error, because their feature gates are off in the version of
+// the run, rules that hardly any program follows, ports that no request can reach, and hooks that
+// take an unknown time.
 func (p *Plan) Notes() []string {
 	known, ok := p.Profile()
 	if !ok {

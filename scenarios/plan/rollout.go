@@ -73,8 +73,8 @@ func (w *Workload) ReplicaSet(object string) int {
 	return n
 }
 
-// numbers returns the numbers in the name of a pod of a Deployment, as in web-2-0, or of a ReplicaSet, as in web-2. A number that the
-// name does not have is -1.
+// numbers returns the numbers in the name of a pod of a Deployment, as in web-2-0, or of a
+// ReplicaSet, as in web-2. A number that the name does not have is -1.
 func (w *Workload) numbers(name string) (set, ordinal int, ok bool) {
 	rest, ok := strings.CutPrefix(name, w.Manifest.Name+"-")
 	if !ok {
@@ -93,7 +93,8 @@ func (w *Workload) numbers(name string) (set, ordinal int, ok bool) {
 	return set, ordinal, ok
 }
 
-// owns reports whether a name matches a pod of a Deployment: the name of the Deployment, of a ReplicaSet, or of the pod.
+// owns reports whether a name matches a pod of a Deployment: the name of the Deployment, of a
+// ReplicaSet, or of the pod.
 func (w *Workload) owns(name, key string) bool {
 	namespace, pod := format.SplitName(key)
 	if namespace != w.Pod.Namespace {
@@ -114,7 +115,8 @@ func (w *Workload) owns(name, key string) bool {
 	return ok && ofSet == set && (ofOrdinal < 0 || ofOrdinal == ordinal)
 }
 
-// Owns reports whether a Deployment could create a pod of this name, as namespace/name, or a ReplicaSet.
+// Owns reports whether a Deployment could create a pod of this name, as namespace/name, or a
+// ReplicaSet.
 func (w *Workload) Owns(key string) bool {
 	namespace, name := format.SplitName(key)
 	_, _, ok := w.numbers(name)
@@ -160,7 +162,8 @@ func Seen(records []trace.Record) []string {
 	return keys
 }
 
-// IsControlled reports whether a name matches a Deployment with a control plane, whose pods are not known before the run.
+// IsControlled reports whether a name matches a Deployment with a control plane, whose pods are not
+// known before the run.
 func (s *Scenario) IsControlled(name string) bool {
 	for _, w := range s.Matching(name) {
 		if w.Controlled != nil {
@@ -179,12 +182,14 @@ func (s *Scenario) Selects(name string) func(key string) bool {
 	return func(key string) bool { return known[key] || len(s.PodKeys(name, []string{key})) > len(known) }
 }
 
-// ruleOf is rule for a pod of a Deployment, or nil if a step changes the program of the container in later ReplicaSets.
+// ruleOf is rule for a pod of a Deployment, or nil if a step changes the program of the container
+// in later ReplicaSets.
 func (w *Workload) ruleOf(pod, container string, number int) *format.Rule {
 	_, name := format.SplitName(pod)
 	if set, _, _ := w.numbers(name); set > 1 {
 		for step := range w.Controlled.Containers {
-			if slices.ContainsFunc(step.Rollout.Containers, func(c format.Container) bool { return c.Name == container }) {
+			if slices.ContainsFunc(step.Rollout.Containers,
+				func(c format.Container) bool { return c.Name == container }) {
 				return nil
 			}
 		}
@@ -212,11 +217,13 @@ func (s *Scenario) Service(name string) *Service {
 	return nil
 }
 
-// Deployment returns the Deployment of a name, or the only one if it is empty; nil if there is none.
+// Deployment returns the Deployment of a name, or the only one if it is empty; nil if there is
+// none.
 func (s *Scenario) Deployment(name string) *Workload {
 	namespace, name := format.SplitName(name)
 	for _, w := range s.Workloads {
-		if w.Controlled != nil && (name == "" || name == w.Manifest.Name) && (namespace == "" || namespace == w.Pod.Namespace) {
+		if w.Controlled != nil && (name == "" || name == w.Manifest.Name) && (namespace == "" ||
+			namespace == w.Pod.Namespace) {
 			return w
 		}
 	}

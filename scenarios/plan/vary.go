@@ -11,8 +11,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// Variation is a change of a scenario: it runs on a kubelet of another age, has more steps, or has other times. The zero value
-// changes nothing.
+// Variation is a change of a scenario: it runs on a kubelet of another age, has more steps, or has
+// other times. The zero value changes nothing.
 type Variation struct {
 	Uptime *time.Duration // age of the kubelet at t=0; nil: as in the scenario
 	Steps  []*format.Step // further steps, after those of the scenario
@@ -25,7 +25,8 @@ type Shift struct {
 	By   time.Duration // may be negative; a time does not become negative
 }
 
-// Time is a time in a scenario that a Shift can move: of a pod, of a step, or of a rule of a program.
+// Time is a time in a scenario that a Shift can move: of a pod, of a step, or of a rule of a
+// program.
 type Time struct {
 	Path  string // such as spec.steps[0].at
 	Field string // the last part of the path, such as at
@@ -63,7 +64,8 @@ func (s *Scenario) Times() []Time {
 	return list
 }
 
-// Vary returns a copy of a scenario with a variation. It returns an error if the scenario has no time with the path of a shift.
+// Vary returns a copy of a scenario with a variation. It returns an error if the scenario has no
+// time with the path of a shift.
 func (s *Scenario) Vary(v Variation) (*Scenario, error) {
 	varied := *s
 	varied.Spec.Steps = slices.Concat(s.Spec.Steps, v.Steps)
@@ -99,7 +101,8 @@ func (s *Scenario) shift(shift Shift) bool {
 	if n, _ := fmt.Sscanf(shift.Path, "spec.pods[%d].containers[%d].behavior[%d].%s", &i, &j, &k, &field); n == 4 {
 		return s.shiftRule(i, j, k, field, shift.By)
 	}
-	if n, _ := fmt.Sscanf(shift.Path, "spec.pods[%d].%s", &i, &field); n == 2 && field == "at" && i >= 0 && i < len(s.Spec.Pods) {
+	if n, _ := fmt.Sscanf(shift.Path, "spec.pods[%d].%s", &i, &field); n == 2 && field == "at" && i >= 0 &&
+		i < len(s.Spec.Pods) {
 		s.Spec.Pods[i].At = moved(s.Spec.Pods[i].At, shift.By)
 		w := *s.Workloads[i]
 		w.Spec = &s.Spec.Pods[i]
@@ -141,7 +144,8 @@ func (s *Scenario) shiftRule(i, j, k int, field string, by time.Duration) bool {
 	return true
 }
 
-// moveWritten replaces a time that the file has by a later one, or an earlier one if by is negative.
+// moveWritten replaces a time that the file has by a later one, or an earlier one if by is
+// negative.
 func moveWritten(d **value.Draw, by time.Duration) bool {
 	if *d == nil {
 		return false

@@ -20,8 +20,8 @@ func KnownVersions() []value.Version {
 	return versions
 }
 
-// SelectVersions returns the known versions that any of the ranges selects, oldest first. Without ranges it returns the
-// newest known release.
+// SelectVersions returns the known versions that any of the ranges selects, oldest first. Without
+// ranges it returns the newest known release.
 func SelectVersions(ranges []value.VersionRange) []value.Version {
 	if len(ranges) == 0 {
 		newest, err := value.ParseVersion(profile.Newest().Version)

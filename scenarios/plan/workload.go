@@ -32,7 +32,8 @@ type Workload struct {
 	admitted   *admitted
 }
 
-// admitted are the pods of a workload that API servers have admitted. Runs at the same time share them.
+// admitted are the pods of a workload that API servers have admitted. Runs at the same time share
+// them.
 type admitted struct {
 	mu   sync.Mutex
 	pods map[admittedBy]apiAnswer
@@ -49,7 +50,8 @@ type apiAnswer struct {
 	err error
 }
 
-// pod returns the pod of a replica as the API server of a release stores it, or the error of the server.
+// pod returns the pod of a replica as the API server of a release stores it, or the error of the
+// server.
 func (a *admitted) pod(w *Workload, release profile.Profile, replica int) (*v1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +125,8 @@ func (w *Workload) program(pod *v1.Pod, replica int) fakeruntime.Pod {
 	}
 }
 
-// Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The pod is named namespace/name.
+// Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The
+// pod is named namespace/name.
 func (p *Plan) Rule(pod, container string, number int) *format.Rule {
 	for _, w := range p.Scenario.Workloads {
 		if w.Owns(pod) {

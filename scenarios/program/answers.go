@@ -84,7 +84,8 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 	}
 }
 
-// compileNamed compiles the answer for each handler that can give it, and reports an error if none can.
+// compileNamed compiles the answer for each handler that can give it, and reports an error if none
+// can.
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
 		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
@@ -120,7 +121,8 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 		a.checkRedirect()
 	}
 	a.checkBodyEnd()
-	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 && !b.retriesOverHTTP(a) {
+	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 &&
+		!b.retriesOverHTTP(a) {
 		text.Errorf("cannot be combined with other fields: a failed connection has no answer")
 	}
 }
@@ -164,8 +166,8 @@ func checkLocation(text string, n *strict.Node) {
 	}
 }
 
-// linkRedirects links each redirect to the answer to the next request. Answers may form a cycle, so answers with
-// a latency are copied and the copies are linked at the end.
+// linkRedirects links each redirect to the answer to the next request. Answers may form a cycle, so
+// answers with a latency are copied and the copies are linked at the end.
 func (b *behavior) linkRedirects() {
 	var copies []func()
 	for _, a := range b.names {
@@ -193,12 +195,14 @@ func (b *behavior) linkRedirects() {
 	}
 }
 
-// retriesOverHTTP reports whether an answer looks like the answer of a plain HTTP server to an https hook. The kubelet
-// then repeats the request over HTTP, and the field "then" of the answer answers the second request.
+// retriesOverHTTP reports whether an answer looks like the answer of a plain HTTP server to an
+// https hook. The kubelet then repeats the request over HTTP, and the field "then" of the answer
+// answers the second request.
 func (b *behavior) retriesOverHTTP(a *namedAnswer) bool {
 	secure := slices.ContainsFunc(HookKeys, func(key string) bool {
 		h := HookOf(b.Container, key)
 		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS
 	})
-	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) && strings.Contains(a.spec.TransportError, fakeruntime.HTTPToHTTPS)
+	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) &&
+		strings.Contains(a.spec.TransportError, fakeruntime.HTTPToHTTPS)
 }

@@ -46,7 +46,8 @@ func checkWindow(r *format.Rule, n *strict.Node) {
 	if holds := n.Field("holds"); holds.Written() {
 		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
 		if len(clocks) > 0 || r.Since != nil {
-			holds.Errorf("cannot be used with at, since or afterSigterm: the window opens when the program has taken the lease")
+			holds.Errorf("cannot be used with at, since or afterSigterm: the window opens when the program has taken " +
+				"the lease")
 		}
 	}
 	if r.For != nil && r.For.Min == 0 {
@@ -65,7 +66,8 @@ func checkWindow(r *format.Rule, n *strict.Node) {
 func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	answers := b.checkHooks(n)
 	probes := ProbesOf(b.Container)
-	for _, p := range []ProbeOf{{Key: "liveness", Field: "livenessProbe"}, {Key: "readiness", Field: "readinessProbe"}, {Key: "startup", Field: "startupProbe"}} {
+	for _, p := range []ProbeOf{{Key: "liveness", Field: "livenessProbe"}, {Key: "readiness", Field: "readinessProbe"},
+		{Key: "startup", Field: "startupProbe"}} {
 		if field := n.Field(p.Key); field.Written() {
 			answers++
 			if ProbeNamed(b.Container, p.Key) == nil {
@@ -75,7 +77,8 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	}
 	if field := n.Field("probes"); field.Written() {
 		answers++
-		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) && !(b.Listens && r.Probes != nil && isDown(r.Probes)) {
+		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) &&
+			!(b.Listens && r.Probes != nil && isDown(r.Probes)) {
 			field.Errorf("the container %s has no probes", b.Spec.Name)
 		}
 	}
@@ -110,9 +113,11 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	case r.Chance != nil:
 		exit.Errorf("cannot be used with chance: a chance is of requests")
 	case r.AfterSigterm != nil && (r.For != nil || r.Every != nil || r.Until != nil):
-		exit.Errorf("cannot be used with afterSigterm and for, every or until: a program exits once after the stop signal")
+		exit.Errorf("cannot be used with afterSigterm and for, every or until: a program exits once after the stop " +
+			"signal")
 	case r.At == nil && r.Since == nil && (r.For != nil || r.Every != nil):
-		exit.Errorf("cannot be used with for or every, except with at or since: each instance exits once, when the window opens")
+		exit.Errorf("cannot be used with for or every, except with at or since: each instance exits once, when the " +
+			"window opens")
 	case r.Exit.Never && r.AfterSigterm == nil:
 		exit.Errorf("never needs afterSigterm: without it, a program already runs until it is stopped")
 	}
@@ -132,7 +137,8 @@ func checkRefuse(r *format.Rule, refuse *strict.Node, answers int) {
 	}
 }
 
-// checkHooks reports answers to hooks that do not exist or send no request, and returns the number of answers.
+// checkHooks reports answers to hooks that do not exist or send no request, and returns the number
+// of answers.
 func (b *behavior) checkHooks(n *strict.Node) int {
 	answers := 0
 	for _, key := range HookKeys {
@@ -145,7 +151,8 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.Spec.Name, key)
 		case hook.TCPSocket != nil:
-			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: the program gets no request", key, b.Spec.Name)
+			field.Errorf("the %s hook of %s is a tcpSocket, which the kubelet does not run: the program gets no "+
+				"request", key, b.Spec.Name)
 		case hook.Sleep != nil:
 			field.Errorf("the %s hook of %s sleeps: the program gets no request", key, b.Spec.Name)
 		}
@@ -154,4 +161,5 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 }
 
 // conditionFields are the fields of a rule that have no effect by themselves.
-var conditionFields = []string{"replica", "instance", "after", "at", "since", "holds", "afterSigterm", "for", "every", "until", "chance"}
+var conditionFields = []string{"replica", "instance", "after", "at", "since", "holds", "afterSigterm", "for", "every",
+	"until", "chance"}

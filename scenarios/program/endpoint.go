@@ -13,20 +13,23 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Endpoint is a place where the program in a container answers. Several probes and hooks can ask at one endpoint.
+// Endpoint is a place where the program in a container answers. Several probes and hooks can ask at
+// one endpoint.
 type Endpoint struct {
 	// Text is the endpoint in the notation of rules, with the port as the manifest has it:
 	//
 	//	http:management/actuator/health    https:8443/healthz    tcp:5432    grpc:9000/service    exec:cat /tmp/healthy
 	Text string
-	// Keys are the names of its probes and hooks in rules: liveness, readiness, startup, postStart, preStop.
+	// Keys are the names of its probes and hooks in rules: liveness, readiness, startup, postStart,
+	// preStop.
 	Keys []string
 
 	id      string
 	handler *handler
 }
 
-// Endpoints returns the endpoints of a container, in the order of liveness, readiness, startup, postStart and preStop.
+// Endpoints returns the endpoints of a container, in the order of liveness, readiness, startup,
+// postStart and preStop.
 func Endpoints(c *v1.Container) []Endpoint { return newEndpoints(c).list }
 
 // FindEndpoint returns the endpoint of a container that a text denotes, in the notation of rules.
@@ -52,7 +55,8 @@ func newEndpoints(c *v1.Container) *endpoints {
 		text := endpointText(&r.handler)
 		e := all.find(text)
 		if e == nil {
-			all.list = append(all.list, Endpoint{Text: text, id: all.id(text), handler: HandlerOf(&v1.Probe{ProbeHandler: r.handler})})
+			all.list = append(all.list, Endpoint{Text: text, id: all.id(text),
+				handler: HandlerOf(&v1.Probe{ProbeHandler: r.handler})})
 			e = &all.list[len(all.list)-1]
 		}
 		e.Keys = append(e.Keys, r.key)
@@ -99,7 +103,8 @@ func endpointText(h *v1.ProbeHandler) string {
 	case h.Exec != nil:
 		return "exec:" + strings.Join(strings.Fields(strings.Join(h.Exec.Command, " ")), " ")
 	case h.HTTPGet != nil:
-		return strings.ToLower(string(h.HTTPGet.Scheme)) + ":" + h.HTTPGet.Port.String() + "/" + strings.TrimPrefix(h.HTTPGet.Path, "/")
+		return strings.ToLower(string(h.HTTPGet.Scheme)) + ":" + h.HTTPGet.Port.String() + "/" +
+			strings.TrimPrefix(h.HTTPGet.Path, "/")
 	case h.TCPSocket != nil:
 		return "tcp:" + h.TCPSocket.Port.String()
 	}
@@ -110,8 +115,8 @@ func endpointText(h *v1.ProbeHandler) string {
 	return text
 }
 
-// id returns a text that is equal for all notations of one endpoint: it has the number of a port instead of its name, and the
-// path / of HTTP even if it is empty.
+// id returns a text that is equal for all notations of one endpoint: it has the number of a port
+// instead of its name, and the path / of HTTP even if it is empty.
 func (all *endpoints) id(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	if scheme == "exec" {
@@ -144,7 +149,8 @@ func (all *endpoints) unknown(text, container string) string {
 	return message + "; they ask at " + strings.Join(texts, ", ")
 }
 
-// notations returns the ways to write an endpoint: as it is written, with the number of its port, and with each name of this port.
+// notations returns the ways to write an endpoint: as it is written, with the number of its port,
+// and with each name of this port.
 func (all *endpoints) notations(text string) []string {
 	list := []string{text, all.id(text)}
 	scheme, rest, _ := strings.Cut(list[1], ":")

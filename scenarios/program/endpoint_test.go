@@ -10,7 +10,8 @@ import (
 	"probesim.dev/scenarios/program"
 )
 
-// endpointYAML has a container whose startup probe, liveness probe and postStart hook ask at one endpoint.
+// endpointYAML has a container whose startup probe, liveness probe and postStart hook ask at one
+// endpoint.
 const endpointYAML = `
 apiVersion: v1
 kind: Pod
@@ -88,9 +89,11 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestNoteOfDifferentAnswers has rules that answer two probes of one endpoint differently, and rules that do not.
+// TestNoteOfDifferentAnswers has rules that answer two probes of one endpoint differently, and
+// rules that do not.
 func TestNoteOfDifferentAnswers(t *testing.T) {
-	const note = "s.yaml:18:LINE: the liveness and startup probes of app both ask http:8081/live, and from this rule on they get different answers; to answer both, use endpoints"
+	const note = "s.yaml:18:LINE: the liveness and startup probes of app both ask http:8081/live, and from this rule " +
+		"on they get different answers; to answer both, use endpoints"
 	for rules, column := range map[string]string{
 		"[{liveness: fail}]": "63",
 		"[{probes: ok}, {readiness: fail}, {at: 5m, startup: 500 in 2s}]":                           "96",
@@ -106,7 +109,8 @@ func TestNoteOfDifferentAnswers(t *testing.T) {
 		"[{readiness: fail}, {postStart: fail}]":                                                    "",
 		"[{for: 1s, startup: [ok x2, fail], liveness: [ok x2, fail]}, {instance: 1, probes: down}]": "",
 	} {
-		text := strings.NewReplacer(", httpHeaders: [{name: a, value: b}]", "", "[sh, -c, \"a;  b\"]", "[sleep, \"1\"]").Replace(endpointYAML)
+		text := strings.NewReplacer(", httpHeaders: [{name: a, value: b}]", "", "[sh, -c, \"a;  b\"]",
+			"[sleep, \"1\"]").Replace(endpointYAML)
 		loaded, err := scenarios.LoadBytes("s.yaml", []byte(strings.Replace(text, "RULES", rules, 1)), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -53,10 +53,12 @@ var httpHandler = &handler{
 		a.Code, err = c.StatusCode()
 		return err
 	},
-	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true, "bodyEnd": true},
+	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true,
+		"bodyEnd": true},
 }
 
-// A TCP probe only connects. The kernel of the node accepts connections even while the program stalls.
+// A TCP probe only connects. The kernel of the node accepts connections even while the program
+// stalls.
 var tcpHandler = &handler{
 	name: "a tcpSocket probe",
 	words: map[string]fakeruntime.Answer{
@@ -84,8 +86,8 @@ var grpcHandler = &handler{
 	fields: map[string]bool{"code": true, "transportError": true},
 }
 
-// HandlerOf returns the handler of a probe, or nil if the probe has none. If a probe has several, the kubelet uses
-// the first (pkg/kubelet/prober/prober.go at v1.37.0).
+// HandlerOf returns the handler of a probe, or nil if the probe has none. If a probe has several,
+// the kubelet uses the first (pkg/kubelet/prober/prober.go at v1.37.0).
 func HandlerOf(p *v1.Probe) *handler {
 	switch {
 	case p.Exec != nil:
@@ -113,8 +115,8 @@ func handlersOf(c *v1.Container) []*handler {
 	return list
 }
 
-// requestHandlersOf returns the different handlers of the probes and hooks of a container, or the exec handler if there
-// are none.
+// requestHandlersOf returns the different handlers of the probes and hooks of a container, or the
+// exec handler if there are none.
 func requestHandlersOf(c *v1.Container) []*handler {
 	list := handlersOf(c)
 	for _, key := range HookKeys {
@@ -191,8 +193,9 @@ func HookOf(c *v1.Container, key string) *v1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// hookHandler returns the handler of a hook, or nil if the hook sends no request. If a hook has several, the kubelet
-// uses the first, and it does not support TCP sockets (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
+// hookHandler returns the handler of a hook, or nil if the hook sends no request. If a hook has
+// several, the kubelet uses the first, and it does not support TCP sockets
+// (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
 func hookHandler(h *v1.LifecycleHandler) *handler {
 	switch {
 	case h == nil:

@@ -21,7 +21,8 @@ func HostOf(p *v1.Probe) string {
 	return ""
 }
 
-// IsNode reports whether a host is the node itself for the kubelet, which makes the request: localhost, or a loopback address.
+// IsNode reports whether a host is the node itself for the kubelet, which makes the request:
+// localhost, or a loopback address.
 func IsNode(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
@@ -31,7 +32,8 @@ func IsNode(host string) bool {
 func Listens(rules []fakeruntime.Rule, probe string) bool {
 	return slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool {
 		series := seriesOf(&r, probe)
-		return series != nil && slices.ContainsFunc(series.Items, func(i fakeruntime.Item) bool { return i.Answer.Word != fakeruntime.Refuses })
+		return series != nil && slices.ContainsFunc(series.Items,
+			func(i fakeruntime.Item) bool { return i.Answer.Word != fakeruntime.Refuses })
 	})
 }
 

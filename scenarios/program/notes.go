@@ -14,7 +14,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// noteDifferences adds a note for each endpoint whose probes get different answers: a program cannot tell which probe asks.
+// noteDifferences adds a note for each endpoint whose probes get different answers: a program
+// cannot tell which probe asks.
 func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 	probes := ProbesOf(b.Container)
 	for i, p := range probes {
@@ -30,7 +31,8 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 			}
 			if at := firstDifference(own, p.Key, q.Key); at >= 0 {
 				b.notes = append(b.notes, fmt.Sprintf(
-					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; to answer both, use endpoints",
+					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; "+
+						"to answer both, use endpoints",
 					n.Index(at).Pos, q.Key, p.Key, b.Spec.Name, endpointText(&q.Probe.ProbeHandler)))
 				break
 			}
@@ -41,17 +43,21 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 // asksTheSame reports whether a program gets the same request from two handlers of a container.
 func asksTheSame(a, b *v1.ProbeHandler, c *v1.Container) bool {
 	all := newEndpoints(c)
-	if HandlerOf(&v1.Probe{ProbeHandler: *a}) == nil || HandlerOf(&v1.Probe{ProbeHandler: *b}) == nil || all.id(endpointText(a)) != all.id(endpointText(b)) {
+	if HandlerOf(&v1.Probe{ProbeHandler: *a}) == nil || HandlerOf(&v1.Probe{ProbeHandler: *b}) == nil ||
+		all.id(endpointText(a)) != all.id(endpointText(b)) {
 		return false
 	}
-	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders, b.HTTPGet.HTTPHeaders)
+	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders,
+		b.HTTPGet.HTTPHeaders)
 }
 
-// isSlowStart reports whether a rule only makes the startup probe fail in the first time of each instance. In this time no
-// other probe runs, so the rule need not answer the others.
+// isSlowStart reports whether a rule only makes the startup probe fail in the first time of each
+// instance. In this time no other probe runs, so the rule need not answer the others.
 func isSlowStart(r *fakeruntime.Rule, h *handler) bool {
-	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart && r.From.Max == 0 &&
-		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items, func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
+	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart &&
+		r.From.Max == 0 &&
+		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items,
+		func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
 }
 
 // succeeds reports whether a probe with a handler can succeed with an answer.
@@ -70,12 +76,14 @@ func succeeds(a *fakeruntime.Answer, h *handler) bool {
 	return true
 }
 
-// firstDifference returns the index of the first rule from which on two probes get different answers, or -1.
+// firstDifference returns the index of the first rule from which on two probes get different
+// answers, or -1.
 func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
 		for i, r := range rules {
 			if series := seriesOf(&r, key); series != nil {
-				like := fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From, For: r.For, Every: r.Every, Chance: r.Chance, Probes: series}
+				like := fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From,
+					For: r.For, Every: r.Every, Chance: r.Chance, Probes: series}
 				if r.Until != nil {
 					like.Until = new(int) // each until has a number of its own
 				}
@@ -105,8 +113,8 @@ func seriesOf(r *fakeruntime.Rule, key string) *fakeruntime.Series {
 	return r.Startup
 }
 
-// UnknownPort is the name of a port that a container does not have. Requests to the port are never sent: each run of a probe
-// ends with an error, which the kubelet ignores, and a hook fails.
+// UnknownPort is the name of a port that a container does not have. Requests to the port are never
+// sent: each run of a probe ends with an error, which the kubelet ignores, and a hook fails.
 type UnknownPort struct {
 	Name  string
 	Keys  []string // of the probes and hooks that ask the port, in rules
@@ -160,7 +168,8 @@ func (p *UnknownPort) Note(c *v1.Container) string {
 	if last := len(p.Keys) - 1; last > 0 {
 		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
 	}
-	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an error",
+	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an "+
+		"error",
 		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
 	switch {
 	case p.PreventsReady():
@@ -174,7 +183,8 @@ func (p *UnknownPort) Note(c *v1.Container) string {
 	return text
 }
 
-// HookNotes returns a note for each hook of a container whose command takes an unknown time, unless a rule says how it ends.
+// HookNotes returns a note for each hook of a container whose command takes an unknown time, unless
+// a rule says how it ends.
 func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
 	var notes []string
 	for _, key := range HookKeys {
@@ -187,7 +197,8 @@ func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
 			if slept > 0 {
 				assumed = value.Format(slept) + ", the time for which it sleeps"
 			}
-			notes = append(notes, fmt.Sprintf("the %s hook of %s runs a command for an unknown time; probesim assumes %s. Set it with a rule such as {%s: 0 in 5s}", key, c.Name, assumed, key))
+			notes = append(notes, fmt.Sprintf("the %s hook of %s runs a command for an unknown time; probesim "+
+				"assumes %s. Set it with a rule such as {%s: 0 in 5s}", key, c.Name, assumed, key))
 		}
 	}
 	return notes

@@ -43,13 +43,15 @@ type Agents struct {
 	Answer []string                 // those that a scenario names
 }
 
-// Moment is a moment that a rule waits for. Each reports whether all its matches count, and not only the first.
+// Moment is a moment that a rule waits for. Each reports whether all its matches count, and not
+// only the first.
 type Moment struct {
 	*match.Moment
 	Each bool
 }
 
-// Compile checks and compiles a script, whose node is n. The notes say what a reader of the runs has to know about the program.
+// Compile checks and compiles a script, whose node is n. The notes say what a reader of the runs
+// has to know about the program.
 func (s Script) Compile(n *strict.Node) (config fakeruntime.ContainerConfig, notes []string) {
 	b := &behavior{Script: s}
 	return b.compile(n), b.notes
@@ -170,7 +172,8 @@ func (b *behavior) compileItems(h *handler, s *value.Series, r *format.Rule, n *
 	return series
 }
 
-// compileEndpoints compiles the answers at endpoints, and returns them by the keys of the probes and hooks that ask there.
+// compileEndpoints compiles the answers at endpoints, and returns them by the keys of the probes
+// and hooks that ask there.
 func (b *behavior) compileEndpoints(r *format.Rule, n *strict.Node) map[string]*fakeruntime.Series {
 	list := n.Field("endpoints")
 	if len(list.Keys) == 0 || !format.Fits(list) {
@@ -210,9 +213,10 @@ func (b *behavior) compileEndpoints(r *format.Rule, n *strict.Node) map[string]*
 	return answers
 }
 
-// compileProbes compiles the answers to each probe: those under its own key or at its endpoint, otherwise those under
-// probes. Different handlers compile the same answers differently.
-func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *strict.Node, at map[string]*fakeruntime.Series) {
+// compileProbes compiles the answers to each probe: those under its own key or at its endpoint,
+// otherwise those under probes. Different handlers compile the same answers differently.
+func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *strict.Node,
+	at map[string]*fakeruntime.Series) {
 	shared := map[*handler]*fakeruntime.Series{}
 	for _, h := range handlersOf(b.Container) {
 		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
@@ -237,7 +241,8 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *stri
 
 // isDown reports whether nothing listens, whatever asks.
 func isDown(s *value.Series) bool {
-	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i value.Item) bool { return i.Answer.Word != value.Down })
+	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items,
+		func(i value.Item) bool { return i.Answer.Word != value.Down })
 }
 
 // compileAgent makes another container answer at an endpoint, for the whole run.

@@ -16,11 +16,13 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 func (w *shellWord) isAssignment() bool { return assignment.MatchString(w.text) }
 
-// shellReader reads the commands of a shell script. It knows quotes, expansions and redirections, and no more.
+// shellReader reads the commands of a shell script. It knows quotes, expansions and redirections,
+// and no more.
 type shellReader struct{ rest string }
 
-// command reads the words of the next command without its redirections, and what ends it: ";" (or a new line), "&&", "||", "|",
-// "&", or "" at the end of the script. It returns false if it does not understand the script.
+// command reads the words of the next command without its redirections, and what ends it: ";" (or a
+// new line), "&&", "||", "|", "&", or "" at the end of the script. It returns false if it does not
+// understand the script.
 func (r *shellReader) command() (words []shellWord, end string, ok bool) {
 	for {
 		r.rest = strings.TrimLeft(r.rest, " \t")
@@ -122,7 +124,8 @@ func (r *shellReader) expansion(w *shellWord) bool {
 	return true // the name of a variable follows as text
 }
 
-// cutNested cuts text at the closing bracket that belongs to an opening one before the text. Quotes hide brackets.
+// cutNested cuts text at the closing bracket that belongs to an opening one before the text. Quotes
+// hide brackets.
 func cutNested(text string, open, closing byte) (inner, after string, closed bool) {
 	depth, quote := 1, byte(0)
 	for i := range len(text) {

@@ -12,8 +12,9 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// SleepOf returns the time for which a command sleeps: sleep with its times, or a shell that runs sleep and other commands one
-// after the other. It returns false if the command does anything else that may take time.
+// SleepOf returns the time for which a command sleeps: sleep with its times, or a shell that runs
+// sleep and other commands one after the other. It returns false if the command does anything else
+// that may take time.
 func SleepOf(command []string) (slept time.Duration, isAll bool) {
 	if len(command) == 0 {
 		return 0, false
@@ -31,8 +32,8 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 // maxNested is the depth of command substitutions in a script that counts as known.
 const maxNested = 8
 
-// sleepOfScript returns the time for which a script sleeps before its end, or before the first part that is more than a sequence
-// of commands, such as a loop.
+// sleepOfScript returns the time for which a script sleeps before its end, or before the first part
+// that is more than a sequence of commands, such as a loop.
 func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
 	r := &shellReader{rest: script}
 	isAll = true
@@ -64,7 +65,8 @@ func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
 	return slept, false
 }
 
-// sleepOfWords returns the time for which a command in a script and the commands in its words sleep.
+// sleepOfWords returns the time for which a command in a script and the commands in its words
+// sleep.
 func sleepOfWords(words []shellWord, depth int) (slept time.Duration, isAll bool) {
 	if len(words) == 0 {
 		return 0, true
@@ -80,13 +82,15 @@ func sleepOfWords(words []shellWord, depth int) (slept time.Duration, isAll bool
 }
 
 // control are the words of a shell that make a script more than a sequence of commands.
-var control = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "trap", "wait", "return", "!", "{", "}"}
+var control = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
+	"function", "trap", "wait", "return", "!", "{", "}"}
 
 // conditions are commands that take no time and may fail on purpose.
 var conditions = []string{"test", "[", "false", "pgrep", "pidof", "grep"}
 
 // instant are other commands that take no time.
-var instant = []string{"true", ":", "echo", "printf", "exit", "kill", "pkill", "killall", "touch", "rm", "mkdir", "mv", "cat", "cd", "export", "set", "date"}
+var instant = []string{"true", ":", "echo", "printf", "exit", "kill", "pkill", "killall", "touch", "rm", "mkdir", "mv",
+	"cat", "cd", "export", "set", "date"}
 
 var shells = []string{"sh", "bash", "ash", "dash"}
 
@@ -96,14 +100,16 @@ func shellScript(command []string) (string, bool) {
 		return "", false
 	}
 	for i, arg := range command[1:] {
-		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "c") && i+2 < len(command) {
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "c") &&
+			i+2 < len(command) {
 			return command[i+2], true
 		}
 	}
 	return "", false
 }
 
-// sleepOfCommand returns the time for which a command without a shell sleeps, and whether it does nothing else that takes time.
+// sleepOfCommand returns the time for which a command without a shell sleeps, and whether it does
+// nothing else that takes time.
 func sleepOfCommand(words []shellWord) (slept time.Duration, isAll bool) {
 	name := path.Base(words[0].text)
 	if name != "sleep" || words[0].expands {

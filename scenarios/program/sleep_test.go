@@ -81,9 +81,11 @@ func TestSleepOf(t *testing.T) {
 	}
 }
 
-// TestSleepOfAnyScript checks that no script makes SleepOf panic, or return a time that no scenario can have.
+// TestSleepOfAnyScript checks that no script makes SleepOf panic, or return a time that no scenario
+// can have.
 func TestSleepOfAnyScript(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"sleep", "5", "kill", " ", " ", ";", "&&", "||", "|", "&", "\n", "$(", ")", "${", "}", "`", "\"", "'", "\\", "#", ">", "<<", "exec", "A=", "if", "$", "*", "é"})
+	piece := rapid.SampledFrom([]string{"sleep", "5", "kill", " ", " ", ";", "&&", "||", "|", "&", "\n", "$(", ")",
+		"${", "}", "`", "\"", "'", "\\", "#", ">", "<<", "exec", "A=", "if", "$", "*", "é"})
 	rapid.Check(t, func(t *rapid.T) {
 		script := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "script"), "")
 		if slept, _ := SleepOf([]string{"sh", "-c", script}); slept < 0 || slept > value.MaxDuration {

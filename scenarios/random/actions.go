@@ -28,7 +28,8 @@ var actions = []weighted[action]{
 	{6, action{"runtimeDown", (*generator).runtimeOutage}},
 }
 
-// shutdownNode needs a kubelet with a shutdown grace period. Other scenarios reboot the node instead.
+// shutdownNode needs a kubelet with a shutdown grace period. Other scenarios reboot the node
+// instead.
 func (g *generator) shutdownNode(*pod) *yaml.Node { return inline() }
 
 // when returns a step with a time, without its action.
@@ -83,7 +84,8 @@ func (g *generator) patch(p *pod) *yaml.Node {
 		spec, container := inline(), inline()
 		put(container, "name", text(one(&g.rng, p.containers...).name))
 		put(container, "image", text(one(&g.rng, "app:1", "app:2", "app:3")))
-		put(spec, "containers", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{container}})
+		put(spec, "containers", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle,
+			Content: []*yaml.Node{container}})
 		put(n, "spec", spec)
 	}
 	return n

@@ -17,7 +17,8 @@ const (
 )
 
 var badAnswers = []weighted[string]{
-	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late}, {12, named},
+	{29, "fail"}, {10, "down"}, {12, "hang"}, {10, "stall"}, {9, "error"}, {3, "warn"}, {8, anyCode}, {10, late},
+	{12, named},
 }
 
 var goodAnswers = []weighted[string]{
@@ -65,8 +66,8 @@ func (b *program) answer(a string) *yaml.Node {
 	return text(a)
 }
 
-// lateness returns a latency relative to the timeout of a probe: a part of it, just below or above it, exactly the
-// timeout, or up to three times as long.
+// lateness returns a latency relative to the timeout of a probe: a part of it, just below or above
+// it, exactly the timeout, or up to three times as long.
 func (b *program) lateness(key string) time.Duration {
 	timeout := b.timeoutOf(key)
 	beside := 50 * time.Millisecond
@@ -90,7 +91,8 @@ func (b *program) timeoutOf(key string) time.Duration {
 	return one(&b.rng, b.container.probes...).timeout
 }
 
-// series returns two to five answers. Each can have a count of up to six, except the last one without repeat.
+// series returns two to five answers. Each can have a count of up to six, except the last one
+// without repeat.
 func (b *program) series(key string, window bool) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	repeat := b.percent(35)
@@ -113,10 +115,12 @@ func (b *program) series(key string, window bool) *yaml.Node {
 
 // namedAnswers are the names of named answers, by handler.
 var namedAnswers = map[string][]string{
-	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "moved", "away", "odd", "reset"}, "grpc": {"draining", "garbled"},
+	"exec": {"sick", "busy", "stubborn"}, "httpGet": {"moved", "moved", "away", "odd", "reset"},
+	"grpc": {"draining", "garbled"},
 }
 
-// named returns a named answer of the container for the handler of a key's probes, which must have the same handler.
+// named returns a named answer of the container for the handler of a key's probes, which must have
+// the same handler.
 func (b *program) named(key string) string {
 	handler := b.handlers(key)[0]
 	name := one(&b.rng, namedAnswers[handler]...)
@@ -129,7 +133,8 @@ func (b *program) named(key string) string {
 		return name
 	}
 	if b.percent(45) {
-		return name + " in " + b.draw(b.time(110*time.Second, 200*time.Second)) // the kubelet gives up 2m after the timeout
+		// the kubelet gives up 2m after the timeout
+		return name + " in " + b.draw(b.time(110*time.Second, 200*time.Second))
 	}
 	return name + " in " + b.draw(b.lateness(key))
 }
@@ -163,8 +168,8 @@ func (b *program) namedAnswer(handler, name string) *yaml.Node {
 	return n
 }
 
-// body returns the output of a command: usually a line, sometimes text in a multi-byte script, sometimes more than the
-// 10 KiB that the kubelet reads.
+// body returns the output of a command: usually a line, sometimes text in a multi-byte script,
+// sometimes more than the 10 KiB that the kubelet reads.
 func (b *program) body() string {
 	switch n := b.between(1, 100); {
 	case n <= 45:

@@ -5,8 +5,8 @@ import "go.yaml.in/yaml/v3"
 // probeKeys are the keys of probes in rules.
 var probeKeys = []string{"liveness", "readiness", "startup"}
 
-// changeProbes turns the gate MutableContainerProbes on, and adds steps that add, change and remove probes. spec is the spec of the
-// scenario. The rest of the scenario stays the same.
+// changeProbes turns the gate MutableContainerProbes on, and adds steps that add, change and remove
+// probes. spec is the spec of the scenario. The rest of the scenario stays the same.
 func (g *generator) changeProbes(spec *yaml.Node) {
 	changes := *g
 	changes.state ^= 0x3c6ef372
@@ -31,7 +31,8 @@ func (g *generator) changeProbes(spec *yaml.Node) {
 	}
 }
 
-// changeProbe adds a step that changes one or two probes of a container. The kind of their handlers stays.
+// changeProbe adds a step that changes one or two probes of a container. The kind of their handlers
+// stays.
 func (g *generator) changeProbe(spec *yaml.Node, p *pod) {
 	c := one(&g.rng, p.all()...)
 	if c.kind == initOnce {
@@ -61,7 +62,8 @@ func (g *generator) changeProbe(spec *yaml.Node, p *pod) {
 	addTo(spec, "steps", n)
 }
 
-// probeLike returns the probe of a container, or another one, to which the same rules can answer, or nil if the container has no probes.
+// probeLike returns the probe of a container, or another one, to which the same rules can answer,
+// or nil if the container has no probes.
 func (c *container) probeLike(probe string) *yaml.Node {
 	like := get(c.spec, probe)
 	for _, key := range probeKeys {

@@ -8,8 +8,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// clockSteps are the ranges of the steps of the wall clock, from the small corrections of a daemon to a clock that was wrong
-// at the boot.
+// clockSteps are the ranges of the steps of the wall clock, from the small corrections of a daemon
+// to a clock that was wrong at the boot.
 var clockSteps = []weighted[[2]time.Duration]{
 	{20, [2]time.Duration{time.Millisecond, 2 * time.Second}},
 	{50, [2]time.Duration{time.Second, 2 * time.Minute}},
@@ -17,7 +17,8 @@ var clockSteps = []weighted[[2]time.Duration]{
 	{10, [2]time.Duration{time.Hour, value.MaxDuration}},
 }
 
-// stepClock returns some steps of the wall clock, more often back than forward. They use a separate stream of numbers.
+// stepClock returns some steps of the wall clock, more often back than forward. They use a separate
+// stream of numbers.
 func (g *generator) stepClock() []*yaml.Node {
 	aside := g.aside()
 	var steps []*yaml.Node

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestStepClock checks that the option StepClock adds only steps of the wall clock to a file, and that they change many runs.
+// TestStepClock checks that the option StepClock adds only steps of the wall clock to a file, and
+// that they change many runs.
 func TestStepClock(t *testing.T) {
 	changed, all := 0, long.Sample(20, 100)
 	for seed := uint64(1); seed <= uint64(all); seed++ {
@@ -19,7 +20,8 @@ func TestStepClock(t *testing.T) {
 				rest = append(rest, line)
 			}
 		}
-		if got := strings.TrimSuffix(strings.Join(rest, ""), "  steps:\n"); got == stepped || got != strings.TrimSuffix(file, "  steps:\n") {
+		if got := strings.TrimSuffix(strings.Join(rest, ""), "  steps:\n"); got == stepped ||
+			got != strings.TrimSuffix(file, "  steps:\n") {
 			t.Fatalf("seed %d without its steps of the clock:\n%s\nand without the option:\n%s", seed, got, file)
 		}
 		plain := trace.Hash(run(t, seed, load(t, seed, []byte(file))))

@@ -40,7 +40,8 @@ var containerDelays = []delay{
 // imagePull has a typical value instead of its default, which is 0.
 var imagePull = delay{"imagePull", 900 * time.Millisecond}
 
-// putDelays overrides up to four delays, with a probability of 20%, and often the time of an image pull if pulls is true.
+// putDelays overrides up to four delays, with a probability of 20%, and often the time of an image
+// pull if pulls is true.
 func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
 	overridden := inline()
 	override := func(d delay) {
@@ -61,8 +62,8 @@ func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
 	}
 }
 
-// latency returns a latency around the usual one: from a third of it to three times as long, sometimes up to twenty
-// times. It is never 0, and two latencies are rarely equal.
+// latency returns a latency around the usual one: from a third of it to three times as long,
+// sometimes up to twenty times. It is never 0, and two latencies are rarely equal.
 func (g *generator) latency(usual time.Duration) time.Duration {
 	if g.percent(g.temper.odd) {
 		return g.odd(3*usual, 20*usual)

@@ -24,12 +24,14 @@ func (b *program) exit(r *yaml.Node, code int) {
 	b.rules = append(b.rules, r)
 }
 
-// after sets the time from the start of the instance to the opening of a rule's window, at most the duration of the run.
+// after sets the time from the start of the instance to the opening of a rule's window, at most the
+// duration of the run.
 func (b *program) after(r *yaml.Node, lo, hi time.Duration) {
 	put(r, "after", text(b.draw(b.within(b.time(lo, hi)))))
 }
 
-// within returns t, or the time between the start of the pod and the end of the run if it is shorter.
+// within returns t, or the time between the start of the pod and the end of the run if it is
+// shorter.
 func (b *program) within(t time.Duration) time.Duration { return min(t, b.duration-b.pod.at) }
 
 func (b *program) crashesOnce() {

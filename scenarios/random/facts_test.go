@@ -123,7 +123,8 @@ func latency(has func(time.Duration) bool) feature {
 	return anyAnswer(func(a *fakeruntime.Answer) bool { return a.Latency != nil && has(a.Latency.Min) })
 }
 
-// besideTimeout returns the feature that the latency of an answer minus the timeout of a probe is from lo to hi.
+// besideTimeout returns the feature that the latency of an answer minus the timeout of a probe is
+// from lo to hi.
 func besideTimeout(lo, hi time.Duration) feature {
 	return func(f *facts) bool {
 		return anyProbe(func(p *v1.Probe) bool {

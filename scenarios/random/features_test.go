@@ -30,7 +30,8 @@ var features = map[string]feature{
 	"a readiness gate":    firstPod(func(p *v1.Pod) bool { return len(p.Spec.ReadinessGates) > 0 }),
 	"a container with policy Always in a pod with policy Never": func(f *facts) bool {
 		return slices.ContainsFunc(f.pods[0].Pod.Spec.Containers, func(c v1.Container) bool {
-			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways && f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
+			return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways &&
+				f.pods[0].Pod.Spec.RestartPolicy == v1.RestartPolicyNever
 		})
 	},
 	"a rule for exit codes":     anyContainer(func(c *v1.Container) bool { return len(c.RestartPolicyRules) > 0 }),
@@ -58,17 +59,27 @@ var features = map[string]feature{
 	"a slow preStop hook":                      matches(`preStop: ok in`),
 	"a preStop hook that fails":                matches(`preStop: (fail|down|error|\d+)\}`),
 	"a preStop hook that hangs":                matches(`preStop: hang\}`),
-	"an init container that fails":             anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Exit.Code != 0 })),
-	"an init container that takes long":        anyInit(false, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.From.Min > 20*time.Second })),
-	"a sidecar that ends":                      anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm })),
+	"an init container that fails": anyInit(false, does(func(r *fakeruntime.Rule) bool {
+		return r.Exit != nil && r.Exit.Code != 0
+	})),
+	"an init container that takes long": anyInit(false, does(func(r *fakeruntime.Rule) bool {
+		return r.Exit != nil && r.From.Min > 20*time.Second
+	})),
+	"a sidecar that ends": anyInit(true, does(func(r *fakeruntime.Rule) bool {
+		return r.Exit != nil && r.Clock != fakeruntime.AfterSigterm
+	})),
 	"a sidecar that stops late": anyInit(true, does(func(r *fakeruntime.Rule) bool {
 		return r.Exit != nil && r.Clock == fakeruntime.AfterSigterm && r.From.Min > 0
 	})),
-	"a sidecar whose probes fail": anyInit(true, does(func(r *fakeruntime.Rule) bool { return r.Liveness != nil || r.Probes != nil })),
-	"three pods":                  func(f *facts) bool { return len(f.pods) == 3 },
-	"a pod that comes later":      func(f *facts) bool { return f.pods[len(f.pods)-1].At > 0 },
-	"a pull":                      anyContainer(func(c *v1.Container) bool { return c.ImagePullPolicy == v1.PullAlways }),
-	"an env reference":            matches(`command:.*\$\(`),
+	"a sidecar whose probes fail": anyInit(true, does(func(r *fakeruntime.Rule) bool {
+		return r.Liveness != nil || r.Probes != nil
+	})),
+	"three pods":             func(f *facts) bool { return len(f.pods) == 3 },
+	"a pod that comes later": func(f *facts) bool { return f.pods[len(f.pods)-1].At > 0 },
+	"a pull": anyContainer(func(c *v1.Container) bool {
+		return c.ImagePullPolicy == v1.PullAlways
+	}),
+	"an env reference": matches(`command:.*\$\(`),
 
 	"a period of 1s":                anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds == 1 }),
 	"a period of minutes":           anyProbe(func(p *v1.Probe) bool { return p.PeriodSeconds > 600 }),
@@ -80,8 +91,9 @@ var features = map[string]feature{
 	"successThreshold 4":            anyProbe(func(p *v1.Probe) bool { return p.SuccessThreshold == 4 }),
 	"a probe's own grace period":    anyProbe(func(p *v1.Probe) bool { return p.TerminationGracePeriodSeconds != nil }),
 
-	"exec":                         anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
-	"gRPC over TLS":                matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.|\n)*GRPCContainerProbeTLS: true`),
+	"exec": anyProbe(func(p *v1.Probe) bool { return p.Exec != nil }),
+	"gRPC over TLS": matches(`GRPCContainerProbeTLS: true(.|\n)*mode: TLS|mode: TLS(.` +
+		`|\n)*GRPCContainerProbeTLS: true`),
 	"a host that resolves":         matches(`host: localhost[,}]`),
 	"a host that does not resolve": matches(`host: shop`),
 	"a stop signal":                matches(`stopSignal: SIGQUIT(.|\n)*ContainerStopSignals: true`),
@@ -89,19 +101,33 @@ var features = map[string]feature{
 	"httpGet":                      anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil }),
 	"tcpSocket":                    anyProbe(func(p *v1.Probe) bool { return p.TCPSocket != nil }),
 	"grpc":                         anyProbe(func(p *v1.Probe) bool { return p.GRPC != nil }),
-	"a gRPC health status":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Status == "SERVICE_UNKNOWN" }),
-	"HTTPS":                        anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS }),
-	"a host":                       anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && p.HTTPGet.Host != "" }),
-	"a header":                     anyProbe(func(p *v1.Probe) bool { return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0 }),
-	"a named port":                 matches(`port: web`),
-	"an unknown port":              matches(`port: nowhere`),
-	"a redirect":                   anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then != nil }),
-	"a redirect to itself":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Then != nil && a.Then.Then == a.Then }),
-	"a redirect elsewhere":         anyAnswer(func(a *fakeruntime.Answer) bool { return a.Location != "" && a.Then == nil }),
-	"a transport error":            anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
-	"a body that ends late":        anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyEnd != nil }),
-	"a body that never ends":       anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyOpen }),
-	"different handlers":           anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
+	"a gRPC health status": anyAnswer(func(a *fakeruntime.Answer) bool {
+		return a.Status == "SERVICE_UNKNOWN"
+	}),
+	"HTTPS": anyProbe(func(p *v1.Probe) bool {
+		return p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS
+	}),
+	"a host": anyProbe(func(p *v1.Probe) bool {
+		return p.HTTPGet != nil && p.HTTPGet.Host != ""
+	}),
+	"a header": anyProbe(func(p *v1.Probe) bool {
+		return p.HTTPGet != nil && len(p.HTTPGet.HTTPHeaders) > 0
+	}),
+	"a named port":    matches(`port: web`),
+	"an unknown port": matches(`port: nowhere`),
+	"a redirect": anyAnswer(func(a *fakeruntime.Answer) bool {
+		return a.Location != "" && a.Then != nil
+	}),
+	"a redirect to itself": anyAnswer(func(a *fakeruntime.Answer) bool {
+		return a.Then != nil && a.Then.Then == a.Then
+	}),
+	"a redirect elsewhere": anyAnswer(func(a *fakeruntime.Answer) bool {
+		return a.Location != "" && a.Then == nil
+	}),
+	"a transport error":      anyAnswer(func(a *fakeruntime.Answer) bool { return a.TransportError != "" }),
+	"a body that ends late":  anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyEnd != nil }),
+	"a body that never ends": anyAnswer(func(a *fakeruntime.Answer) bool { return a.BodyOpen }),
+	"different handlers":     anyContainer(func(c *v1.Container) bool { return handlerCount(c) > 1 }),
 
 	"after":                            matches(`\{after: `),
 	"at":                               matches(`- \{at: .*(probes|liveness|readiness|startup): `),
@@ -126,9 +152,11 @@ var features = map[string]feature{
 	"a latency just below the timeout": besideTimeout(-50*time.Millisecond, -1),
 	"a latency just above the timeout": besideTimeout(1, 50*time.Millisecond),
 	"a latency above 2m":               latency(func(d time.Duration) bool { return d > 2*time.Minute }),
-	"a body of several lines":          anyAnswer(func(a *fakeruntime.Answer) bool { return strings.Contains(a.Body, "\n") }),
-	"a body above 10 KiB":              anyAnswer(func(a *fakeruntime.Answer) bool { return len(a.Body) > 10<<10 }),
-	"ignoreTimeout":                    anyAnswer(func(a *fakeruntime.Answer) bool { return a.IgnoreTimeout }),
+	"a body of several lines": anyAnswer(func(a *fakeruntime.Answer) bool {
+		return strings.Contains(a.Body, "\n")
+	}),
+	"a body above 10 KiB": anyAnswer(func(a *fakeruntime.Answer) bool { return len(a.Body) > 10<<10 }),
+	"ignoreTimeout":       anyAnswer(func(a *fakeruntime.Answer) bool { return a.IgnoreTimeout }),
 
 	"a slow start":   matches(`- \{for: [^,]*, `),
 	"a crash loop":   matches(`- \{after: \d+ms, exit: [1-9]`),
@@ -146,10 +174,12 @@ var features = map[string]feature{
 	"a time in whole seconds": matches(`(at|after): \d+s`),
 	"a time in nanoseconds":   matches(`(at|after): [\dm]*\d*\.\d{9}s`),
 
-	"a graceful deletion":                   matches(`- \{at: [^,]*, delete: \{(pod: [a-z]*)?\}\}`),
-	"a short deletion":                      matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: [1-5]\}\}`),
-	"a forced deletion":                     matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: 0\}\}`),
-	"two deletions":                         func(f *facts) bool { return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1 },
+	"a graceful deletion": matches(`- \{at: [^,]*, delete: \{(pod: [a-z]*)?\}\}`),
+	"a short deletion":    matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: [1-5]\}\}`),
+	"a forced deletion":   matches(`- \{at: [^,]*, delete: \{.*gracePeriodSeconds: 0\}\}`),
+	"two deletions": func(f *facts) bool {
+		return len(f.scenario.Spec.Steps) == 2 && len(f.pods) == 1
+	},
 	"a deletion immediately after a record": matches(`since: .*record: .*\}, delete`),
 	"a deletion after a change":             matches(`since: .*becomes: .*after: `),
 
@@ -179,7 +209,8 @@ var features = map[string]feature{
 	"a deleted gate":                    matches(`\{\$patch: delete, type: example.com/open`),
 }
 
-// TestFeatures checks that each feature, and each combination of probes with each restart policy, occurs in 700 scenarios.
+// TestFeatures checks that each feature, and each combination of probes with each restart policy,
+// occurs in 700 scenarios.
 func TestFeatures(t *testing.T) {
 	count := map[string]int{}
 	for seed := uint64(1); seed <= 700; seed++ {
@@ -230,21 +261,24 @@ var lateFeatures = map[string]feature{
 	"a target of an ephemeral container": matches(`targetContainerName: `),
 	"a resize":                           matches(`resize: \{pod: \w+, spec: \{containers: `),
 	"a resize of an init container":      matches(`resize: \{pod: \w+, spec: \{initContainers: `),
-	"a resize that restarts":             matches(`resizePolicy:\s*- \{resourceName: \w+, restartPolicy: RestartContainer\}`),
-	"a run over 20 minutes":              func(f *facts) bool { return f.scenario.Plans()[0].Duration > 20*time.Minute },
-	"a crowd":                            matches(`replicas: [2-6]\d\n *stagger: 0s`),
-	"replicas one after the other":       matches(`replicas: \d\n *stagger: \S*[1-9]`),
-	"a deleted crowd":                    matches(`delete: \{pod: crowd\}`),
-	"a job with replicas":                matches(`kind: Job\n`),
-	"a rule with since":                  matches(`- \{since: \{.*\}, (for|exit|after: \S+, (for|exit))`),
-	"an answer of another container":     matches(`answeredBy: `),
-	"a rule with an endpoint":            matches(`endpoints: \{`),
-	"the network of the node":            matches(`hostNetwork: true`),
-	"three volumes":                      matches(`volumes:\n( *- \{name: \w+, emptyDir: \{\}\}\n){3}`),
-	"a slow return":                      matches(`stopReturn: `),
-	"a kill with SIGTERM":                matches(`signal: SIGTERM`),
-	"a kill of an init container":        matches(`kill: \{.*container: (migrate|mesh|warm)`),
-	"another image of a sidecar":         matches(`patch: \{.*initContainers: `),
+	"a resize that restarts": matches(`resizePolicy:\s*- \{resourceName: \w+, restartPolicy: ` +
+		`RestartContainer\}`),
+	"a run over 20 minutes": func(f *facts) bool {
+		return f.scenario.Plans()[0].Duration > 20*time.Minute
+	},
+	"a crowd":                        matches(`replicas: [2-6]\d\n *stagger: 0s`),
+	"replicas one after the other":   matches(`replicas: \d\n *stagger: \S*[1-9]`),
+	"a deleted crowd":                matches(`delete: \{pod: crowd\}`),
+	"a job with replicas":            matches(`kind: Job\n`),
+	"a rule with since":              matches(`- \{since: \{.*\}, (for|exit|after: \S+, (for|exit))`),
+	"an answer of another container": matches(`answeredBy: `),
+	"a rule with an endpoint":        matches(`endpoints: \{`),
+	"the network of the node":        matches(`hostNetwork: true`),
+	"three volumes":                  matches(`volumes:\n( *- \{name: \w+, emptyDir: \{\}\}\n){3}`),
+	"a slow return":                  matches(`stopReturn: `),
+	"a kill with SIGTERM":            matches(`signal: SIGTERM`),
+	"a kill of an init container":    matches(`kill: \{.*container: (migrate|mesh|warm)`),
+	"another image of a sidecar":     matches(`patch: \{.*initContainers: `),
 }
 
 // TestLateFeatures checks that each feature occurs, and that the other scenarios stay the same.
@@ -281,7 +315,8 @@ func TestDraws(t *testing.T) {
 		all += string(Options{Seeds: 4}.Scenario(seed))
 	}
 	for _, pattern := range []string{
-		`seeds: 1\.\.4\n`, `chance: \d+%`, `(after|at): \S+s\.\.\S+s`, `in \S+s\.\.\S+s`, `every: \S+s\.\.\S+s`, `uptime: \S+s\.\.`,
+		`seeds: 1\.\.4\n`, `chance: \d+%`, `(after|at): \S+s\.\.\S+s`, `in \S+s\.\.\S+s`, `every: \S+s\.\.\S+s`,
+		`uptime: \S+s\.\.`,
 	} {
 		if !regexp.MustCompile(pattern).MatchString(all) {
 			t.Errorf("no scenario has %s", pattern)

@@ -52,7 +52,8 @@ func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
 	}
 }
 
-// putProtocol sets the protocol of some requests, usually to HTTP/2 without TLS. The API server rejects a host with HTTP/2.
+// putProtocol sets the protocol of some requests, usually to HTTP/2 without TLS. The API server
+// rejects a host with HTTP/2.
 func (g *generator) putProtocol(c *container, n *yaml.Node) {
 	aside := g.aside()
 	if has(n, "scheme") || has(n, "host") || !aside.percent(15) {
@@ -110,15 +111,16 @@ func (b *program) handlers(key string) []string {
 	return names
 }
 
-// wordsOf has the kinds of answers that a handler can give, in addition to ok, fail, down, hang, stall and late.
+// wordsOf has the kinds of answers that a handler can give, in addition to ok, fail, down, hang,
+// stall and late.
 var wordsOf = map[string]map[string]bool{
 	"exec":    {"error": true, anyCode: true, named: true},
 	"httpGet": {"error": true, "warn": true, anyCode: true, named: true},
 	"grpc":    {anyCode: true, named: true},
 }
 
-// fit returns kind if all handlers of a key can give such an answer, and otherwise another kind. Codes and named answers
-// need a single handler.
+// fit returns kind if all handlers of a key can give such an answer, and otherwise another kind.
+// Codes and named answers need a single handler.
 func (b *program) fit(kind, key string) string {
 	names := b.handlers(key)
 	switch kind {
@@ -143,7 +145,8 @@ func (b *program) fit(kind, key string) string {
 }
 
 // grpcCodes are the possible statuses of a gRPC health check.
-var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED", "NOT_FOUND", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED", "NOT_FOUND",
+	"UNAVAILABLE", "DEADLINE_EXCEEDED"}
 
 // namedGRPC returns a named answer of a gRPC health check.
 func (b *program) namedGRPC(name string) *yaml.Node {
@@ -164,8 +167,10 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 	switch name {
 	case "moved":
 		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
-		put(n, "location", b.location("/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up", "//10.64.0.1:82"))
-		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
+		put(n, "location", b.location("/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up",
+			"//10.64.0.1:82"))
+		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved",
+			"moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
 	case "away":
 		put(n, "code", number(one(&b.rng, 302, 307)))
 		put(n, "location", b.location("http://example.com/", "https://10.9.9.9/up"))
@@ -174,7 +179,8 @@ func (b *program) namedHTTP(name string) *yaml.Node {
 		put(n, "code", number(one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599)))
 		put(n, "body", text(b.body()))
 	default:
-		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer", "http: server gave HTTP response to HTTPS client")))
+		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer",
+			"http: server gave HTTP response to HTTPS client")))
 	}
 	b.putBodyEnd(n)
 	return n
@@ -197,7 +203,8 @@ func (b *program) putBodyEnd(answer *yaml.Node) {
 	put(answer, "bodyEnd", text(end))
 }
 
-// location returns one of the targets for a redirect. Targets of requests over HTTP/2 without TLS do not use https.
+// location returns one of the targets for a redirect. Targets of requests over HTTP/2 without TLS
+// do not use https.
 func (b *program) location(targets ...string) *yaml.Node {
 	target := one(&b.rng, targets...)
 	if b.container.http2 {

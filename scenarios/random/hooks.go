@@ -13,8 +13,8 @@ var hooks = []weighted[[]string]{
 	{25, []string{"postStart", "preStop"}},
 }
 
-// putHooks adds lifecycle hooks to some containers of the pod, mostly commands. The API server rejects a sleep longer than
-// the grace period of the pod.
+// putHooks adds lifecycle hooks to some containers of the pod, mostly commands. The API server
+// rejects a sleep longer than the grace period of the pod.
 func (g *generator) putHooks(p *pod) {
 	for _, c := range p.all() {
 		if c.kind == initOnce || !g.percent(g.temper.hooks) {
@@ -49,8 +49,9 @@ func (g *generator) putHooks(p *pod) {
 type askingHook struct{ key, handler string }
 
 var hookAnswers = map[string][]weighted[string]{
-	"exec":    {{40, late}, {20, "fail"}, {8, "error"}, {8, anyCode}, {10, "hang"}, {6, "down"}, {8, "ok"}},
-	"httpGet": {{30, late}, {10, "fail"}, {8, "error"}, {7, anyCode}, {10, "hang"}, {15, "down"}, {5, "warn"}, {15, named}},
+	"exec": {{40, late}, {20, "fail"}, {8, "error"}, {8, anyCode}, {10, "hang"}, {6, "down"}, {8, "ok"}},
+	"httpGet": {{30, late}, {10, "fail"}, {8, "error"}, {7, anyCode}, {10, "hang"}, {15, "down"}, {5, "warn"},
+		{15, named}},
 }
 
 // answersHooks adds slow, failing and missing answers to hooks.
@@ -70,7 +71,8 @@ func (b *program) answersHooks() {
 	}
 }
 
-// putStopSignals sets the stop signals of containers in some pods. The API server then requires the OS of the pod.
+// putStopSignals sets the stop signals of containers in some pods. The API server then requires the
+// OS of the pod.
 func (g *generator) putStopSignals(p *pod, spec *yaml.Node) {
 	aside := g.aside()
 	if !aside.percent(8) {
@@ -87,6 +89,7 @@ func (g *generator) putStopSignals(p *pod, spec *yaml.Node) {
 		if !has(c.spec, "lifecycle") {
 			put(c.spec, "lifecycle", inline())
 		}
-		put(get(c.spec, "lifecycle"), "stopSignal", text(one(&aside.rng, "SIGQUIT", "SIGUSR1", "SIGRTMIN+3", "SIGKILL", "SIGTERM")))
+		put(get(c.spec, "lifecycle"), "stopSignal",
+			text(one(&aside.rng, "SIGQUIT", "SIGUSR1", "SIGRTMIN+3", "SIGKILL", "SIGTERM")))
 	}
 }

@@ -57,7 +57,8 @@ func (p *pod) putContainers(spec *yaml.Node) {
 // all returns the containers of the pod, init containers first.
 func (p *pod) all() []*container { return append(append([]*container{}, p.init...), p.containers...) }
 
-// ends are the ways in which a regular init container exits, except the default: with code 0 after a second.
+// ends are the ways in which a regular init container exits, except the default: with code 0 after
+// a second.
 var ends = []weighted[func(*program)]{
 	{35, (*program).succeedsAfter},
 	{35, (*program).succeedsAtLast},

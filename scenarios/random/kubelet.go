@@ -9,8 +9,8 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// uptimes are the ages of the kubelet at t=0: the default; so young that probe workers first wait for a part of their
-// period; older than all periods.
+// uptimes are the ages of the kubelet at t=0: the default; so young that probe workers first wait
+// for a part of their period; older than all periods.
 var uptimes = []weighted[[2]time.Duration]{
 	{80, [2]time.Duration{}},
 	{12, [2]time.Duration{1100 * time.Millisecond, 9 * time.Second}},
@@ -18,7 +18,8 @@ var uptimes = []weighted[[2]time.Duration]{
 	{5, [2]time.Duration{3700 * time.Second, 4500 * time.Second}},
 }
 
-// shortUptimes are the ages of the kubelet in short scenarios. Older kubelets take longer to simulate.
+// shortUptimes are the ages of the kubelet in short scenarios. Older kubelets take longer to
+// simulate.
 var shortUptimes = []weighted[[2]time.Duration]{
 	{70, [2]time.Duration{1100 * time.Millisecond, 5 * time.Second}},
 	{28, [2]time.Duration{5 * time.Second, 30 * time.Second}},
@@ -58,8 +59,8 @@ func (g *generator) config() *yaml.Node {
 	return n
 }
 
-// gateSettings returns the settings of feature gates that the scenario allows: a gate must stay on if the scenario uses its
-// feature.
+// gateSettings returns the settings of feature gates that the scenario allows: a gate must stay on
+// if the scenario uses its feature.
 func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	settings := [][]string{
 		{"ChangeContainerStatusOnKubeletRestart", "true"},
@@ -77,8 +78,8 @@ func (g *generator) gateSettings(config *yaml.Node) [][]string {
 	return settings
 }
 
-// putFeatureGates changes some feature gates, and usually turns on those for HTTP/2 and stop signals if the scenario uses
-// them.
+// putFeatureGates changes some feature gates, and usually turns on those for HTTP/2 and stop
+// signals if the scenario uses them.
 func (g *generator) putFeatureGates(config *yaml.Node) {
 	var set []string
 	aside := g.aside()
@@ -113,7 +114,8 @@ func (g *generator) putShutdown(config *yaml.Node) {
 		grace := g.between(1, 60)
 		put(config, "shutdownGracePeriod", text(value.Format(time.Duration(grace)*time.Second)))
 		if g.percent(70) {
-			put(config, "shutdownGracePeriodCriticalPods", text(value.Format(time.Duration(g.between(1, grace))*time.Second)))
+			put(config, "shutdownGracePeriodCriticalPods",
+				text(value.Format(time.Duration(g.between(1, grace))*time.Second)))
 		}
 		return
 	}

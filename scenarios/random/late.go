@@ -8,9 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// addLateFeatures adds features to some scenarios that the format has had for a shorter time: static pods, pulls in parallel, slow
-// mounts, outages of the registry, ephemeral containers and resizes. spec is the spec of the scenario. The rest of the scenario stays the same,
-// because the features have their own stream of numbers.
+// addLateFeatures adds features to some scenarios that the format has had for a shorter time:
+// static pods, pulls in parallel, slow mounts, outages of the registry, ephemeral containers and
+// resizes. spec is the spec of the scenario. The rest of the scenario stays the same, because the
+// features have their own stream of numbers.
 func (g *generator) addLateFeatures(spec *yaml.Node) {
 	late := *g
 	late.state ^= 0x5bf03635
@@ -50,9 +51,11 @@ func (g *generator) addLateFeatures(spec *yaml.Node) {
 	}
 }
 
-// resize gives the containers of a pod resources and resize policies, and changes the resources in one to three steps.
+// resize gives the containers of a pod resources and resize policies, and changes the resources in
+// one to three steps.
 func (g *generator) resize(spec *yaml.Node, p *pod) {
-	containers := slices.DeleteFunc(p.all(), func(c *container) bool { return c.kind == initOnce && !g.options.WithInitResizes })
+	containers := slices.DeleteFunc(p.all(),
+		func(c *container) bool { return c.kind == initOnce && !g.options.WithInitResizes })
 	podSpec := get(p.manifest, "spec")
 	restarts := !has(podSpec, "restartPolicy") || get(podSpec, "restartPolicy").Value != "Never"
 	for _, c := range containers {
@@ -101,7 +104,8 @@ func (g *generator) resources() *yaml.Node {
 	return n
 }
 
-// changeManifest removes or changes the manifest of some static pods, and sometimes writes the manifest again.
+// changeManifest removes or changes the manifest of some static pods, and sometimes writes the
+// manifest again.
 func (g *generator) changeManifest(spec *yaml.Node, p *pod) {
 	for range g.between(0, 2) {
 		n, change := g.when(p), inline()

@@ -10,9 +10,10 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// addMore adds more features to some scenarios: long runs, replicas that fail or exit at the same moment, rules with since and endpoints,
-// pods on the network of the node and with several volumes, slow returns of StopContainer, and steps about all kinds of containers. The
-// features have their own stream of numbers, and spec is the spec of the scenario.
+// addMore adds more features to some scenarios: long runs, replicas that fail or exit at the same
+// moment, rules with since and endpoints, pods on the network of the node and with several volumes,
+// slow returns of StopContainer, and steps about all kinds of containers. The features have their
+// own stream of numbers, and spec is the spec of the scenario.
 func (g *generator) addMore(spec *yaml.Node) {
 	more := *g
 	more.state ^= 0x1f83d9ab
@@ -96,13 +97,15 @@ func (g *generator) answerAtEndpoint(p *pod, entry *yaml.Node) {
 	b.addRules(entry)
 }
 
-// answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as a mesh agent does. Its own probes are plain HTTP
-// too, because its rules hold for all.
+// answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as
+// a mesh agent does. Its own probes are plain HTTP too, because its rules hold for all.
 func (g *generator) answerForAnother(p *pod, entry *yaml.Node) {
 	for _, c := range p.containers {
 		agents := slices.DeleteFunc(p.all(), func(other *container) bool {
-			return other == c || slices.ContainsFunc(other.probes, func(q *probe) bool { return q.handler != "httpGet" }) ||
-				slices.Contains(p.init, other) && !(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
+			return other == c || slices.ContainsFunc(other.probes,
+				func(q *probe) bool { return q.handler != "httpGet" }) ||
+				slices.Contains(p.init, other) &&
+					!(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
 		})
 		for _, asking := range c.probes {
 			endpoint := endpointOf(asking.handler, get(get(c.spec, asking.key+"Probe"), asking.handler))
@@ -164,7 +167,8 @@ func (g *generator) failSince(p *pod, entry *yaml.Node) {
 	b.addRules(entry)
 }
 
-// exitWhile makes each instance of a container exit that runs within some time after a moment, or before a moment.
+// exitWhile makes each instance of a container exit that runs within some time after a moment, or
+// before a moment.
 func (g *generator) exitWhile(p *pod, entry *yaml.Node) {
 	b := &program{generator: g, pod: p, container: one(&g.rng, p.all()...)}
 	r, since := inline(), g.since(one(&g.rng, g.pods...))
@@ -180,13 +184,15 @@ func (g *generator) exitWhile(p *pod, entry *yaml.Node) {
 	b.addRules(entry)
 }
 
-// addRules adds the rules and the named answers of a program to the entry of its pod, after the rules that are there.
+// addRules adds the rules and the named answers of a program to the entry of its pod, after the
+// rules that are there.
 func (b *program) addRules(pod *yaml.Node) {
 	if !has(pod, "containers") {
 		put(pod, "containers", list())
 	}
 	containers := get(pod, "containers")
-	i := slices.IndexFunc(containers.Content, func(n *yaml.Node) bool { return get(n, "name").Value == b.container.name })
+	i := slices.IndexFunc(containers.Content,
+		func(n *yaml.Node) bool { return get(n, "name").Value == b.container.name })
 	if i < 0 {
 		entry := object()
 		put(entry, "name", text(b.container.name))
@@ -225,8 +231,8 @@ func (g *generator) patchInitImage(p *pod) *yaml.Node {
 	return n
 }
 
-// addReplicas adds a workload with replicas that come one after the other, or a crowd of them that come at once. At one moment all of them fail
-// or exit.
+// addReplicas adds a workload with replicas that come one after the other, or a crowd of them that
+// come at once. At one moment all of them fail or exit.
 func (g *generator) addReplicas(spec *yaml.Node) {
 	p := &pod{name: "crowd", grace: g.number(graces), at: g.odd(time.Millisecond, g.duration/4)}
 	count, stagger := g.between(20, 60), "0s"
@@ -264,19 +270,22 @@ func (g *generator) addReplicas(spec *yaml.Node) {
 	}
 }
 
-// probeLessOften makes the periods of all probes at least 5 s, because the real kubelet takes some milliseconds of wall time for each probe.
+// probeLessOften makes the periods of all probes at least 5 s, because the real kubelet takes some
+// milliseconds of wall time for each probe.
 func (p *pod) probeLessOften() {
 	for _, c := range p.all() {
 		for _, probe := range c.probes {
 			n := get(c.spec, probe.key+"Probe")
-			if has(n, "periodSeconds") && len(get(n, "periodSeconds").Value) == 1 && get(n, "periodSeconds").Value < "5" {
+			if has(n, "periodSeconds") && len(get(n, "periodSeconds").Value) == 1 &&
+				get(n, "periodSeconds").Value < "5" {
 				get(n, "periodSeconds").Value = "5"
 			}
 		}
 	}
 }
 
-// failTogether makes a container of all replicas fail or exit. With at, or if they came at once, they do so at the same moment.
+// failTogether makes a container of all replicas fail or exit. With at, or if they came at once,
+// they do so at the same moment.
 func (g *generator) failTogether(p *pod, c *container, entry *yaml.Node) {
 	b := &program{generator: g, pod: p, container: c}
 	r := inline()
@@ -291,7 +300,8 @@ func (g *generator) failTogether(p *pod, c *container, entry *yaml.Node) {
 	b.addRules(entry)
 }
 
-// workloadOf returns the workload whose template is the manifest of a pod: a Job if the pod does not always restart, otherwise a Deployment.
+// workloadOf returns the workload whose template is the manifest of a pod: a Job if the pod does
+// not always restart, otherwise a Deployment.
 func workloadOf(p *pod) *yaml.Node {
 	n, metadata, spec, template, podMetadata, labels := object(), inline(), object(), object(), inline(), inline()
 	kind, apiVersion, podSpec := "Deployment", "apps/v1", get(p.manifest, "spec")

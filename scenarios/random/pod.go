@@ -96,7 +96,8 @@ func podName(i int) string {
 	return fmt.Sprintf("%s-%d", podNames[i%len(podNames)], i/len(podNames))
 }
 
-// podTime returns the start of a pod: usually 0 for the first, and a separate time for each other pod.
+// podTime returns the start of a pod: usually 0 for the first, and a separate time for each other
+// pod.
 func (g *generator) podTime(before []*pod) time.Duration {
 	switch {
 	case g.options.Pods > 0 && len(before) > 0 && g.percent(50):
@@ -149,7 +150,8 @@ func (g *generator) podManifest(p *pod) *yaml.Node {
 	return n
 }
 
-// image is an image with its pull policy. An empty policy means the default, which depends on the tag.
+// image is an image with its pull policy. An empty policy means the default, which depends on the
+// tag.
 type image struct {
 	name, policy string
 	pulls        bool

@@ -103,7 +103,8 @@ func (g *generator) probe(c *container, key string) *yaml.Node {
 	if g.percent(70) {
 		period = g.number(periods)
 		if g.options.Rollouts {
-			period = min(period, mostSeconds) // workers of longer periods than the age of the kubelet start at random times
+			// workers of longer periods than the age of the kubelet start at random times
+			period = min(period, mostSeconds)
 		}
 		put(n, "periodSeconds", number(period))
 	}
@@ -139,7 +140,8 @@ func (g *generator) sometimes(percent int, n *yaml.Node, key string, spans []wei
 	}
 }
 
-// commands returns possible commands for probes and hooks. The kubelet expands $(NAME) from the env of the container.
+// commands returns possible commands for probes and hooks. The kubelet expands $(NAME) from the env
+// of the container.
 func (g *generator) commands(c *container) [][]string {
 	commands := [][]string{{"cat", "/tmp/healthy"}, {"sh", "-c", "test -e /tmp/ready && echo up"}}
 	if has(c.spec, "env") {

@@ -63,7 +63,8 @@ func (b *program) rule() *yaml.Node {
 	return r
 }
 
-// clock sets the time at which the window of a rule opens, from the start of the run or of the instance.
+// clock sets the time at which the window of a rule opens, from the start of the run or of the
+// instance.
 func (b *program) clock(r *yaml.Node) {
 	if b.percent(50) {
 		put(r, "after", text(b.draw(b.time(100*time.Millisecond, b.duration/2))))

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs allocate much.
+// TestMain lets the garbage collector run less often: the heap of a run is small, and the runs
+// allocate much.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	m.Run()
@@ -32,10 +33,11 @@ func load(t *testing.T, seed uint64, data []byte) *scenarios.Scenario {
 	return loaded[0]
 }
 
-// TestScenariosLoad checks that the file of every seed loads, differs from the files of other seeds, and is always
-// the same.
+// TestScenariosLoad checks that the file of every seed loads, differs from the files of other
+// seeds, and is always the same.
 func TestScenariosLoad(t *testing.T) {
-	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500, {Pods: 60}: 400, {Late: true, WithProbeChanges: true}: 200, {Rollouts: true}: 300} {
+	for o, seeds := range map[Options]uint64{{}: 2000, {Seeds: 3}: 500, {Pods: 60}: 400,
+		{Late: true, WithProbeChanges: true}: 200, {Rollouts: true}: 300} {
 		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
 			files := map[string]uint64{}
 			for seed := uint64(1); seed <= seeds/uint64(long.Sample(20, 1)); seed++ {
@@ -69,7 +71,8 @@ func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 	t.Helper()
 	plan := s.Plans()[0]
 	p, _ := plan.Profile()
-	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, ControlPlane: plan.ControlPlane()})
+	n := node.New(node.Options{Profile: p, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays,
+		Config: plan.Config, ControlPlane: plan.ControlPlane()})
 	defer n.Close()
 	drive.Start(plan, n)
 	if err := n.RunUntil(virtual.At(plan.Duration)); err != nil {
@@ -80,7 +83,8 @@ func run(t *testing.T, seed uint64, s *scenarios.Scenario) []trace.Record {
 
 // TestScenariosRun checks that runs end without an error and are deterministic.
 func TestScenariosRun(t *testing.T) {
-	for o, seeds := range map[Options]uint64{{}: 100, {Seeds: 2}: 100, {Pods: 60}: 5, {Late: true, WithProbeChanges: true}: 50, {Rollouts: true}: 50} {
+	for o, seeds := range map[Options]uint64{{}: 100, {Seeds: 2}: 100, {Pods: 60}: 5,
+		{Late: true, WithProbeChanges: true}: 50, {Rollouts: true}: 50} {
 		for seed := uint64(1); seed <= seeds/uint64(long.Sample(5, 1)); seed++ {
 			data := o.Scenario(seed)
 			first := trace.Hash(run(t, seed, load(t, seed, data)))

@@ -9,9 +9,9 @@ import (
 // containerPolicies are the restart policies of containers.
 var containerPolicies = []weighted[string]{{35, "Always"}, {35, "OnFailure"}, {30, "Never"}}
 
-// putRestartPolicies adds restart policies and rules for exit codes to some containers of the pod. An init container
-// with the policy Always would be a sidecar. A sidecar always restarts, so only a rule that restarts all containers has
-// an effect.
+// putRestartPolicies adds restart policies and rules for exit codes to some containers of the pod.
+// An init container with the policy Always would be a sidecar. A sidecar always restarts, so only a
+// rule that restarts all containers has an effect.
 func (g *generator) putRestartPolicies(p *pod) {
 	for _, c := range p.all() {
 		if c.kind == sidecar {
@@ -39,7 +39,8 @@ func (g *generator) putRestartPolicies(p *pod) {
 	}
 }
 
-// restartsAll reports whether a pod has a rule that needs the feature gate RestartAllContainersOnContainerExits.
+// restartsAll reports whether a pod has a rule that needs the feature gate
+// RestartAllContainersOnContainerExits.
 func (g *generator) restartsAll() bool {
 	for _, p := range g.pods {
 		for _, c := range p.all() {
@@ -95,7 +96,8 @@ func (g *generator) moveGate(p *pod) []*yaml.Node {
 			put(condition, "type", text(one(&g.rng, gate, gate, gate, "example.com/other")))
 			put(condition, "status", text(one(&g.rng, "True", []string{"True", "False"}[i%2], "Unknown")))
 		}
-		put(status, "conditions", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{condition}})
+		put(status, "conditions", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle,
+			Content: []*yaml.Node{condition}})
 		put(patch, "status", status)
 		put(n, "patch", patch)
 		steps = append(steps, n)

@@ -21,8 +21,9 @@ type deployment struct {
 	templates  int // changes of its template since an undo, while it is not paused
 }
 
-// rolloutFile returns the documents of a scenario in which Deployments behind Services are rolled out. Its programs have less trouble than
-// those of other scenarios, so that most rollouts get far. Its seed draws the latencies of the control plane, unless those are the standard ones.
+// rolloutFile returns the documents of a scenario in which Deployments behind Services are rolled
+// out. Its programs have less trouble than those of other scenarios, so that most rollouts get far.
+// Its seed draws the latencies of the control plane, unless those are the standard ones.
 func (g *generator) rolloutFile(seed uint64) []*yaml.Node {
 	g.temper.bad, g.temper.crashes = one(&g.rng, 0, 0, 20, 60), one(&g.rng, 0, 0, 10, 30)
 	g.duration = time.Duration(g.between(180, 480)) * time.Second
@@ -137,8 +138,8 @@ func (g *generator) programs(d *deployment) *yaml.Node {
 	return n
 }
 
-// putListener draws when the listener of a program is closed: while it starts, in outages, and after SIGTERM. An outage begins at one time for all
-// pods, or some time after the start of each.
+// putListener draws when the listener of a program is closed: while it starts, in outages, and
+// after SIGTERM. An outage begins at one time for all pods, or some time after the start of each.
 func (g *generator) putListener(container *yaml.Node) {
 	var rules []*yaml.Node
 	rule := func() *yaml.Node {
@@ -216,7 +217,8 @@ func (g *generator) putService(name string, services, traffic *yaml.Node) {
 	put(s, "name", text(name))
 	routers := list()
 	routers.Style = yaml.FlowStyle
-	for _, kind := range pick(&g.rng, []weighted[[]string]{{70, nil}, {15, []string{"kube-proxy", "ingress-nginx"}}, {15, []string{"alb-ip"}}}) {
+	for _, kind := range pick(&g.rng, []weighted[[]string]{{70, nil}, {15, []string{"kube-proxy", "ingress-nginx"}},
+		{15, []string{"alb-ip"}}}) {
 		router := inline()
 		put(router, "name", text(name+"-"+kind))
 		if kind == format.KubeProxy {
@@ -239,7 +241,8 @@ func (g *generator) putService(name string, services, traffic *yaml.Node) {
 	}
 }
 
-// changes are what users do to a Deployment: each function adds an action to a step, and reports false if it cannot.
+// changes are what users do to a Deployment: each function adds an action to a step, and reports
+// false if it cannot.
 var changes = []weighted[func(*generator, *deployment, *yaml.Node) bool]{
 	{40, (*generator).rollTemplate},
 	{12, (*generator).restart},
@@ -319,7 +322,8 @@ func (g *generator) scale(d *deployment, step *yaml.Node) bool {
 	return true
 }
 
-// undo goes back to the template before. Its ReplicaSet must exist: with Recreate that takes as long as the old pods.
+// undo goes back to the template before. Its ReplicaSet must exist: with Recreate that takes as
+// long as the old pods.
 func (g *generator) undo(d *deployment, step *yaml.Node) bool {
 	if d.templates == 0 || d.paused || d.history || d.recreate {
 		return false

@@ -11,41 +11,47 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// Options configure the scenarios. With the zero value, scenarios have no seeds, so their runs make no random draws.
+// Options configure the scenarios. With the zero value, scenarios have no seeds, so their runs make
+// no random draws.
 type Options struct {
-	// Seeds is the number of seeds of a scenario. With seeds, some of its times are ranges and some of its rules have a
-	// chance. 0 means no seeds.
+	// Seeds is the number of seeds of a scenario. With seeds, some of its times are ranges and some
+	// of its rules have a chance. 0 means no seeds.
 	Seeds int
 	// StepClock adds one to three steps of the wall clock. The rest of the scenario stays the same.
 	StepClock bool
-	// Short makes the runs last a minute or less most of the time, and the kubelet young, so that many more scenarios can be
-	// simulated in the same time.
+	// Short makes the runs last a minute or less most of the time, and the kubelet young, so that
+	// many more scenarios can be simulated in the same time.
 	Short bool
-	// Pods is the maximum number of pods. About half of the pods after the first come together with the pod before them. 0
-	// means a few pods.
+	// Pods is the maximum number of pods. About half of the pods after the first come together with
+	// the pod before them. 0 means a few pods.
 	Pods int
-	// Late adds features that the format has had for a shorter time to some scenarios, such as static pods, resizes and replicas, and makes some
-	// runs last up to an hour. The rest of the scenario stays the same.
+	// Late adds features that the format has had for a shorter time to some scenarios, such as
+	// static pods, resizes and replicas, and makes some runs last up to an hour. The rest of the
+	// scenario stays the same.
 	Late bool
-	// Rollouts makes another scenario, with a control plane: Deployments behind Services, which are rolled out and scaled. The options above
-	// have no effect on it.
+	// Rollouts makes another scenario, with a control plane: Deployments behind Services, which are
+	// rolled out and scaled. The options above have no effect on it.
 	Rollouts bool
-	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API servers before v1.36 reject them.
+	// WithInitResizes adds resizes of init containers that are not sidecars to those of Late. API
+	// servers before v1.36 reject them.
 	WithInitResizes bool
 	// WithoutResizes leaves out the resizes of Late, which are not simulated in some releases.
 	WithoutResizes bool
-	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all rules of sidecars. The API server
-	// rejects them in releases with the feature gate ContainerRestartRules but not RestartAllContainersOnContainerExits.
+	// WithoutRestartAll leaves out restart rules with the action RestartAllContainers, and all
+	// rules of sidecars. The API server rejects them in releases with the feature gate
+	// ContainerRestartRules but not RestartAllContainersOnContainerExits.
 	WithoutRestartAll bool
-	// WithProbeChanges makes the scenario one of v1.38-preview with the gate MutableContainerProbes, and adds steps that change probes of
-	// running pods. The rest of the scenario stays the same.
+	// WithProbeChanges makes the scenario one of v1.38-preview with the gate
+	// MutableContainerProbes, and adds steps that change probes of running pods. The rest of the
+	// scenario stays the same.
 	WithProbeChanges bool
 }
 
 // Scenario returns the scenario file of a seed, with zero Options.
 func Scenario(seed uint64) []byte { return Options{}.Scenario(seed) }
 
-// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named random-SEED.
+// Scenario returns the scenario file of a seed: the manifests of its pods and one Scenario named
+// random-SEED.
 func (o Options) Scenario(seed uint64) []byte {
 	g := &generator{rng: rng{seed}, options: o}
 	g.temper = drawTemper(&g.rng)
@@ -81,8 +87,8 @@ type generator struct {
 	images   int    // images of rollouts
 }
 
-// aside returns a generator with a separate stream of numbers. Features added to the format later use it, to keep all
-// other draws of a seed unchanged.
+// aside returns a generator with a separate stream of numbers. Features added to the format later
+// use it, to keep all other draws of a seed unchanged.
 func (g *generator) aside() *generator {
 	other := *g
 	other.state = ^g.state

@@ -89,7 +89,8 @@ func (g *generator) removeAt(p *pod, at time.Duration, grace int) *yaml.Node {
 	return n
 }
 
-// moment returns a time after the start of the pod and before the end of the run, for any values of the draws.
+// moment returns a time after the start of the pod and before the end of the run, for any values of
+// the draws.
 func (g *generator) moment(p *pod) time.Duration {
 	from := p.at + p.at*spread/100
 	return from + g.time(100*time.Millisecond, (g.duration-from)*3/4)
@@ -107,7 +108,8 @@ func (g *generator) deleteByForce(p *pod) []*yaml.Node {
 	return []*yaml.Node{g.removeAt(p, g.moment(p), 0)}
 }
 
-// deleteTwice deletes the pod a second time during the first deletion, usually with a shorter grace period.
+// deleteTwice deletes the pod a second time during the first deletion, usually with a shorter grace
+// period.
 func (g *generator) deleteTwice(p *pod) []*yaml.Node {
 	at := g.moment(p)
 	first := g.removeAt(p, at, one(&g.rng, asPod, g.between(5, 60)))

@@ -17,8 +17,8 @@ var traits = []weighted[func(*program)]{
 	{5, (*program).drains},
 }
 
-// startsSlowly makes probes fail after the start of each instance. Sometimes the startup probe fails for longer than its
-// failureThreshold allows.
+// startsSlowly makes probes fail after the start of each instance. Sometimes the startup probe
+// fails for longer than its failureThreshold allows.
 func (b *program) startsSlowly() {
 	r := b.rule()
 	target, longest := b.target(), 90*time.Second
@@ -48,7 +48,8 @@ func (b *program) breaksDown() {
 	b.fail(r, b.target())
 }
 
-// stallsRegularly makes probes fail in regular windows, each shorter than half the time between two openings.
+// stallsRegularly makes probes fail in regular windows, each shorter than half the time between two
+// openings.
 func (b *program) stallsRegularly() {
 	r := b.rule()
 	if b.percent(70) {

@@ -1,5 +1,5 @@
-// Package refresh updates the observed expectations in scenario files with the values of runs. It changes no
-// other byte of a file.
+// Package refresh updates the observed expectations in scenario files with the values of runs. It
+// changes no other byte of a file.
 package refresh
 
 import (
@@ -25,9 +25,9 @@ type Result struct {
 	Diff    string // the changes, in the format of diff -u; empty if there are none
 }
 
-// File updates the observed expectations of a file with the observations of its runs. It does not touch expectations
-// that already have these values. The error is of type scenarios.Errors and lists all expectations that cannot be
-// updated; the caller must then leave the file unchanged.
+// File updates the observed expectations of a file with the observations of its runs. It does not
+// touch expectations that already have these values. The error is of type scenarios.Errors and
+// lists all expectations that cannot be updated; the caller must then leave the file unchanged.
 func File(name string, data []byte, seen []expect.Observation) (Result, error) {
 	s, errs := newSource(data), &strict.Collector{}
 	var edits []edit

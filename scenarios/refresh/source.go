@@ -44,7 +44,8 @@ func newSource(data []byte) *source {
 	}
 }
 
-// lineBreak returns the length of the line break at the beginning of text, by the rules of YAML 1.1; 0 if there is none.
+// lineBreak returns the length of the line break at the beginning of text, by the rules of YAML
+// 1.1; 0 if there is none.
 func lineBreak(text []byte) int {
 	if bytes.HasPrefix(text, []byte("\r\n")) {
 		return 2
@@ -70,7 +71,8 @@ func (s *source) offset(n *yaml.Node) int {
 	return at
 }
 
-var errAnchor = errors.New("it uses a YAML anchor or alias, so the update would change other places too: write the value without them")
+var errAnchor = errors.New("it uses a YAML anchor or alias, so the update would change other places too: write the " +
+	"value without them")
 
 // expectation finds an expectation by its position.
 func (s *source) expectation(e *format.Expect) (*yaml.Node, error) {
@@ -86,10 +88,12 @@ func (s *source) expectation(e *format.Expect) (*yaml.Node, error) {
 			return found, nil
 		}
 	}
-	return nil, errors.New("it cannot be found in the file: the file has changed since it was loaded, or is not UTF-8 with the usual line breaks")
+	return nil, errors.New("it cannot be found in the file: the file has changed since it was loaded, or is not " +
+		"UTF-8 with the usual line breaks")
 }
 
-// find returns the mapping at a position. anchored reports whether the mapping or a node around it has an anchor.
+// find returns the mapping at a position. anchored reports whether the mapping or a node around it
+// has an anchor.
 func find(n *yaml.Node, line, column int) (found *yaml.Node, anchored bool) {
 	if n.Kind == yaml.MappingNode && n.Line == line && n.Column == column {
 		return n, n.Anchor != ""
@@ -102,7 +106,8 @@ func find(n *yaml.Node, line, column int) (found *yaml.Node, anchored bool) {
 	return nil, false
 }
 
-// field returns the value of a field of a mapping. The field and its value must not use anchors or aliases.
+// field returns the value of a field of a mapping. The field and its value must not use anchors or
+// aliases.
 func field(n *yaml.Node, name string) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return nil, errAnchor
@@ -143,8 +148,8 @@ func (s *source) end(n *yaml.Node) (int, error) {
 	return 0, fmt.Errorf("the value in line %d has a YAML style that cannot be updated: write it in one line", n.Line)
 }
 
-// quoted returns the length of the quoted scalar at the beginning of text, or 0 if it has no end. A single-quoted scalar
-// escapes its quotes by doubling them, a double-quoted scalar by a backslash.
+// quoted returns the length of the quoted scalar at the beginning of text, or 0 if it has no end. A
+// single-quoted scalar escapes its quotes by doubling them, a double-quoted scalar by a backslash.
 func quoted(text []byte, double bool) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -160,7 +165,8 @@ func quoted(text []byte, double bool) int {
 	return 0
 }
 
-// replaceSequence returns the edit that replaces the items of a list of scalars, in flow or in block style.
+// replaceSequence returns the edit that replaces the items of a list of scalars, in flow or in
+// block style.
 func (s *source) replaceSequence(n *yaml.Node, items []string) (edit, error) {
 	from := s.offset(n)
 	last := n.Content[len(n.Content)-1]
@@ -174,7 +180,8 @@ func (s *source) replaceSequence(n *yaml.Node, items []string) (edit, error) {
 		return edit{}, err
 	}
 	if strings.Contains(string(s.data[from:end]), "#") {
-		return edit{}, errors.New("has comments inside, which the update would remove: move them, or edit the list by hand")
+		return edit{}, errors.New("has comments inside, which the update would remove: move them, or edit the list " +
+			"by hand")
 	}
 	if n.Style&yaml.FlowStyle == 0 {
 		indent := "\n" + strings.Repeat(" ", n.Column-1) + "- "

@@ -11,14 +11,16 @@ type builder struct {
 	used  map[string]bool // entries of fields.txt
 }
 
-// swagger is implemented by the types of Kubernetes. The map has descriptions by field name, and the
-// description of the type under "".
+// swagger is implemented by the types of Kubernetes. The map has descriptions by field name, and
+// the description of the type under "".
 type swagger interface{ SwaggerDoc() map[string]string }
 
-// patcher is implemented by types that are a patch of another type. Patched returns a value of that type.
+// patcher is implemented by types that are a patch of another type. Patched returns a value of that
+// type.
 type patcher interface{ Patched() any }
 
-// refuser is implemented by the types of fields that are reserved in the format and rejected by this version.
+// refuser is implemented by the types of fields that are reserved in the format and rejected by
+// this version.
 type refuser interface{ Refused() }
 
 func (b *builder) text(name string) string {
@@ -70,7 +72,8 @@ func (b *builder) plain(t reflect.Type) *Type {
 	return scalar("integer", map[string]any{"type": "integer"})
 }
 
-// object returns the type of a struct. It registers the type before the fields because types can be recursive.
+// object returns the type of a struct. It registers the type before the fields because types can be
+// recursive.
 func (b *builder) object(t reflect.Type) *Type {
 	of, patched := t, false
 	if p, is := reflect.New(t).Interface().(patcher); is {
@@ -90,8 +93,8 @@ func (b *builder) object(t reflect.Type) *Type {
 	return object
 }
 
-// fields adds the fields of a struct, including the fields of inlined structs. name is the name of the type in
-// fields.txt.
+// fields adds the fields of a struct, including the fields of inlined structs. name is the name of
+// the type in fields.txt.
 func (b *builder) fields(object *Type, t reflect.Type, name string) {
 	docs := map[string]string{}
 	doc, swaggered := reflect.Zero(t).Interface().(swagger)
@@ -121,9 +124,11 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 	}
 }
 
-// isRequired reports whether a field is required: it has no omitempty or omitzero, and is not a pointer.
+// isRequired reports whether a field is required: it has no omitempty or omitzero, and is not a
+// pointer.
 func isRequired(t reflect.Type, options string) bool {
-	return t.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+	return t.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty") &&
+		!strings.Contains(options, "omitzero")
 }
 
 func isRefused(t reflect.Type) bool {

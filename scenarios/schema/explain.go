@@ -7,15 +7,16 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Place is the target of a path: a kind of object, and one of its fields. Field is nil if the path names only the kind.
+// Place is the target of a path: a kind of object, and one of its fields. Field is nil if the path
+// names only the kind.
 type Place struct {
 	Kind  Kind
 	Field *Field
 }
 
-// Find returns the target of a path such as spec.pods.containers.behavior. A path without a kind, unlike
-// pod.spec.containers, is a path in a Scenario. A list stands for its items; indexes, as in the paths of errors, are
-// ignored. The error names the unknown field and suggests others.
+// Find returns the target of a path such as spec.pods.containers.behavior. A path without a kind,
+// unlike pod.spec.containers, is a path in a Scenario. A list stands for its items; indexes, as in
+// the paths of errors, are ignored. The error names the unknown field and suggests others.
 func Find(path string) (Place, error) {
 	kind, words := split(path)
 	place, t, so := Place{Kind: kind}, kind.Type, kindWord(kind)
@@ -73,7 +74,8 @@ func unknown(so, word string, t *Type) error {
 	return fmt.Errorf("%s has no field %s; its fields are %s", so, strict.Quote(word), strings.Join(names, ", "))
 }
 
-// named returns the paths of up to five fields of a Scenario with this name or, if there are none, with the nearest name.
+// named returns the paths of up to five fields of a Scenario with this name or, if there are none,
+// with the nearest name.
 func named(name string) []string {
 	paths, names := map[string][]string{}, []string{}
 	var walk func(t *Type, prefix string)
@@ -101,8 +103,8 @@ func fieldNames(t *Type) []string {
 	return names
 }
 
-// Complete returns the paths that begin with a prefix, up to the next dot, for shell completion. more reports which of
-// them have fields.
+// Complete returns the paths that begin with a prefix, up to the next dot, for shell completion.
+// more reports which of them have fields.
 func Complete(prefix string) (paths []string, more map[string]bool) {
 	more = map[string]bool{}
 	add := func(path string, t *Type) {

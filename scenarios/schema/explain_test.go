@@ -50,8 +50,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsExplained checks that Find finds each field of a Scenario, and that Print has a text for the field and keeps to
-// the width.
+// TestEveryFieldIsExplained checks that Find finds each field of a Scenario, and that Print has a
+// text for the field and keeps to the width.
 func TestEveryFieldIsExplained(t *testing.T) {
 	var walk func(at *Type, prefix string)
 	walk = func(at *Type, prefix string) {
@@ -62,7 +62,8 @@ func TestEveryFieldIsExplained(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b strings.Builder
-			if err := place.Print(&b, 80, false); err != nil || f.Text == "" || strings.Contains(b.String(), "<no description>") {
+			if err := place.Print(&b, 80, false); err != nil || f.Text == "" ||
+				strings.Contains(b.String(), "<no description>") {
 				t.Errorf("%s is not explained: %v", path, err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -80,9 +81,10 @@ func TestEveryFieldIsExplained(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	for prefix, want := range map[string][]string{
-		"s":                         {"spec", "scenario", "statefulset"},
-		"spec.pods.containers.be":   {"spec.pods.containers.behavior"},
-		"spec.steps.kill.":          {"spec.steps.kill.pod", "spec.steps.kill.container", "spec.steps.kill.reason", "spec.steps.kill.remove", "spec.steps.kill.signal"},
+		"s":                       {"spec", "scenario", "statefulset"},
+		"spec.pods.containers.be": {"spec.pods.containers.behavior"},
+		"spec.steps.kill.": {"spec.steps.kill.pod", "spec.steps.kill.container", "spec.steps.kill.reason",
+			"spec.steps.kill.remove", "spec.steps.kill.signal"},
 		"pod.spec.containers.start": {"pod.spec.containers.startupProbe"},
 		"nosuch.":                   nil,
 		"spec.duration.":            nil,

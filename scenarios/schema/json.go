@@ -5,8 +5,9 @@ import (
 	"maps"
 )
 
-// JSON returns the JSON Schema (draft-07) of one document of a scenario file or of a file with manifests: a Scenario, a workload,
-// another object, or a list of them. The schema checks each field by itself. Only loading a file checks references, such as the names of containers.
+// JSON returns the JSON Schema (draft-07) of one document of a scenario file or of a file with
+// manifests: a Scenario, a workload, another object, or a list of them. The schema checks each
+// field by itself. Only loading a file checks references, such as the names of containers.
 func JSON() ([]byte, error) {
 	w := &writer{definitions: map[string]any{}}
 	data, err := json.MarshalIndent(w.root(kinds()), "", " ")
@@ -34,9 +35,10 @@ func (w *writer) root(kinds []Kind) object {
 	add("v1", "List", list("v1", object{"$ref": "#"}))
 	cases = append(cases, w.otherObjects()...)
 	return object{
-		"$schema":     "http://json-schema.org/draft-07/schema#",
-		"title":       "probesim scenario file",
-		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios. Other objects of a manifest are ignored.",
+		"$schema": "http://json-schema.org/draft-07/schema#",
+		"title":   "probesim scenario file",
+		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios. Other objects of " +
+			"a manifest are ignored.",
 		"type":        []string{"object", "null"},
 		"required":    []string{"apiVersion", "kind"},
 		"properties":  object{"apiVersion": words(apiVersions), "kind": words(names)},
@@ -62,14 +64,17 @@ func isOf(apiVersion string) object {
 	return object{"properties": object{"apiVersion": object{"const": apiVersion}}}
 }
 
-// optional allows the items of a list to leave out apiVersion and kind, or to repeat the values of the list.
+// optional allows the items of a list to leave out apiVersion and kind, or to repeat the values of
+// the list.
 func optional(k Kind) object {
-	return object{"properties": object{"apiVersion": object{"enum": []any{k.APIVersion, nil}}, "kind": object{"enum": []any{k.Name, nil}}}}
+	return object{"properties": object{"apiVersion": object{"enum": []any{k.APIVersion, nil}},
+		"kind": object{"enum": []any{k.Name, nil}}}}
 }
 
 func list(apiVersion string, items object) object {
 	return object{
-		"properties":           object{"apiVersion": object{"const": apiVersion}, "kind": true, "metadata": true, "items": object{"type": []string{"array", "null"}, "items": items}},
+		"properties": object{"apiVersion": object{"const": apiVersion}, "kind": true, "metadata": true,
+			"items": object{"type": []string{"array", "null"}, "items": items}},
 		"additionalProperties": false,
 	}
 }
@@ -143,8 +148,8 @@ func (w *writer) definition(t *Type) object {
 	return d
 }
 
-// property returns the schema of a field. In draft-07, validators ignore the siblings of $ref, so the reference is
-// inside allOf.
+// property returns the schema of a field. In draft-07, validators ignore the siblings of $ref, so
+// the reference is inside allOf.
 func (w *writer) property(f *Field) object {
 	p := w.ref(f.Type)
 	text := f.Text
@@ -170,7 +175,8 @@ func variants(t *Type) []object {
 		for _, name := range v.fields {
 			has[name] = true
 		}
-		list = append(list, object{"if": isKind(v.kind), "then": object{"properties": has, "additionalProperties": false}})
+		list = append(list, object{"if": isKind(v.kind),
+			"then": object{"properties": has, "additionalProperties": false}})
 	}
 	return list
 }

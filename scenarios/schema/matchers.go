@@ -7,8 +7,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// textMatch returns the schema of a match of a text field: one of the words, or an expression between slashes. nil words
-// allow any text.
+// textMatch returns the schema of a match of a text field: one of the words, or an expression
+// between slashes. nil words allow any text.
 func textMatch(words []string) map[string]any {
 	if words == nil {
 		return map[string]any{"type": []string{"string", "number", "boolean"}}
@@ -62,7 +62,8 @@ func (b *builder) state() *Type {
 // record returns the type of a matcher of records. The kind determines the other fields.
 func (b *builder) record() *Type {
 	t := &Type{Name: "Record", Text: b.text("Record"), id: "Record"}
-	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"), Type: enum("string", match.RecordKinds()), required: true})
+	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"),
+		Type: enum("string", match.RecordKinds()), required: true})
 	for _, f := range match.RecordFields() {
 		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: b.text("Record." + f.Name), Type: b.match(f)})
 	}

@@ -21,16 +21,19 @@ const (
 	builtinVersion = `^[^/.]*(/|$)|` + ownVersion // of the kinds in Kinds
 )
 
-// otherObjects returns what the schema demands of the objects that are neither scenarios nor workloads of kinds. Files with
-// manifests have such objects, and probesim ignores them. In the groups of the built-in workloads only their kinds are valid, since
-// another one is a typing error. A custom resource with a pod template is a workload.
+// otherObjects returns what the schema demands of the objects that are neither scenarios nor
+// workloads of kinds. Files with manifests have such objects, and probesim ignores them. In the
+// groups of the built-in workloads only their kinds are valid, since another one is a typing error.
+// A custom resource with a pod template is a workload.
 func (w *writer) otherObjects() []object {
 	template := w.ref(deployment().object().field("spec").Type.object().field("template").Type)
 	return []object{
 		{"if": ofVersion(object{"pattern": ownVersion}), "then": kindIn([]string{"Scenario", "ScenarioList"})},
 		{"if": ofVersion(object{"const": "v1"}), "then": kindIn(kindsOf(v1.SchemeGroupVersion, v1.AddToScheme))},
-		{"if": ofVersion(object{"const": "apps/v1"}), "then": kindIn(kindsOf(appsv1.SchemeGroupVersion, appsv1.AddToScheme))},
-		{"if": ofVersion(object{"const": "batch/v1"}), "then": kindIn(kindsOf(batchv1.SchemeGroupVersion, batchv1.AddToScheme))},
+		{"if": ofVersion(object{"const": "apps/v1"}),
+			"then": kindIn(kindsOf(appsv1.SchemeGroupVersion, appsv1.AddToScheme))},
+		{"if": ofVersion(object{"const": "batch/v1"}),
+			"then": kindIn(kindsOf(batchv1.SchemeGroupVersion, batchv1.AddToScheme))},
 		{
 			"if": object{"allOf": []object{
 				ofVersion(object{"pattern": customVersion, "not": object{"pattern": knativeVersion}}),
@@ -58,7 +61,8 @@ func kindIn(names []string) object {
 	return object{"properties": object{"kind": object{"enum": names}}}
 }
 
-// kindsOf returns the kinds of objects of a group of the Kubernetes API, and of lists of them, sorted.
+// kindsOf returns the kinds of objects of a group of the Kubernetes API, and of lists of them,
+// sorted.
 func kindsOf(group schema.GroupVersion, register func(*runtime.Scheme) error) []string {
 	scheme := runtime.NewScheme()
 	if err := register(scheme); err != nil {
@@ -75,7 +79,8 @@ func kindsOf(group schema.GroupVersion, register func(*runtime.Scheme) error) []
 	return names
 }
 
-// builtin is the condition for an object of a kind in kinds. A custom resource can have a kind of the same name.
+// builtin is the condition for an object of a kind in kinds. A custom resource can have a kind of
+// the same name.
 func builtin(kind string) object {
 	if kind == "Scenario" || kind == "ScenarioList" {
 		return isKind(kind)

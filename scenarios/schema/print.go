@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Print describes a place as kubectl explain does: its type, its text and its fields. If recursive is true, it lists the
-// fields of fields too, without their texts. It wraps lines at width columns; only a longer word makes a longer line.
+// Print describes a place as kubectl explain does: its type, its text and its fields. If recursive
+// is true, it lists the fields of fields too, without their texts. It wraps lines at width columns;
+// only a longer word makes a longer line.
 func (p Place) Print(out io.Writer, width int, recursive bool) error {
 	w := &printer{out: out, width: max(width, 40)}
 	w.line("%-11s %s", "KIND:", p.Kind.Name)
@@ -96,8 +97,8 @@ func (w *printer) wrap(text, indent string) {
 	}
 }
 
-// fields lists the fields of a type. below has the types that are being listed: a recursive type is not listed again
-// inside itself.
+// fields lists the fields of a type. below has the types that are being listed: a recursive type is
+// not listed again inside itself.
 func (w *printer) fields(t *Type, indent string, recursive bool, below map[*Type]bool) {
 	for _, f := range t.Fields {
 		w.line("%s%s\t<%s>%s", indent, f.Name, f.Type, required(f))

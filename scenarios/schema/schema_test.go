@@ -108,7 +108,8 @@ func TestLibraryIsValid(t *testing.T) {
 	}
 }
 
-// TestPublishedIsValid checks drafts for the published manifests of the library, with copies of their workloads.
+// TestPublishedIsValid checks drafts for the published manifests of the library, with copies of
+// their workloads.
 func TestPublishedIsValid(t *testing.T) {
 	s, count := compile(t), 0
 	err := fs.WalkDir(library.FS, "manifests/published", func(name string, entry fs.DirEntry, err error) error {
@@ -184,17 +185,27 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range [][2]string{
-		{"kind: Pod", "kind: Pot"}, {"apiVersion: v1", "apiVersion: v2"}, {"v1alpha1", "v1"}, {"kind: Scenario", "kind: Service"},
-		{"livenessProbe", "livenesProbe"}, {"periodSeconds: 5", "periodSecond: 5"}, {"periodSeconds: 5", "periodSeconds: 5s"},
-		{"memory: 1.5Gi", "memory: 1.5GB"}, {"port: http", "port: [1]"}, {"containers: [{name: app, image", "container: [{name: app, image"},
+		{"kind: Pod", "kind: Pot"}, {"apiVersion: v1", "apiVersion: v2"}, {"v1alpha1", "v1"},
+		{"kind: Scenario", "kind: Service"},
+		{"livenessProbe", "livenesProbe"}, {"periodSeconds: 5", "periodSecond: 5"},
+		{"periodSeconds: 5", "periodSeconds: 5s"},
+		{"memory: 1.5Gi", "memory: 1.5GB"}, {"port: http", "port: [1]"},
+		{"containers: [{name: app, image", "container: [{name: app, image"},
 		{"duration: 1m30s", "duration: 90"}, {"duration: 1m30s", "duration: 1 minute"}, {"duration", "durations"},
-		{"seeds: 1..20", "seeds: 1-20"}, {"v1.36..,", "1.36..,"}, {"uptime: 1h", "uptime: ..1h"}, {"syncFrequency", "syncfrequency"},
-		{"- name: web", "- nam: web"}, {"behavior:", "behaviour:"}, {"answers:", "answer:"}, {"code: 302", "code: 1302"}, {"then: fail in 1s", "then: fail after 1s"},
-		{"instance: 1..", "instance: -1"}, {"chance: 5%", "chance: 0.05"}, {"ok x3", "ok * 3"}, {"readiness: 503", "ready: 503"},
-		{"exit: never", "exit: 300"}, {"exit: never", "exit: ever"}, {"delete:", "remove:"}, {"gracePeriodSeconds: 5", "gracePeriodSeconds: 5s"},
-		{"{kind: ContainerStarted}", "{kind: ContainerStart}"}, {"{kind: ContainerStarted}", "{container: app}"}, {`"True"`, "true"},
-		{"{ready: true}", "{ready: yes}"}, {"{ready: true}", "{readyness: true}"}, {"state: running", "state: runing"}, {"restartCount: 1..", "restartCount: one"},
-		{"reason: Unhealthy}", "exitCode: 1}"}, {"type: Warning", "type: Warn"}, {"runs: some", "runs: any"}, {"[0, 1, any]", "[0, 1, all]"},
+		{"seeds: 1..20", "seeds: 1-20"}, {"v1.36..,", "1.36..,"}, {"uptime: 1h", "uptime: ..1h"},
+		{"syncFrequency", "syncfrequency"},
+		{"- name: web", "- nam: web"}, {"behavior:", "behaviour:"}, {"answers:", "answer:"},
+		{"code: 302", "code: 1302"}, {"then: fail in 1s", "then: fail after 1s"},
+		{"instance: 1..", "instance: -1"}, {"chance: 5%", "chance: 0.05"}, {"ok x3", "ok * 3"},
+		{"readiness: 503", "ready: 503"},
+		{"exit: never", "exit: 300"}, {"exit: never", "exit: ever"}, {"delete:", "remove:"},
+		{"gracePeriodSeconds: 5", "gracePeriodSeconds: 5s"},
+		{"{kind: ContainerStarted}", "{kind: ContainerStart}"}, {"{kind: ContainerStarted}", "{container: app}"},
+		{`"True"`, "true"},
+		{"{ready: true}", "{ready: yes}"}, {"{ready: true}", "{readyness: true}"}, {"state: running", "state: runing"},
+		{"restartCount: 1..", "restartCount: one"},
+		{"reason: Unhealthy}", "exitCode: 1}"}, {"type: Warning", "type: Warn"}, {"runs: some", "runs: any"},
+		{"[0, 1, any]", "[0, 1, all]"},
 		{"first: 1s..2s", "first: 1s-2s"}, {"metadata: {name: a,", "metadata: {"}, {"  pods:\n", "  pod:\n"},
 	} {
 		text := strings.Replace(valid, change[0], change[1], 1)
@@ -206,35 +217,38 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestOtherObjects checks the objects beside scenarios and workloads: those that probesim ignores, and custom resources with a pod
-// template.
+// TestOtherObjects checks the objects beside scenarios and workloads: those that probesim ignores,
+// and custom resources with a pod template.
 func TestOtherObjects(t *testing.T) {
 	s := compile(t)
-	rollout := `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {}}, template: {spec: {containers: [{name: a, FIELD}]}}}}`
+	rollout := `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: ` +
+		`{}}, template: {spec: {containers: [{name: a, FIELD}]}}}}`
 	for text, want := range map[string]bool{
-		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {anything: [1]}}`:                                          true,
-		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`:                                                                      true,
-		`{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}`:                                                true,
-		`{apiVersion: v1, kind: ServiceList, items: []}`:                                                                       true,
-		`{apiVersion: apps/v1, kind: ControllerRevision}`:                                                                      true,
-		`{apiVersion: networking.k8s.io/v1, kind: Ingress}`:                                                                    true,
-		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler}`:                                                          true,
-		`{apiVersion: cert-manager.io/v1, kind: Certificate, spec: {secretName: a}}`:                                           true,
-		`{apiVersion: cluster.x-k8s.io/v1, kind: Deployment, spec: {x: 1}}`:                                                    true,
-		strings.Replace(rollout, "FIELD", "image: x", 1):                                                                       true,
-		strings.Replace(rollout, "FIELD", "livenesProbe: {}", 1):                                                               false,
+		`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {anything: [1]}}`: true,
+		`{apiVersion: v1, kind: ConfigMap, data: {a: b}}`:                             true,
+		`{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}`:       true,
+		`{apiVersion: v1, kind: ServiceList, items: []}`:                              true,
+		`{apiVersion: apps/v1, kind: ControllerRevision}`:                             true,
+		`{apiVersion: networking.k8s.io/v1, kind: Ingress}`:                           true,
+		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler}`:                 true,
+		`{apiVersion: cert-manager.io/v1, kind: Certificate, spec: {secretName: a}}`:  true,
+		`{apiVersion: cluster.x-k8s.io/v1, kind: Deployment, spec: {x: 1}}`:           true,
+		strings.Replace(rollout, "FIELD", "image: x",
+			1): true,
+		strings.Replace(rollout, "FIELD", "livenesProbe: {}",
+			1): false,
 		`{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {spec: {timeoutSeconds: 5, containers: [{}]}}}}`: true,
-		`{apiVersion: v1, kind: Servcie}`:                                                                                      false,
-		`{apiVersion: v1, kind: Deployment}`:                                                                                   false,
-		`{apiVersion: v1, kind: PodExecOptions}`:                                                                               false,
-		`{apiVersion: apps/v1, kind: Deploymnet}`:                                                                              false,
-		`{apiVersion: batch/v1, kind: Pod}`:                                                                                    false,
-		`{apiVersion: probesim.dev/v1alpha1, kind: Scenaro}`:                                                                   false,
-		`{apiVersion: example.com/v1, kind: Scenario}`:                                                                         false,
-		`{apiVersion: extensions/v1beta1, kind: Deployment}`:                                                                   false,
-		`{apiVersion: 1, kind: ConfigMap}`:                                                                                     false,
-		`{apiVersion: v1, metadata: {name: a}}`:                                                                                false,
-		`{apiVersion: v1, kind: List, items: [{kind: Pot, apiVersion: v1}]}`:                                                   false,
+		`{apiVersion: v1, kind: Servcie}`:                                    false,
+		`{apiVersion: v1, kind: Deployment}`:                                 false,
+		`{apiVersion: v1, kind: PodExecOptions}`:                             false,
+		`{apiVersion: apps/v1, kind: Deploymnet}`:                            false,
+		`{apiVersion: batch/v1, kind: Pod}`:                                  false,
+		`{apiVersion: probesim.dev/v1alpha1, kind: Scenaro}`:                 false,
+		`{apiVersion: example.com/v1, kind: Scenario}`:                       false,
+		`{apiVersion: extensions/v1beta1, kind: Deployment}`:                 false,
+		`{apiVersion: 1, kind: ConfigMap}`:                                   false,
+		`{apiVersion: v1, metadata: {name: a}}`:                              false,
+		`{apiVersion: v1, kind: List, items: [{kind: Pot, apiVersion: v1}]}`: false,
 	} {
 		if err := validate(t, s, []byte(text)); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
@@ -242,7 +256,8 @@ func TestOtherObjects(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribed checks that fields.txt describes exactly the fields that exist, each in sentences.
+// TestEveryFieldIsDescribed checks that fields.txt describes exactly the fields that exist, each in
+// sentences.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	_, used := build()
 	for _, name := range slices.Sorted(maps.Keys(used)) {

@@ -11,7 +11,8 @@ var fieldsText string
 // texts has the descriptions in fields.txt, by TYPE or TYPE.FIELD.
 var texts = parseTexts(fieldsText)
 
-// parseTexts reads entries: a line with a name, followed by indented lines of text. Lines that begin with # are comments.
+// parseTexts reads entries: a line with a name, followed by indented lines of text. Lines that
+// begin with # are comments.
 func parseTexts(file string) map[string]string {
 	entries := map[string]string{}
 	name := ""

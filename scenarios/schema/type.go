@@ -1,6 +1,7 @@
-// Package schema describes the fields of scenario files and of the manifests in them: as a JSON Schema, for editors, and
-// as text, as kubectl explain does. It derives both from the Go types of the files. The descriptions of scenario fields
-// are in fields.txt, the descriptions of Kubernetes fields in the SwaggerDoc methods of their types.
+// Package schema describes the fields of scenario files and of the manifests in them: as a JSON
+// Schema, for editors, and as text, as kubectl explain does. It derives both from the Go types of
+// the files. The descriptions of scenario fields are in fields.txt, the descriptions of Kubernetes
+// fields in the SwaggerDoc methods of their types.
 package schema
 
 // Type is the type of a field: an object, a list or map of another type, or a value.

@@ -61,29 +61,37 @@ var notations = map[reflect.Type]struct {
 	reflect.TypeFor[value.VersionRange](): {"versionRange", pattern(rangeOf(versionPattern))},
 	reflect.TypeFor[value.Percent]():      {"percentage", pattern(`[-+.0-9eE]+%`)},
 	reflect.TypeFor[value.Answer]():       {"answer", answer},
-	reflect.TypeFor[value.Series]():       {"answers", anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item})},
-	reflect.TypeFor[format.EndpointAnswers](): {"endpointAnswers", anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item}, map[string]any{
-		"type": "object", "properties": map[string]any{"answeredBy": map[string]any{"type": "string"}}, "required": []string{"answeredBy"}, "additionalProperties": false,
-	})},
+	reflect.TypeFor[value.Series](): {"answers",
+		anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item})},
+	reflect.TypeFor[format.EndpointAnswers](): {"endpointAnswers",
+		anyOf(answer, map[string]any{"type": "array", "minItems": 1, "items": item}, map[string]any{
+			"type": "object", "properties": map[string]any{"answeredBy": map[string]any{"type": "string"}},
+			"required": []string{"answeredBy"}, "additionalProperties": false,
+		})},
 	reflect.TypeFor[value.Code](): {"code", anyOf(integers(0, 599), pattern(`([0-9]{1,3}|[A-Z_]+)`))},
 	reflect.TypeFor[value.Exit](): {"exitCode", anyOf(integers(0, 255), pattern(`(never|[0-9]{1,3})`))},
 }
 
-// quantityPattern matches what resource.ParseQuantity accepts (pkg/api/resource/quantity.go of k8s.io/apimachinery).
+// quantityPattern matches what resource.ParseQuantity accepts (pkg/api/resource/quantity.go of
+// k8s.io/apimachinery).
 const quantityPattern = `[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?`
 
 // kubernetesValues are the types of Kubernetes whose form in YAML differs from their Go structs.
 var kubernetesValues = map[reflect.Type]*Type{
-	reflect.TypeFor[intstr.IntOrString]():   scalar("IntOrString", map[string]any{"type": []string{"integer", "string"}}),
-	reflect.TypeFor[resource.Quantity]():    scalar("Quantity", anyOf(map[string]any{"type": "number"}, pattern(quantityPattern))),
-	reflect.TypeFor[metav1.Time]():          scalar("Time", map[string]any{"type": "string", "format": "date-time"}),
-	reflect.TypeFor[metav1.MicroTime]():     scalar("MicroTime", map[string]any{"type": "string", "format": "date-time"}),
+	reflect.TypeFor[intstr.IntOrString](): scalar("IntOrString",
+		map[string]any{"type": []string{"integer", "string"}}),
+	reflect.TypeFor[resource.Quantity](): scalar("Quantity",
+		anyOf(map[string]any{"type": "number"}, pattern(quantityPattern))),
+	reflect.TypeFor[metav1.Time](): scalar("Time", map[string]any{"type": "string", "format": "date-time"}),
+	reflect.TypeFor[metav1.MicroTime](): scalar("MicroTime",
+		map[string]any{"type": "string", "format": "date-time"}),
 	reflect.TypeFor[metav1.Duration]():      scalar("Duration", pattern(`-?`+durationPattern)),
 	reflect.TypeFor[metav1.FieldsV1]():      scalar("FieldsV1", map[string]any{"type": "object"}),
 	reflect.TypeFor[runtime.RawExtension](): scalar("RawExtension", map[string]any{"type": "object"}),
 }
 
-// enums has the values of those string types of Kubernetes that the simulator reads, or that people often mistype.
+// enums has the values of those string types of Kubernetes that the simulator reads, or that people
+// often mistype.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[v1.RestartPolicy]():            {"Always", "OnFailure", "Never"},
 	reflect.TypeFor[v1.ContainerRestartPolicy]():   {"Always", "OnFailure", "Never"},

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/scenarios"
 )
 
-// Command returns the shell command that repeats a run. It uses the path from which the scenario was loaded.
+// Command returns the shell command that repeats a run. It uses the path from which the scenario
+// was loaded.
 func Command(plan *scenarios.Plan) string {
 	text := "probesim run"
 	for _, word := range Words(plan.Scenario) {
@@ -29,11 +30,12 @@ func Words(s *scenarios.Scenario) []string {
 	return []string{s.Path()}
 }
 
-// Quote quotes a word for a shell if necessary. A word that is safe to print gets the quotes of POSIX. Any other word gets the
-// $'...' of bash, zsh and ksh, with escapes.
+// Quote quotes a word for a shell if necessary. A word that is safe to print gets the quotes of
+// POSIX. Any other word gets the $'...' of bash, zsh and ksh, with escapes.
 func Quote(word string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_./:=@%+,", r)
 	}
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
@@ -44,7 +46,8 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// escaped returns the escapes of a word for $'...'. It escapes bytes, since shells differ in their escapes of other characters.
+// escaped returns the escapes of a word for $'...'. It escapes bytes, since shells differ in their
+// escapes of other characters.
 func escaped(word string) string {
 	var b strings.Builder
 	for i := range len(word) {

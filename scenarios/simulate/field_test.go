@@ -46,7 +46,8 @@ const fieldNodes = 200
 // fieldVersion is the simulated release whose rules are nearest to those of the clusters.
 const fieldVersion = "v1.34"
 
-// TestField checks that docs/nodes.md shows the recorded distributions beside the simulated ones. Run it with -update to draw them again.
+// TestField checks that docs/nodes.md shows the recorded distributions beside the simulated ones.
+// Run it with -update to draw them again.
 func TestField(t *testing.T) {
 	panels := fieldPanels(t)
 	for file, make := range map[string]func(old []byte) []byte{
@@ -63,19 +64,21 @@ func TestField(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else if !bytes.Equal(old, text) {
-			t.Errorf("%s is not up to date: go test ./scenarios/simulate -run TestField -update, and read the diff", file)
+			t.Errorf("%s is not up to date: go test ./scenarios/simulate -run TestField -update, and read the diff",
+				file)
 		}
 	}
 }
 
-// TestTypicalNodesAreLikeRealClusters limits how far the middle half of the simulated times is from that of the clusters of v1.21 to
-// v1.24: a look of the test, which is 2 s.
+// TestTypicalNodesAreLikeRealClusters limits how far the middle half of the simulated times is from
+// that of the clusters of v1.21 to v1.24: a look of the test, which is 2 s.
 func TestTypicalNodesAreLikeRealClusters(t *testing.T) {
 	const look = 2.3
 	for _, p := range fieldPanels(t) {
 		for _, q := range []float64{0.25, 0.5, 0.75} {
 			if real, simulated := p.curves[0].at(q), p.curves[2].at(q); math.Abs(real-simulated) > look {
-				t.Errorf("%s: the quantile %g is %.2f s on real clusters and %.2f s on typical nodes", p.name, q, real, simulated)
+				t.Errorf("%s: the quantile %g is %.2f s on real clusters and %.2f s on typical nodes", p.name, q, real,
+					simulated)
 			}
 		}
 	}
@@ -85,8 +88,10 @@ func TestTypicalNodesAreLikeRealClusters(t *testing.T) {
 func fieldPanels(t *testing.T) []panel {
 	t.Helper()
 	panels := []panel{
-		{name: "exec1", title: "restart, exec probe"}, {name: "http1", title: "restart, HTTP probe"}, {name: "mono1", title: "first of five restarts"},
-		{name: "mono2", title: "second restart"}, {name: "mono3", title: "third restart"}, {name: "mono4", title: "fourth restart"},
+		{name: "exec1", title: "restart, exec probe"}, {name: "http1", title: "restart, HTTP probe"},
+		{name: "mono1", title: "first of five restarts"},
+		{name: "mono2", title: "second restart"}, {name: "mono3", title: "third restart"},
+		{name: "mono4", title: "fourth restart"},
 		{name: "mono5", title: "fifth restart, back-off"}, {name: "ready", title: "start to Ready"},
 	}
 	r := csv.NewReader(bytes.NewReader(fieldTimes))
@@ -102,7 +107,8 @@ func fieldPanels(t *testing.T) []panel {
 			if row[0] != p.name {
 				continue
 			}
-			c := curve{name: "clusters of " + row[1], class: []string{"real", "old"}[len(p.curves)], times: make([]float64, len(row)-3)}
+			c := curve{name: "clusters of " + row[1], class: []string{"real", "old"}[len(p.curves)],
+				times: make([]float64, len(row)-3)}
 			if c.count, err = strconv.Atoi(row[2]); err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +144,8 @@ func tableOfField(t *testing.T, page []byte, panels []panel) []byte {
 		t.Fatalf("docs/nodes.md lacks the marks %s%s", fieldBegin, fieldEnd)
 	}
 	var b strings.Builder
-	b.WriteString("| time | " + panels[0].curves[0].name + ": 5%, median, 95% | " + panels[0].curves[2].name + ": 5%, median, 95% | " +
+	b.WriteString("| time | " + panels[0].curves[0].name + ": 5%, median, 95% | " + panels[0].curves[2].name +
+		": 5%, median, 95% | " +
 		panels[0].curves[1].name + ": 5%, median, 95% |\n|---|---|---|---|\n")
 	for _, p := range panels {
 		fmt.Fprintf(&b, "| %s |", p.title)
@@ -165,7 +172,8 @@ func drawField(panels []panel) []byte {
 	var b bytes.Buffer
 	rows := (len(panels) + panelsPerRow - 1) / panelsPerRow
 	width, height := panelWidth*panelsPerRow, legendHeight+rows*panelHeight+pictureBottomSpace
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Restart times and readiness delays of real clusters and of typical nodes">
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="Restart times and readiness delays of real clusters and of typical nodes">
 <style>
 text { font: 11px sans-serif; fill: #333 }
 .title { font-weight: bold }
@@ -201,11 +209,13 @@ func (p *panel) draw(b *bytes.Buffer) {
 	fmt.Fprintf(b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", plotLeft, plotTop-10, p.title)
 	for percent := 0; percent <= 100; percent += 50 {
 		y := plotTop + plotHeight - plotHeight*percent/100
-		fmt.Fprintf(b, `<path class="grid" d="M%d %dh%d"/><text x="%d" y="%d" text-anchor="end">%d%%</text>`+"\n", plotLeft, y, plotWidth, plotLeft-4, y+4, percent)
+		fmt.Fprintf(b, `<path class="grid" d="M%d %dh%d"/><text x="%d" y="%d" text-anchor="end">%d%%</text>`+"\n",
+			plotLeft, y, plotWidth, plotLeft-4, y+4, percent)
 	}
 	step := tick(to - from)
 	for s := math.Ceil(from/step) * step; s <= to; s += step {
-		fmt.Fprintf(b, `<path class="axis" d="M%.1f %dv4"/><text x="%.1f" y="%d" text-anchor="middle">%g s</text>`+"\n", at(s), plotTop+plotHeight, at(s), plotTop+plotHeight+16, s)
+		fmt.Fprintf(b, `<path class="axis" d="M%.1f %dv4"/><text x="%.1f" y="%d" text-anchor="middle">%g s</text>`+"\n",
+			at(s), plotTop+plotHeight, at(s), plotTop+plotHeight+16, s)
 	}
 	fmt.Fprintf(b, `<path class="axis" d="M%d %dv%dh%d"/>`+"\n", plotLeft, plotTop, plotHeight, plotWidth)
 	for _, i := range []int{1, 0, 2} { // the newer ones over the older ones
@@ -213,13 +223,15 @@ func (p *panel) draw(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<path class="%s" d="`, c.class)
 		for j, seconds := range c.times {
 			y := plotTop + plotHeight - float64(plotHeight*j)/float64(len(c.times)-1)
-			fmt.Fprintf(b, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[j == 0], min(max(at(seconds), plotLeft), plotLeft+plotWidth), y)
+			fmt.Fprintf(b, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[j == 0],
+				min(max(at(seconds), plotLeft), plotLeft+plotWidth), y)
 		}
 		fmt.Fprintf(b, `"><title>%d %s: median %.1f s</title></path>`+"\n", c.count, c.name, c.at(0.5))
 	}
 }
 
-// bounds returns the times at the ends of the panel: all curves lie between them but for their outer twentieths.
+// bounds returns the times at the ends of the panel: all curves lie between them but for their
+// outer twentieths.
 func (p *panel) bounds() (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for i := range p.curves {

@@ -27,8 +27,8 @@ spec:
   expect: [{since: {record: {kind: PodDeleteRequested}}, first: WINDOW, record: {kind: ContainerExited}}]
 `
 
-// TestSleepingHook checks how long the preStop hook delays the end of a container, and the note about commands whose time is
-// unknown.
+// TestSleepingHook checks how long the preStop hook delays the end of a container, and the note
+// about commands whose time is unknown.
 func TestSleepingHook(t *testing.T) {
 	for _, test := range []struct{ command, rules, window, note string }{
 		{"[sleep, '10']", "[]", "10.1s..10.3s", ""},
@@ -36,12 +36,16 @@ func TestSleepingHook(t *testing.T) {
 		{"[sleep, '10']", "[{preStop: 0 in 2s}]", "2.1s..2.3s", ""},
 		{"[sleep, '10']", "[{preStop: 3}]", "10.1s..10.3s", ""},
 		{"[sleep, '10']", "[{preStop: error}]", "100ms..300ms", ""},
-		{"[sh, -c, sleep 10; drain]", "[]", "10.1s..10.3s", "the preStop hook of app runs a command for an unknown time; probesim assumes 10s, the time for which it sleeps. Set it with a rule such as {preStop: 0 in 5s}"},
-		{"[drain]", "[]", "100ms..300ms", "the preStop hook of app runs a command for an unknown time; probesim assumes no time. Set it with a rule such as {preStop: 0 in 5s}"},
+		{"[sh, -c, sleep 10; drain]", "[]", "10.1s..10.3s",
+			"the preStop hook of app runs a command for an unknown time; probesim assumes 10s, the time for which it " +
+				"sleeps. Set it with a rule such as {preStop: 0 in 5s}"},
+		{"[drain]", "[]", "100ms..300ms", "the preStop hook of app runs a command for an unknown time; probesim " +
+			"assumes no time. Set it with a rule such as {preStop: 0 in 5s}"},
 		{"[drain]", "[{preStop: 0 in 5s}]", "5.1s..5.3s", ""},
 	} {
 		t.Run(fmt.Sprintf("%s with %s", test.command, test.rules), func(t *testing.T) {
-			text := strings.NewReplacer("COMMAND", test.command, "RULES", test.rules, "WINDOW", test.window).Replace(sleepingHook)
+			text := strings.NewReplacer("COMMAND", test.command, "RULES", test.rules, "WINDOW", test.window).
+				Replace(sleepingHook)
 			loaded, err := scenarios.LoadBytes("s.yaml", []byte(text), nil)
 			if err != nil {
 				t.Fatal(err)

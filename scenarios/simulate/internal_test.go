@@ -26,8 +26,8 @@ spec:
   expect:
 `
 
-// TestInternalRecordsCanFail checks that expectations with never about internal records of a container and an instance fail
-// in a run that has such records.
+// TestInternalRecordsCanFail checks that expectations with never about internal records of a
+// container and an instance fail in a run that has such records.
 func TestInternalRecordsCanFail(t *testing.T) {
 	lines := []string{
 		"{container: app, never: .., record: {kind: ResultChanged}}",

@@ -13,7 +13,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// crowd is a scenario with 100 pods that start together. Their probes fail with a message of 10 KiB.
+// crowd is a scenario with 100 pods that start together. Their probes fail with a message of 10
+// KiB.
 const crowd = `
 apiVersion: apps/v1
 kind: Deployment
@@ -43,20 +44,23 @@ spec:
 
 func crowded(t *testing.T) *scenarios.Plan {
 	t.Helper()
-	all, err := scenarios.LoadBytes("crowd.yaml", []byte(strings.ReplaceAll(crowd, "BODY", strings.Repeat("x", 10_000))), nil)
+	all, err := scenarios.LoadBytes("crowd.yaml",
+		[]byte(strings.ReplaceAll(crowd, "BODY", strings.Repeat("x", 10_000))), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all[0].Plan("v1.37", nil)
 }
 
-// TestMaxMemory checks that a run ends when its records exceed the limit, within the instant, and reports the time and the kind of
-// most records.
+// TestMaxMemory checks that a run ends when its records exceed the limit, within the instant, and
+// reports the time and the kind of most records.
 func TestMaxMemory(t *testing.T) {
 	plan := crowded(t)
 	for memory, want := range map[int64]string{
-		1_600_000: "stopped at 0.000s: the trace takes more than 0.1 MB of memory, and the largest part is 65 records of kind PodAdded (0.1 MB); use fewer pods, ",
-		5_300_000: "stopped at 22.746s: the trace takes more than 3.8 MB of memory, and the largest part is 2670 records of kind Event (1.3 MB)",
+		1_600_000: "stopped at 0.000s: the trace takes more than 0.1 MB of memory, and the largest part is 65 " +
+			"records of kind PodAdded (0.1 MB); use fewer pods, ",
+		5_300_000: "stopped at 22.746s: the trace takes more than 3.8 MB of memory, and the largest part is 2670 " +
+			"records of kind Event (1.3 MB)",
 	} {
 		r := Run(context.Background(), plan, Options{MaxMemory: memory})
 		var full *node.MemoryError
@@ -67,10 +71,12 @@ func TestMaxMemory(t *testing.T) {
 			t.Errorf("with %d bytes: %d records, want at most %d", memory, len(r.Records), most)
 		}
 	}
-	if r := Run(context.Background(), plan, Options{MaxMemory: 1_000_000}); !errors.Is(r.Err, ErrTooLarge) || !strings.Contains(r.Err.Error(), "300 pods, containers and probes take about 1 MB") {
+	if r := Run(context.Background(), plan, Options{MaxMemory: 1_000_000}); !errors.Is(r.Err, ErrTooLarge) ||
+		!strings.Contains(r.Err.Error(), "300 pods, containers and probes take about 1 MB") {
 		t.Errorf("pods that are too large: %v", r.Err)
 	}
-	if r := Run(context.Background(), plan, Options{MaxMemory: 1_000_000_000, Until: virtual.At(10 * time.Second)}); r.Err != nil {
+	if r := Run(context.Background(), plan,
+		Options{MaxMemory: 1_000_000_000, Until: virtual.At(10 * time.Second)}); r.Err != nil {
 		t.Errorf("with enough memory: %v", r.Err)
 	}
 }

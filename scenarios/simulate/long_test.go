@@ -38,8 +38,8 @@ spec:
       - {after: 10m, exit: 1}
 `
 
-// TestProgramLongerThanRun checks that a program of ten minutes can be written in a run of four, and that the run is the
-// beginning of a run of ten minutes.
+// TestProgramLongerThanRun checks that a program of ten minutes can be written in a run of four,
+// and that the run is the beginning of a run of ten minutes.
 func TestProgramLongerThanRun(t *testing.T) {
 	load := func(duration string) *scenarios.Scenario {
 		all, err := scenarios.LoadBytes("s.yaml", []byte(strings.ReplaceAll(longProgram, "DURATION", duration)), nil)

@@ -14,13 +14,14 @@ import (
 	"probesim.dev/trace"
 )
 
-// conformancePods are pods of four conformance tests (test/e2e/common/node/container_probe.go of kubernetes v1.21 to
-// v1.24), on a node of the set typical.
+// conformancePods are pods of four conformance tests (test/e2e/common/node/container_probe.go of
+// kubernetes v1.21 to v1.24), on a node of the set typical.
 //
 // Until v1.24, the kubelet began the ticks of the probes before it mounted the volumes of a pod
-// (https://github.com/kubernetes/kubernetes/issues/105014). The sandboxes here take 0.3 to 0.6 s longer than in the set, in place
-// of the mounts. Later kubelets also probe for readiness when they see the container run, and count the period from there.
-// The pod ready has a liveness probe instead, whose ticks are those that a readiness probe had.
+// (https://github.com/kubernetes/kubernetes/issues/105014). The sandboxes here take 0.3 to 0.6 s
+// longer than in the set, in place of the mounts. Later kubelets also probe for readiness when they
+// see the container run, and count the period from there. The pod ready has a liveness probe
+// instead, whose ticks are those that a readiness probe had.
 const conformancePods = `
 apiVersion: v1
 kind: Pod
@@ -71,10 +72,12 @@ items:
     pods: [{name: ready, at: 100ms..300ms, containers: [{name: c}]}]
 `
 
-// recorded are the times of 307 clusters of v1.21 to v1.24, in seconds: quantiles of what the conformance tests of the pods above
-// wrote to the e2e.log files of https://github.com/cncf/k8s-conformance (Apache-2.0). exec1, http1 and mono1 to mono5 are the
-// times from the first look at the running pod to the look that found the restart; there is a look every 2 s. ready is the
-// time from the start of the container to its readiness, where both are cut to seconds.
+// recorded are the times of 307 clusters of v1.21 to v1.24, in seconds: quantiles of what the
+// conformance tests of the pods above wrote to the e2e.log files of
+// https://github.com/cncf/k8s-conformance (Apache-2.0). exec1, http1 and mono1 to mono5 are the
+// times from the first look at the running pod to the look that found the restart; there is a look
+// every 2 s. ready is the time from the start of the container to its readiness, where both are cut
+// to seconds.
 var recorded = []struct {
 	name         string
 	p5, p50, p95 float64
@@ -85,21 +88,25 @@ var recorded = []struct {
 	{"ready", 17, 19, 20},
 }
 
-// TestTypicalNodesCoverRealClusters checks that the delays of typical nodes give restart and readiness times that cover those of
-// real clusters. Nine of ten clusters lie between the quantiles; the clients of the tests add up to 0.3 s.
+// TestTypicalNodesCoverRealClusters checks that the delays of typical nodes give restart and
+// readiness times that cover those of real clusters. Nine of ten clusters lie between the
+// quantiles; the clients of the tests add up to 0.3 s.
 func TestTypicalNodesCoverRealClusters(t *testing.T) {
 	const nodes, tolerance = 100, 0.3
 	for _, version := range []string{"v1.34", "v1.37"} {
 		times := typicalNodes(t, version, nodes)
 		for _, real := range recorded {
 			v := times[real.name]
-			t.Logf("%s %s: %.2f s, median %.2f s, to %.2f s; real clusters %v", version, real.name, v[0], v[nodes/2], v[nodes-1], real)
+			t.Logf("%s %s: %.2f s, median %.2f s, to %.2f s; real clusters %v", version, real.name, v[0], v[nodes/2],
+				v[nodes-1], real)
 			if v[0] > real.p5+tolerance || v[nodes-1] < real.p95-tolerance {
-				t.Errorf("%s: %s takes %.2f s to %.2f s; real clusters took %.2f s to %.2f s", version, real.name, v[0], v[nodes-1], real.p5, real.p95)
+				t.Errorf("%s: %s takes %.2f s to %.2f s; real clusters took %.2f s to %.2f s", version, real.name, v[0],
+					v[nodes-1], real.p5, real.p95)
 			}
 		}
-		// The back-off can delay the fourth restart, since the previous container ended 20 s before, its length. It did in four of the
-		// 307 clusters: StopContainer usually returns late enough.
+		// The back-off can delay the fourth restart, since the previous container ended 20 s
+		// before, its length. It did in four of the 307 clusters: StopContainer usually returns
+		// late enough.
 		late := 0
 		for _, seconds := range times["mono4"] {
 			if seconds > 90 {
@@ -112,11 +119,13 @@ func TestTypicalNodesCoverRealClusters(t *testing.T) {
 	}
 }
 
-// typicalNodes returns what the conformance tests report of the pods on this number of typical nodes, sorted, by the name of the time.
+// typicalNodes returns what the conformance tests report of the pods on this number of typical
+// nodes, sorted, by the name of the time.
 func typicalNodes(t *testing.T, version string, nodes int) map[string][]float64 {
 	t.Helper()
 	set, _ := fakeruntime.DelaySet("typical")
-	sandbox := fmt.Sprintf("%s..%s", set.RunPodSandbox.Min+300*time.Millisecond, set.RunPodSandbox.Max+600*time.Millisecond)
+	sandbox := fmt.Sprintf("%s..%s", set.RunPodSandbox.Min+300*time.Millisecond, set.RunPodSandbox.Max+
+		600*time.Millisecond)
 	all, err := scenarios.LoadBytes("s.yaml", []byte(strings.ReplaceAll(conformancePods, "SANDBOX", sandbox)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +151,9 @@ func typicalNodes(t *testing.T, version string, nodes int) map[string][]float64 
 	return times
 }
 
-// observe returns what a conformance test reports of a run, in seconds: the times of the restarts since the pod was first seen
-// running, or the time between the start of the container and the readiness of the pod.
+// observe returns what a conformance test reports of a run, in seconds: the times of the restarts
+// since the pod was first seen running, or the time between the start of the container and the
+// readiness of the pod.
 func observe(test string, seed *int64, records []trace.Record) map[string]float64 {
 	if test == "ready" {
 		fraction := virtual.At(fakeruntime.Draw{Max: time.Second}.Drawn(seed, "fraction", 0))

@@ -26,8 +26,8 @@ spec:
   steps: [{at: 1m..1m10s, patch: {metadata: {labels: {a: b}}}}]
 `
 
-// TestAnyPhase checks that the ranges of docs/authoring.md draw each phase evenly: of the first run of a probe against the start of its
-// container, and of a step against the runs of the probe.
+// TestAnyPhase checks that the ranges of docs/authoring.md draw each phase evenly: of the first run
+// of a probe against the start of its container, and of a step against the runs of the probe.
 func TestAnyPhase(t *testing.T) {
 	loaded, err := scenarios.LoadBytes("s.yaml", []byte(anyPhase), nil)
 	if err != nil {

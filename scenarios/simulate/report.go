@@ -55,14 +55,15 @@ func (r *Result) Report(replay string) *report.Run {
 // measured returns the numbers of the pods, the Deployments and the Services that get requests.
 func (r *Result) measured() []summary.Pod {
 	return slices.DeleteFunc(summary.Measure(r.Records, r.End), func(p summary.Pod) bool {
-		return p.Object != nil && p.Object.Lost != nil && !slices.ContainsFunc(r.Plan.Scenario.Spec.Traffic, func(t format.Traffic) bool {
-			return p.Name == "Service "+r.Plan.Scenario.Service(t.Service).Key()
-		})
+		return p.Object != nil && p.Object.Lost != nil &&
+			!slices.ContainsFunc(r.Plan.Scenario.Spec.Traffic, func(t format.Traffic) bool {
+				return p.Name == "Service "+r.Plan.Scenario.Service(t.Service).Key()
+			})
 	})
 }
 
-// probeNotes returns a note for each probe of a manifest that did not run, or that never came to a result. Scenarios have expectations
-// instead, and an unknown port has a note of the plan.
+// probeNotes returns a note for each probe of a manifest that did not run, or that never came to a
+// result. Scenarios have expectations instead, and an unknown port has a note of the plan.
 func (r *Result) probeNotes() []string {
 	if r.Plan.Scenario.Command == nil || r.Err != nil {
 		return nil
@@ -74,7 +75,8 @@ func (r *Result) probeNotes() []string {
 	last := map[key]*trace.Record{} // the last run without a result, or else a run with one
 	for i := range r.Records {
 		rec := &r.Records[i]
-		if k := (key{rec.Pod, rec.Container, rec.Probe}); rec.Kind == trace.ProbeExecuted && (last[k] == nil || last[k].Result == trace.Error) {
+		if k := (key{rec.Pod, rec.Container, rec.Probe}); rec.Kind == trace.ProbeExecuted && (last[k] == nil ||
+			last[k].Result == trace.Error) {
 			last[k] = rec
 		}
 	}
@@ -89,11 +91,14 @@ func (r *Result) probeNotes() []string {
 				rec := last[key{p.Pod.Namespace + "/" + p.Pod.Name, c.Name, probe}]
 				of := fmt.Sprintf("the %s probe of %s in %s", probe, c.Name, p.Workload)
 				switch {
-				case slices.ContainsFunc(unknown, func(u program.UnknownPort) bool { return slices.Contains(u.Keys, string(probe)) }):
+				case slices.ContainsFunc(unknown,
+					func(u program.UnknownPort) bool { return slices.Contains(u.Keys, string(probe)) }):
 				case rec == nil:
-					notes = append(notes, fmt.Sprintf("%s did not run within %s", of, value.Format(r.End.Offset()))+r.seed())
+					notes = append(notes, fmt.Sprintf("%s did not run within %s", of, value.Format(r.End.Offset()))+
+						r.seed())
 				case rec.Result == trace.Error:
-					notes = append(notes, "each run of "+of+" ended with an error, which the kubelet ignores: "+rec.Message)
+					notes = append(notes, "each run of "+of+" ended with an error, which the kubelet ignores: "+
+						rec.Message)
 				}
 			}
 		}
@@ -101,7 +106,8 @@ func (r *Result) probeNotes() []string {
 	return notes
 }
 
-// seed names the seed of the run, if it has one: the notes of a run stand for all runs of its scenario.
+// seed names the seed of the run, if it has one: the notes of a run stand for all runs of its
+// scenario.
 func (r *Result) seed() string {
 	if r.Plan.Seed == nil {
 		return ""
@@ -109,21 +115,25 @@ func (r *Result) seed() string {
 	return fmt.Sprintf(" with seed %d", *r.Plan.Seed)
 }
 
-// Groups returns the pods of a plan as a summary groups them: the replicas of each workload, or of each of its ReplicaSets.
+// Groups returns the pods of a plan as a summary groups them: the replicas of each workload, or of
+// each of its ReplicaSets.
 func Groups(plan *scenarios.Plan) []summary.Group {
 	var groups []summary.Group
 	for _, p := range plan.Pods() {
 		name := p.Pod.Namespace + "/" + p.Workload
-		if n := len(groups); n > 0 && p.Pod.Name != p.Workload && groups[n-1].Name == name && groups[n-1].Pods[0] != name {
+		if n := len(groups); n > 0 && p.Pod.Name != p.Workload && groups[n-1].Name == name &&
+			groups[n-1].Pods[0] != name {
 			groups[n-1].Pods = append(groups[n-1].Pods, p.Pod.Namespace+"/"+p.Pod.Name)
 			continue
 		}
-		groups = append(groups, summary.Group{Name: name, Pods: []string{p.Pod.Namespace + "/" + p.Pod.Name}, Init: initContainers(p.Pod)})
+		groups = append(groups, summary.Group{Name: name, Pods: []string{p.Pod.Namespace + "/" + p.Pod.Name},
+			Init: initContainers(p.Pod)})
 	}
 	for _, w := range plan.Deployments() {
 		for set := range w.Controlled.ReplicaSets {
 			name := fmt.Sprintf("%s/%s-%d", w.Pod.Namespace, w.Manifest.Name, set+1)
-			groups = append(groups, summary.Group{Name: name, Init: initContainers(w.Pod), Owns: plan.Scenario.Selects(name)})
+			groups = append(groups, summary.Group{Name: name, Init: initContainers(w.Pod),
+				Owns: plan.Scenario.Selects(name)})
 		}
 	}
 	return groups
@@ -160,7 +170,8 @@ var outcomes = map[expect.Outcome]report.Outcome{
 func Expectations(results []expect.Result) []report.Expectation {
 	list := make([]report.Expectation, len(results))
 	for i, r := range results {
-		list[i] = report.Expectation{Name: name(r.Expect), File: r.Expect.File, Line: r.Expect.Line, Column: r.Expect.Column,
+		list[i] = report.Expectation{Name: name(r.Expect), File: r.Expect.File, Line: r.Expect.Line,
+			Column:  r.Expect.Column,
 			Outcome: outcomes[r.Outcome], Why: cmp.Or(r.Why, r.Empty), More: r.More}
 		for _, f := range r.Failures {
 			list[i].Failures = append(list[i].Failures, failure(f))

@@ -1,4 +1,5 @@
-// Package simulate runs scenarios on the simulated node, checks their expectations, and returns the results to report.
+// Package simulate runs scenarios on the simulated node, checks their expectations, and returns the
+// results to report.
 package simulate
 
 import (
@@ -30,11 +31,13 @@ type Options struct {
 	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
 	Chooser  choose.Chooser      // makes the choices of the run instead of the seed of the plan, unless nil
 
-	// MaxMemory limits the memory of a run, in bytes: of its records (see trace.Recorder.Size), and about 5 KB for each pod,
-	// container and probe. A run that exceeds it ends with a *node.MemoryError or ErrTooLarge. 0: node.DefaultLimits.Memory.
+	// MaxMemory limits the memory of a run, in bytes: of its records (see trace.Recorder.Size), and
+	// about 5 KB for each pod, container and probe. A run that exceeds it ends with a
+	// *node.MemoryError or ErrTooLarge. 0: node.DefaultLimits.Memory.
 	MaxMemory int64
-	// Reserve, unless nil, is called each time the run needs more memory, with the number of additional bytes. It may wait until
-	// other runs have freed memory. If it returns an error, the run ends early with this error.
+	// Reserve, unless nil, is called each time the run needs more memory, with the number of
+	// additional bytes. It may wait until other runs have freed memory. If it returns an error, the
+	// run ends early with this error.
 	Reserve func(bytes int64) error
 }
 
@@ -51,7 +54,8 @@ type Result struct {
 	Err       error     // why the run ended early: a limit, a bug in probesim, or ErrInterrupted
 }
 
-// Pods returns the pods of the run: those of the plan, and those that controllers created, with the template that their ReplicaSet had.
+// Pods returns the pods of the run: those of the plan, and those that controllers created, with the
+// template that their ReplicaSet had.
 func (r *Result) Pods() []*v1.Pod { return slices.Concat(r.Plan.Specs(), r.created) }
 
 // ErrInterrupted is the error of a run whose context was canceled.
@@ -63,11 +67,12 @@ var ErrTooLarge = errors.New("the run takes too much memory")
 // chunk is the virtual time between two calls of Progress.
 const chunk = time.Minute
 
-// partSize is the memory that the simulation of a pod, a container or a probe takes on average, in bytes.
+// partSize is the memory that the simulation of a pod, a container or a probe takes on average, in
+// bytes.
 const partSize = 5000
 
-// Run runs a plan and checks its expectations. The run ends early when the context is done. Run recovers from panics and
-// returns them in Result.Err.
+// Run runs a plan and checks its expectations. The run ends early when the context is done. Run
+// recovers from panics and returns them in Result.Err.
 func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Until == 0 {
 		o.Until = virtual.At(plan.Duration)
@@ -91,7 +96,8 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	limits := node.DefaultLimits
 	parts := int64(plan.Scenario.Parts()) * partSize
 	if limits.Memory = cmp.Or(o.MaxMemory, limits.Memory) - parts; limits.Memory <= 0 {
-		r.Err = fmt.Errorf("%w: %d pods, containers and probes take about %d MB; use fewer pods", ErrTooLarge, parts/partSize, parts/1e6)
+		r.Err = fmt.Errorf("%w: %d pods, containers and probes take about %d MB; use fewer pods", ErrTooLarge,
+			parts/partSize, parts/1e6)
 		return r
 	}
 	if o.Reserve != nil {
@@ -101,7 +107,8 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	}
 	interrupt := o.interrupt(ctx, recorder)
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config, Trace: recorder,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		Trace:  recorder,
 		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser, ControlPlane: plan.ControlPlane(),
 	})
 	defer n.Close()
@@ -141,12 +148,14 @@ func (o *Options) interrupt(ctx context.Context, recorder *trace.Recorder) func(
 	}
 }
 
-// steady is a part of a run in which its trace grows as evenly as it will: pods have started, and back-offs have reached their maximum.
+// steady is a part of a run in which its trace grows as evenly as it will: pods have started, and
+// back-offs have reached their maximum.
 var steady = [2]virtual.Time{virtual.At(20 * time.Minute), virtual.At(40 * time.Minute)}
 
-// foreseeing returns a function that also ends a run early if its trace will be half as large again as the memory, unless steps change how it
-// grows.
-func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, until virtual.Time, interrupt func() error) func(virtual.Time) error {
+// foreseeing returns a function that also ends a run early if its trace will be half as large again
+// as the memory, unless steps change how it grows.
+func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, until virtual.Time,
+	interrupt func() error) func(virtual.Time) error {
 	var began int64
 	return func(t virtual.Time) error {
 		switch n := recorder.Len(); {
@@ -154,9 +163,11 @@ func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, un
 		case t == steady[0]:
 			began = n
 		case t == steady[1]:
-			foreseen := float64(recorder.Size()) + float64((n-began)*trace.RecordSize)*float64(until.Sub(t))/float64(steady[1].Sub(steady[0]))
+			foreseen := float64(recorder.Size()) +
+				float64((n-began)*trace.RecordSize)*float64(until.Sub(t))/float64(steady[1].Sub(steady[0]))
 			if foreseen > 1.5*float64(memory) {
-				return fmt.Errorf("%w: the trace of %s takes about %.0f MB; use fewer pods, a longer period or a shorter duration",
+				return fmt.Errorf("%w: the trace of %s takes about %.0f MB; use fewer pods, a longer period or a "+
+					"shorter duration",
 					ErrTooLarge, value.Format(until.Offset()), foreseen/1e6)
 			}
 		}
@@ -186,8 +197,8 @@ func (r *Result) checked() expect.Run {
 	return expect.Run{Records: r.Records, End: r.End, Internal: r.Internal}
 }
 
-// Alone marks this run as the only run of its scenario and version. Expectations with runs: some must then hold in this
-// run.
+// Alone marks this run as the only run of its scenario and version. Expectations with runs: some
+// must then hold in this run.
 func (r *Result) Alone() {
 	for i := range r.Results {
 		if r.Results[i].Outcome == expect.Unmet {

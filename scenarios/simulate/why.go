@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// Why returns the causes of what happened in a run. It names the rules and steps of the plan, and follows since to the record that a rule or
-// step waited for.
+// Why returns the causes of what happened in a run. It names the rules and steps of the plan, and
+// follows since to the record that a rule or step waited for.
 func (r *Result) Why() *why.Run {
 	plan, records := r.Plan, r.Records
 	run := why.New(records, r.Pods(), r.End)
@@ -44,7 +44,8 @@ func firstMatch(plan *scenarios.Plan, m *match.Moment, records []trace.Record) i
 	return 0
 }
 
-// stepOf returns the step of the scenario that wrote a record: the first one that is due at its time and has its action and pod.
+// stepOf returns the step of the scenario that wrote a record: the first one that is due at its
+// time and has its action and pod.
 func stepOf(plan *scenarios.Plan, rec *trace.Record, records []trace.Record) why.Source {
 	for i, step := range plan.Scenario.Spec.Steps {
 		action := step.Actions()[0]

@@ -32,8 +32,9 @@ func checkSize(q *resource.Quantity, least, most resource.Quantity, n *strict.No
 	}
 }
 
-// checkRoom reports critical pods on a node with a size. For such a pod the kubelet evicts others (evictPodsToFreeRequests in
-// pkg/kubelet/preemption/preemption.go at v1.37.0), which is not simulated. Static pods are critical too.
+// checkRoom reports critical pods on a node with a size. For such a pod the kubelet evicts others
+// (evictPodsToFreeRequests in pkg/kubelet/preemption/preemption.go at v1.37.0), which is not
+// simulated. Static pods are critical too.
 func (c *checker) checkRoom(w *workload, n *strict.Node) {
 	if c.scenario.Spec.Kubelet.Allocatable == nil {
 		return

@@ -35,7 +35,8 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			item.Field("name").Errorf("is required")
 		case container == nil && w.unread: // it may be one that could not be read
 		case container == nil:
-			item.Field("name").Errorf("%s has no container %s%s", w.Manifest.Name, strict.Quote(spec.Name), strict.OrList(spec.Name, w.containerNames()))
+			item.Field("name").Errorf("%s has no container %s%s", w.Manifest.Name, strict.Quote(spec.Name),
+				strict.OrList(spec.Name, w.containerNames()))
 			if item.Full() {
 				continue
 			}
@@ -65,9 +66,11 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 // script returns what an entry of the scenario says about a container.
 func (c *checker) script(w *workload, spec *format.Container, container *v1.Container) program.Script {
 	s := program.Script{
-		Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Lease: c.scenario.Lease, Agents: w.agents(container.Name), Listens: c.controlled(),
+		Spec: spec, Container: container, Replicas: w.Replicas, Moment: c.moment, Lease: c.scenario.Lease,
+		Agents: w.agents(container.Name), Listens: c.controlled(),
 	}
-	if w.replicasUnread || w.Controlled != nil { // replica is the ordinal within a ReplicaSet, which maxSurge can make higher
+	// replica is the ordinal within a ReplicaSet, which maxSurge can make higher
+	if w.replicasUnread || w.Controlled != nil {
 		s.Replicas = 0
 	}
 	return s
@@ -80,7 +83,8 @@ func (w *workload) agents(of string) program.Agents {
 		switch {
 		case other == nil && w.unread:
 		case other == nil:
-			return fmt.Sprintf("%s has no container %s%s", w.Manifest.Name, strict.Quote(name), strict.OrList(name, w.containerNames()))
+			return fmt.Sprintf("%s has no container %s%s", w.Manifest.Name, strict.Quote(name),
+				strict.OrList(name, w.containerNames()))
 		case name == of:
 			return "is the container itself: name another one"
 		case w.isInit(name):
@@ -102,7 +106,8 @@ func (w *workload) agents(of string) program.Agents {
 
 // isInit reports whether a container is a regular init container.
 func (w *workload) isInit(name string) bool {
-	return slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == name && !podutil.IsRestartableInitContainer(&c) })
+	return slices.ContainsFunc(w.Pod.Spec.InitContainers,
+		func(c v1.Container) bool { return c.Name == name && !podutil.IsRestartableInitContainer(&c) })
 }
 
 // moment adds a moment that a rule waits for, and returns its number.
@@ -122,7 +127,8 @@ func (w *workload) addSleeps(c *v1.Container) {
 	w.Containers[c.Name] = config
 }
 
-// addNodeProbes adds the probes and hooks of a container that ask the node. A pod in the network of the node is none of these cases: its programs listen there.
+// addNodeProbes adds the probes and hooks of a container that ask the node. A pod in the network of
+// the node is none of these cases: its programs listen there.
 func (w *workload) addNodeProbes(c *v1.Container) {
 	if w.Pod.Spec.HostNetwork {
 		return
@@ -134,7 +140,8 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 			if program.Listens(config.Program.Rules, p.Key) {
 				continue
 			}
-			w.Notes = append(w.Notes, fmt.Sprintf("the %s probe of %s asks %s, which is the node and not the pod: nothing listens there unless a rule answers the probe", p.Key, c.Name, strict.Quote(host)))
+			w.Notes = append(w.Notes, fmt.Sprintf("the %s probe of %s asks %s, which is the node and not the pod: "+
+				"nothing listens there unless a rule answers the probe", p.Key, c.Name, strict.Quote(host)))
 		}
 	}
 	for _, key := range program.HookKeys {
@@ -143,7 +150,8 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 			if program.AnswersHook(config.Program.Rules, key) {
 				continue
 			}
-			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: nothing listens there unless a rule answers the hook", key, c.Name, strict.Quote(h.HTTPGet.Host)))
+			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: "+
+				"nothing listens there unless a rule answers the hook", key, c.Name, strict.Quote(h.HTTPGet.Host)))
 		}
 	}
 	if len(config.Program.AskNode) > 0 {
@@ -151,12 +159,14 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 	}
 }
 
-// checkMoments checks the moments that rules wait for. The real kubelet writes no internal records, so a rule cannot wait for one.
+// checkMoments checks the moments that rules wait for. The real kubelet writes no internal records,
+// so a rule cannot wait for one.
 func (c *checker) checkMoments() {
 	before := c.checkedMoments
 	c.checkedMoments = len(c.scenario.Moments)
 	if len(c.moments) > format.MaxEntries {
-		c.moments[format.MaxEntries].Errorf("the rules of the scenario have more than %d times since or until, counted for each container of a range", format.MaxEntries)
+		c.moments[format.MaxEntries].Errorf("the rules of the scenario have more than %d times since or until, "+
+			"counted for each container of a range", format.MaxEntries)
 		return
 	}
 	for i, m := range c.scenario.Moments {
@@ -168,7 +178,9 @@ func (c *checker) checkMoments() {
 		c.checkPodName(m.Pod, n.Field("pod"))
 		c.checkMoment(m.Moment, m.Pod, n)
 		if m.Record != nil && m.Record.Kind != "" && !m.Record.Kind.Observable() {
-			n.Field("record").Field("kind").Errorf("%s is an internal record, for which a program cannot wait: write an observable one", m.Record.Kind)
+			n.Field("record").Field("kind").
+				Errorf("%s is an internal record, for which a program cannot wait: write an observable one",
+					m.Record.Kind)
 		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 
 const maxBackOff = value.Duration(5 * time.Minute)
 
-// checkConfig makes the checks that the kubelet makes when it starts (ValidateKubeletConfiguration in
-// pkg/kubelet/apis/config/validation/validation.go and NewMainKubelet in pkg/kubelet/kubelet.go at v1.37.0).
+// checkConfig makes the checks that the kubelet makes when it starts (ValidateKubeletConfiguration
+// in pkg/kubelet/apis/config/validation/validation.go and NewMainKubelet in pkg/kubelet/kubelet.go
+// at v1.37.0).
 func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
 	if config == nil {
 		return
@@ -23,7 +24,8 @@ func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
 	if f := n.Field("syncFrequency"); config.SyncFrequency != nil && !f.Bad() && *config.SyncFrequency == 0 {
 		f.Errorf("must be more than 0s")
 	}
-	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod, n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
+	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod,
+		n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
 	checkPulls(config, n)
 	c.checkShutdown(config, n)
 	c.checkGates(config.FeatureGates, n.Field("featureGates"))
@@ -51,18 +53,21 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	}
 	for _, p := range c.profiles() {
 		if !p.KubeletCrashLoopBackOffMax {
-			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates", p.Version)
+			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates",
+				p.Version)
 			return
 		}
 	}
 }
 
 func (c *checker) checkShutdown(config *format.KubeletConfig, n *strict.Node) {
-	grace, critical, by := n.Field("shutdownGracePeriod"), n.Field("shutdownGracePeriodCriticalPods"), n.Field("shutdownGracePeriodByPodPriority")
+	grace, critical, by := n.Field("shutdownGracePeriod"), n.Field("shutdownGracePeriodCriticalPods"),
+		n.Field("shutdownGracePeriodByPodPriority")
 	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
 	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
 	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
-		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods, config.ShutdownGracePeriod)
+		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods,
+			config.ShutdownGracePeriod)
 	}
 	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
 		by.Errorf("cannot be combined with shutdownGracePeriod: write only one of them")
@@ -73,7 +78,8 @@ func (c *checker) checkShutdown(config *format.KubeletConfig, n *strict.Node) {
 	priorities := map[int32]bool{}
 	for i, p := range config.ShutdownGracePeriodByPodPriority {
 		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
-		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 || p.ShutdownGracePeriodSeconds > longest {
+		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 ||
+			p.ShutdownGracePeriodSeconds > longest {
 			seconds.Errorf("must be from 0 to %d, not %d", longest, p.ShutdownGracePeriodSeconds)
 		}
 		if priorities[p.Priority] {
@@ -90,7 +96,8 @@ func checkShutdownPeriod(d value.Duration, n *strict.Node) {
 	}
 }
 
-// checkGates reports feature gates that a version does not have, or that the simulator does not know.
+// checkGates reports feature gates that a version does not have, or that the simulator does not
+// know.
 func (c *checker) checkGates(set map[string]bool, n *strict.Node) {
 	if !format.Fits(n) {
 		clear(set)

@@ -9,7 +9,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// checkDebug reports fields that an ephemeral container cannot have. It does not consider what patches change before.
+// checkDebug reports fields that an ephemeral container cannot have. It does not consider what
+// patches change before.
 func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
 	c.checkTarget(d.Pod, n)
 	container := n.Field("container")
@@ -26,7 +27,8 @@ func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
 		}
 	}
 	if image := container.Field("image"); !container.Bad() && !admission.IsImage(d.Container.Image) {
-		image.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(d.Container.Image))
+		image.Errorf("the image %s is not supported yet: its name is not a valid reference",
+			strict.Quote(d.Container.Image))
 	}
 }
 

@@ -70,8 +70,8 @@ func (c *checker) checkExpect() {
 	}
 }
 
-// checkMatcherCount returns the matcher of an expectation. It returns an empty string after reporting that there is not
-// exactly one.
+// checkMatcherCount returns the matcher of an expectation. It returns an empty string after
+// reporting that there is not exactly one.
 func (c *checker) checkMatcherCount(n *strict.Node) string {
 	var matchers []string
 	var possible []string
@@ -232,24 +232,28 @@ func (c *checker) checkAnchor(e *format.Expect, m *match.Moment, n *strict.Node)
 		return
 	}
 	if pairs := c.scenario.PodCount(e.Pod) * c.scenario.PodCount(m.Pod); pairs > maxPairs {
-		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs, maxPairs)
+		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs,
+			maxPairs)
 	}
 }
 
-// inherit sets the container of since or of an item of order to that of the expectation, if it is about the same pod and can be
-// about the container: "container: app, since: {becomes: {started: true}}" counts from the moment when app has started.
+// inherit sets the container of since or of an item of order to that of the expectation, if it is
+// about the same pod and can be about the container: "container: app, since: {becomes: {started:
+// true}}" counts from the moment when app has started.
 func (c *checker) inherit(e *format.Expect, m *match.Moment, n *strict.Node) {
 	if e.Container == "" || m.Container != "" || n.Field("container").Written() || n.Field("pod").Written() || n.Bad() {
 		return
 	}
 	s := scope{e.Pod, e.Container}
-	if m.Record != nil && c.isPossible(m.Record, s) || m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
+	if m.Record != nil && c.isPossible(m.Record, s) ||
+		m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
 		m.Container = e.Container
 	}
 }
 
-// inheritInstance sets the container and instance of since to those of the expectation, unless since has its own or is not about
-// the records of a container: "instance: 1, since: {record: {kind: ContainerStarted}}" counts from the start of instance 1.
+// inheritInstance sets the container and instance of since to those of the expectation, unless
+// since has its own or is not about the records of a container: "instance: 1, since: {record:
+// {kind: ContainerStarted}}" counts from the start of instance 1.
 func inheritInstance(e *format.Expect) {
 	m := e.Since
 	if e.Instance == nil || m.Instance != nil || m.Record == nil || len(m.Record.Shapes(true)) == 0 {
@@ -260,8 +264,8 @@ func inheritInstance(e *format.Expect) {
 	}
 }
 
-// checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload that it
-// applies to.
+// checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload
+// that it applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	matchers := written(n, []string{"becomes", "record"})
 	if len(matchers) != 1 {
@@ -287,10 +291,13 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 // checkRuns checks the runs and versions that an expectation applies to.
 func (c *checker) checkRuns(e *format.Expect, n *strict.Node) {
 	if e.Runs != format.EveryRun && e.Runs != format.SomeRun {
-		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs), strict.DidYouMean(e.Runs, []string{format.EveryRun, format.SomeRun}))
+		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs),
+			strict.DidYouMean(e.Runs, []string{format.EveryRun, format.SomeRun}))
 	}
-	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 && !slices.ContainsFunc(c.versions, e.AppliesTo) {
-		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s", listVersions(c.versions))
+	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 &&
+		!slices.ContainsFunc(c.versions, e.AppliesTo) {
+		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s",
+			listVersions(c.versions))
 	}
 }
 
@@ -308,7 +315,8 @@ func checkObserved(e *format.Expect, n *strict.Node) {
 		refuse("cannot be used with runs: some: observed values hold in every run")
 	case e.Transitions != nil && e.Transitions.Any:
 		refuse("cannot be used with any: all values are refreshed")
-	case e.Transitions != nil, e.Moment() != nil && kind == format.First, e.Moment() != nil && e.Count != nil, e.Status != nil && kind == format.At:
+	case e.Transitions != nil, e.Moment() != nil && kind == format.First, e.Moment() != nil && e.Count != nil,
+		e.Status != nil && kind == format.At:
 	case e.Moment() != nil && kind == format.Within:
 		refuse("needs count, the value to refresh")
 	default:

@@ -1,8 +1,8 @@
 package validation
 
 const (
-	// maxParts is the limit of pods, containers and probes of a scenario in total. Each needs a process of the simulator, and
-	// node.DefaultLimits bounds those.
+	// maxParts is the limit of pods, containers and probes of a scenario in total. Each needs a
+	// process of the simulator, and node.DefaultLimits bounds those.
 	maxParts = 150_000
 
 	maxPodValues  = 2_000_000  // values in the manifests of a scenario, counted for each pod

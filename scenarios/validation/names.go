@@ -5,7 +5,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// unreadName replaces a name that is written but could not be read. It matches no pod and no container.
+// unreadName replaces a name that is written but could not be read. It matches no pod and no
+// container.
 const unreadName = "?"
 
 // markUnread sets unreadName if the name could not be read.
@@ -23,15 +24,16 @@ func (c *checker) checkPodName(name string, n *strict.Node) {
 	case name != "":
 		for _, one := range c.CheckRange(name, n) {
 			if c.resolved() && c.scenario.PodCount(one) == 0 {
-				n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(one), strict.OrList(one, c.podNames()))
+				n.Errorf("the scenario has no pod or workload %s%s", strict.Quote(one),
+					strict.OrList(one, c.podNames()))
 				return
 			}
 		}
 	}
 }
 
-// resolved reports whether all pods of the scenario are known. Otherwise an unknown name may belong to one that
-// could not be read.
+// resolved reports whether all pods of the scenario are known. Otherwise an unknown name may belong
+// to one that could not be read.
 func (c *checker) resolved() bool {
 	return !c.replicasUnread && len(c.scenario.Workloads) == len(c.scenario.Spec.Pods) && !c.spec.Field("pods").Unread()
 }
@@ -79,15 +81,16 @@ func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 			if pod == "" && len(c.scenario.Spec.Pods) > 1 {
 				hint = "; name the pods you mean with pod"
 			}
-			n.Errorf("%s has no container %s%s%s", w.Manifest.Name, strict.Quote(container), strict.OrList(container, w.containerNames()), hint)
+			n.Errorf("%s has no container %s%s%s", w.Manifest.Name, strict.Quote(container),
+				strict.OrList(container, w.containerNames()), hint)
 			return
 		}
 	}
 	c.haveContainer[key] = true
 }
 
-// CheckRange returns the names that a name stands for, or nil after reporting that it is no range, or that the ranges of the file are
-// too large.
+// CheckRange returns the names that a name stands for, or nil after reporting that it is no range,
+// or that the ranges of the file are too large.
 func (u *Usage) CheckRange(name string, n *strict.Node) []string {
 	names, err := format.RangeOf(name)
 	if err != nil {

@@ -18,14 +18,15 @@ import (
 	"probesim.dev/scenarios/program"
 )
 
-// kubeletConditions are the conditions that the kubelet sets. A patch must not change them: the simulator does
-// not model the effect.
+// kubeletConditions are the conditions that the kubelet sets. A patch must not change them: the
+// simulator does not model the effect.
 var kubeletConditions = []v1.PodConditionType{
 	v1.PodScheduled, v1.PodReady, v1.PodInitialized, v1.ContainersReady, v1.PodReadyToStartContainers,
 	v1.DisruptionTarget, v1.PodResizePending, v1.PodResizeInProgress, podutil.AllContainersRestarting,
 }
 
-// checkPatchPod applies the patch to the pods in their initial state. Of what other patches change before, it considers only probes.
+// checkPatchPod applies the patch to the pods in their initial state. Of what other patches change
+// before, it considers only probes.
 func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
 	c.checkTarget(p.Pod, n)
 	switch {
@@ -82,7 +83,8 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 	}
 }
 
-// rejects reports what the API server rejects in the versions of the scenario, and whether there is something.
+// rejects reports what the API server rejects in the versions of the scenario, and whether there is
+// something.
 func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict.Node) bool {
 	said := map[string]bool{}
 	for _, version := range c.profiles() {
@@ -106,8 +108,9 @@ func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict
 	return len(said) > 0
 }
 
-// checkProbes reports probes that are not supported, and probes for which the programs of the scenario are not made: rules answer one kind of
-// handler, and endpoints are those of the first handler.
+// checkProbes reports probes that are not supported, and probes for which the programs of the
+// scenario are not made: rules answer one kind of handler, and endpoints are those of the first
+// handler.
 func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
 	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
 	check := func(prefix string, list []v1.Container) {
@@ -133,13 +136,14 @@ func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
 		case program.HandlerOf(probe.Probe) != program.HandlerOf(was):
 			n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.Field, c.Name)
 		case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.Probe.ProbeHandler, was.ProbeHandler):
-			n.Field("spec").Errorf("a step cannot change the endpoint of the %s of %s yet, because its behavior has endpoints", probe.Field, c.Name)
+			n.Field("spec").Errorf("a step cannot change the endpoint of the %s of %s yet, because its behavior has "+
+				"endpoints", probe.Field, c.Name)
 		}
 	}
 }
 
-// addProbes notes the probes that patches add to the containers of a workload, and the pod before each patch. It takes the patches in the order in
-// which they are written.
+// addProbes notes the probes that patches add to the containers of a workload, and the pod before
+// each patch. It takes the patches in the order in which they are written.
 func (c *checker) addProbes(w *workload) {
 	w.withAdded, w.before = map[string]*v1.Container{}, map[*format.PatchPod]*v1.Pod{}
 	for _, container := range w.allContainers() {
@@ -165,7 +169,8 @@ func (c *checker) addProbes(w *workload) {
 			if container := podutil.Find(next, after.Name); container != nil {
 				first := withProbes(w.withAdded[after.Name], after)
 				w.withAdded[after.Name], valid = first, valid && sameHandlers(after, first)
-				container.LivenessProbe, container.ReadinessProbe, container.StartupProbe = after.LivenessProbe, after.ReadinessProbe, after.StartupProbe
+				container.LivenessProbe, container.ReadinessProbe, container.StartupProbe = after.LivenessProbe,
+					after.ReadinessProbe, after.StartupProbe
 			}
 		}
 		if valid { // otherwise its errors are reported once
@@ -181,7 +186,8 @@ var mutableProbes = func() profile.Profile {
 	return p
 }()
 
-// sameHandlers reports whether the probes of a container have the kinds of handlers of the first ones.
+// sameHandlers reports whether the probes of a container have the kinds of handlers of the first
+// ones.
 func sameHandlers(c, first *v1.Container) bool {
 	return !slices.ContainsFunc(program.ProbesOf(c), func(p program.ProbeOf) bool {
 		return program.HandlerOf(p.Probe) != program.HandlerOf(program.ProbeNamed(first, p.Key))
@@ -199,23 +205,26 @@ func withProbes(c, other *v1.Container) *v1.Container {
 
 // isAny reports whether a name, which can be a range, matches a pod of the workload.
 func (w *workload) isAny(name string) bool {
-	return slices.ContainsFunc(format.NamesOf(name), func(name string) bool { _, count := w.Named(name); return count > 0 })
+	return slices.ContainsFunc(format.NamesOf(name),
+		func(name string) bool { _, count := w.Named(name); return count > 0 })
 }
 
-// resizes reports whether resources or resize policies of containers differ. Resources change through the subresource pods/resize,
-// and resize policies never.
+// resizes reports whether resources or resize policies of containers differ. Resources change
+// through the subresource pods/resize, and resize policies never.
 func resizes(pod, old *v1.Pod) bool {
 	for c := range podutil.Containers(&pod.Spec) {
 		before := podutil.Find(old, c.Name)
-		if before != nil && !apiequality.Semantic.DeepEqual([]any{c.Resources, c.ResizePolicy}, []any{before.Resources, before.ResizePolicy}) {
+		if before != nil && !apiequality.Semantic.DeepEqual([]any{c.Resources, c.ResizePolicy},
+			[]any{before.Resources, before.ResizePolicy}) {
 			return true
 		}
 	}
 	return false
 }
 
-// checkStatus applies the patch to a status with all conditions of the kubelet. The patch may change other
-// conditions and nothing else (ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go at v1.37.0).
+// checkStatus applies the patch to a status with all conditions of the kubelet. The patch may
+// change other conditions and nothing else (ValidatePodStatusUpdate in
+// pkg/apis/core/validation/validation.go at v1.37.0).
 func checkStatus(p *format.PatchPod, n *strict.Node) {
 	pod := &v1.Pod{}
 	for _, t := range kubeletConditions {
@@ -235,7 +244,8 @@ func checkStatus(p *format.PatchPod, n *strict.Node) {
 		}
 	}
 	rest := patched.Status.DeepCopy()
-	rest.Conditions = slices.DeleteFunc(rest.Conditions, func(c v1.PodCondition) bool { return slices.Contains(others, c) })
+	rest.Conditions = slices.DeleteFunc(rest.Conditions,
+		func(c v1.PodCondition) bool { return slices.Contains(others, c) })
 	byType := func(a, b v1.PodCondition) int {
 		return slices.Index(kubeletConditions, a.Type) - slices.Index(kubeletConditions, b.Type)
 	}
@@ -251,7 +261,8 @@ func checkCondition(c v1.PodCondition, n *strict.Node) {
 		n.Field("type").Errorf("%s", why)
 	}
 	if c.Status != v1.ConditionTrue && c.Status != v1.ConditionFalse && c.Status != v1.ConditionUnknown {
-		n.Field("status").Errorf("%s is not a condition status: write \"True\", \"False\" or \"Unknown\"", strict.Quote(string(c.Status)))
+		n.Field("status").Errorf("%s is not a condition status: write \"True\", \"False\" or \"Unknown\"",
+			strict.Quote(string(c.Status)))
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"probesim.dev/scenarios/program"
 )
 
-// checkPods resolves the entries of spec.pods. Later checks skip entries whose manifest is missing or invalid.
+// checkPods resolves the entries of spec.pods. Later checks skip entries whose manifest is missing
+// or invalid.
 func (c *checker) checkPods() {
 	n := c.spec.Field("pods")
 	if n.Kind != strict.Sequence || len(n.Items) == 0 {
@@ -47,7 +48,8 @@ func (c *checker) checkPods() {
 	}
 }
 
-// add adds the pods of a workload to the scenario. It returns false if there are too many, after reporting that at n.
+// add adds the pods of a workload to the scenario. It returns false if there are too many, after
+// reporting that at n.
 func (c *checker) add(w *workload, n *strict.Node) bool {
 	c.scenario.Add(w.Workload)
 	c.workloads = append(c.workloads, w)
@@ -78,13 +80,16 @@ type taken struct {
 	all  []*workload
 }
 
-// apart reports whether no pod or workload has a name that a Deployment can give to its ReplicaSets and pods.
+// apart reports whether no pod or workload has a name that a Deployment can give to its ReplicaSets
+// and pods.
 func (t *taken) apart(w *workload, n *strict.Node) bool {
 	for _, other := range t.all {
 		for _, pair := range [][2]*workload{{w, other}, {other, w}} {
 			owner, owned := pair[0], pair[1]
-			if owner.Owns(owned.Pod.Namespace+"/"+owned.Manifest.Name) || owned.Controlled == nil && owner.Owns(owned.Key(0)) {
-				n.Field("name").Errorf("the Deployment %s could give the name of %s to one of its own ReplicaSets or pods", owner.Manifest.Name, owned.Manifest.Name)
+			if owner.Owns(owned.Pod.Namespace+"/"+owned.Manifest.Name) ||
+				owned.Controlled == nil && owner.Owns(owned.Key(0)) {
+				n.Field("name").Errorf("the Deployment %s could give the name of %s to one of its own ReplicaSets "+
+					"or pods", owner.Manifest.Name, owned.Manifest.Name)
 				return false
 			}
 		}
@@ -114,8 +119,9 @@ func (t *taken) add(w *workload, n *strict.Node) {
 	t.uids[w.Pod.UID] = true
 }
 
-// workload compiles the pods of a manifest and the programs in their containers. p is the entry of spec.pods, n its node.
-// It returns nil if the scenario uses too many manifests, after reporting that.
+// workload compiles the pods of a manifest and the programs in their containers. p is the entry of
+// spec.pods, n its node. It returns nil if the scenario uses too many manifests, after reporting
+// that.
 func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *workload {
 	if m.Load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimits(m, p.Patch.Nodes) {
 		return nil
@@ -146,7 +152,8 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	return w
 }
 
-// findManifest returns the workload that an entry of spec.pods names, or nil after reporting why there is none.
+// findManifest returns the workload that an entry of spec.pods names, or nil after reporting why
+// there is none.
 func (c *checker) findManifest(p *format.Pod, n *strict.Node) *manifests.Object {
 	for _, name := range []string{"name", "kind", "file"} {
 		if n.Field(name).Bad() {
@@ -196,31 +203,35 @@ func pick(f *manifests.Objects, where string, p *format.Pod, n *strict.Node) *ma
 	case len(found) == 0 && f.MayContain(name):
 		return nil
 	case len(found) == 0:
-		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where, strict.OrList(p.Name, f.WorkloadNames(p.Kind, namespace != "")))
+		n.Field("name").Errorf("there is no %s %s %s%s", kind, strict.Quote(p.Name), where,
+			strict.OrList(p.Name, f.WorkloadNames(p.Kind, namespace != "")))
 		return nil
 	case len(found) > 1:
 		other := slices.IndexFunc(found, func(m *manifests.Object) bool { return m.Kind.Kind != found[0].Kind.Kind })
 		if other > 0 {
-			n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].Kind.Kind, found[other].Kind.Kind, p.Name, where)
+			n.Field("name").Errorf("there are a %s and a %s named %s %s: set kind", found[0].Kind.Kind,
+				found[other].Kind.Kind, p.Name, where)
 			return nil
 		}
 		hint := ""
 		if slices.ContainsFunc(found, func(m *manifests.Object) bool { return m.Namespace() != found[0].Namespace() }) {
 			hint = fmt.Sprintf(": write the namespace too, as in %s/%s", found[0].Namespace(), name)
 		}
-		n.Field("name").Errorf("there are %d objects of kind %s named %s %s%s", len(found), found[0].Kind.Kind, p.Name, where, hint)
+		n.Field("name").Errorf("there are %d objects of kind %s named %s %s%s", len(found), found[0].Kind.Kind, p.Name,
+			where, hint)
 		return nil
 	}
 	return found[0]
 }
 
-// withinValueLimit reports whether the manifests of the file are within the limit of values, which bounds the copies of
-// large manifests.
+// withinValueLimit reports whether the manifests of the file are within the limit of values, which
+// bounds the copies of large manifests.
 func (c *checker) withinValueLimit(m *manifests.Object, n *strict.Node) bool {
 	if c.Usage.values += m.Size; c.Usage.values <= maxFileValues {
 		return true
 	}
-	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use", maxFileValues)
+	n.Errorf("the manifests that the scenarios of this file use have more than %d values in total, counted at each use",
+		maxFileValues)
 	return false
 }
 
@@ -229,15 +240,16 @@ func (c *checker) withinMergeLimits(m *manifests.Object, patches []*strict.Node)
 	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !c.withinMergeLimit(m, n) })
 }
 
-// withinMergeLimit reports whether the patches of the file are within their limit. A patch compares each of its items with
-// all items of a list in the manifest, to which it adds new ones. Then it sorts the list, and each step of the sort compares
-// an item with all others, often several times.
+// withinMergeLimit reports whether the patches of the file are within their limit. A patch compares
+// each of its items with all items of a list in the manifest, to which it adds new ones. Then it
+// sorts the list, and each step of the sort compares an item with all others, often several times.
 func (c *checker) withinMergeLimit(m *manifests.Object, patch *strict.Node) bool {
 	values, _ := patch.Size()
 	if c.Usage.merges += (m.Size+values)*values + 4*m.Comparisons; c.Usage.merges <= maxFileMerges {
 		return true
 	}
-	patch.Errorf("the patches of this file are too large: they have too many values, or there are too many for manifests with long lists")
+	patch.Errorf("the patches of this file are too large: they have too many values, or there are too many for " +
+		"manifests with long lists")
 	return false
 }
 

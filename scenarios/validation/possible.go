@@ -66,8 +66,8 @@ func (f *facts) add(spec *v1.Container) {
 	}
 }
 
-// checkRecord reports a record that no run of the scenario has. With never, it would always hold. n is the mapping that
-// contains the record.
+// checkRecord reports a record that no run of the scenario has. With never, it would always hold. n
+// is the mapping that contains the record.
 func (c *checker) checkRecord(r *match.Record, s scope, n *strict.Node) {
 	if n.Field("record").Bad() || !r.CheckScope(n) {
 		return
@@ -109,7 +109,8 @@ func (c *checker) isPossible(r *match.Record, s scope) bool {
 	})
 }
 
-// checkState checks the fields of a status, and reports a reason that no pod or container of the scenario can have.
+// checkState checks the fields of a status, and reports a reason that no pod or container of the
+// scenario can have.
 func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
 	f.Check(n, s.container, c.killReasons())
 	if has := c.factsOf(s); n.Bad() || has.unread || has.noContainer {
@@ -128,7 +129,8 @@ func (c *checker) checkState(f match.Fields, s scope, n *strict.Node) {
 	}
 }
 
-// needOfReason returns what the scenario needs and does not have for a reason in the status of a pod or container.
+// needOfReason returns what the scenario needs and does not have for a reason in the status of a
+// pod or container.
 func (c *checker) needOfReason(reason string, s scope) string {
 	f := c.factsOf(s)
 	switch reason {
@@ -146,8 +148,9 @@ func (c *checker) needOfReason(reason string, s scope) string {
 	return ""
 }
 
-// missing returns what the scenario needs and does not have for records of a shape, and the field whose words need it. It
-// returns nothing if the records are possible: each field has a word that needs nothing more.
+// missing returns what the scenario needs and does not have for records of a shape, and the field
+// whose words need it. It returns nothing if the records are possible: each field has a word that
+// needs nothing more.
 func (c *checker) missing(kind trace.Kind, shape match.Shape, s scope) (field string, what []string) {
 	if need := c.needOfKind(kind, s); need != "" {
 		return "kind", []string{need}
@@ -274,7 +277,8 @@ func (c *checker) needSize(reason string) string {
 		return "the scenario gives no kubelet.allocatable.cpu"
 	case reason == "OutOfmemory" && size.Memory == nil:
 		return "the scenario gives no kubelet.allocatable.memory"
-	case reason == "ResizeInfeasible" && !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return !p.ResizeReasonOfAdmission }):
+	case reason == "ResizeInfeasible" && !slices.ContainsFunc(c.profiles(),
+		func(p profile.Profile) bool { return !p.ResizeReasonOfAdmission }):
 		return "a resize that exceeds the node is infeasible only up to v1.35, and deferred in later versions"
 	}
 	return ""

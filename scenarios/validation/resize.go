@@ -8,7 +8,8 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// checkResize applies the patch to the pods in their initial state. It does not consider what other steps change before.
+// checkResize applies the patch to the pods in their initial state. It does not consider what other
+// steps change before.
 func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
 	c.checkTarget(r.Pod, n)
 	switch {
@@ -20,7 +21,8 @@ func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
 	}
 	for _, p := range c.profiles() {
 		if !p.ResizesAreQueued {
-			n.Errorf("the kubelet of %s resizes pods by other rules, which are not simulated: write later versions in kubernetesVersions", p.Version)
+			n.Errorf("the kubelet of %s resizes pods by other rules, which are not simulated: write later versions "+
+				"in kubernetesVersions", p.Version)
 			return
 		}
 	}

@@ -46,7 +46,8 @@ func (c *checker) checkControlPlane() {
 	}
 	for i, step := range s.Steps {
 		if step != nil && step.StepClock != nil {
-			c.spec.Field("steps").Index(i).Field("stepClock").Errorf("cannot be used with controlPlane: the clocks of controllers do not jump")
+			c.spec.Field("steps").Index(i).Field("stepClock").
+				Errorf("cannot be used with controlPlane: the clocks of controllers do not jump")
 		}
 	}
 }
@@ -67,7 +68,8 @@ func (c *checker) control(w *workload, n *strict.Node) {
 	if d == nil {
 		return
 	}
-	w.Controlled = &plan.Controlled{Deployment: d, ReplicaSets: 1, Containers: map[*format.Step]map[string]fakeruntime.ContainerConfig{}}
+	w.Controlled = &plan.Controlled{Deployment: d, ReplicaSets: 1,
+		Containers: map[*format.Step]map[string]fakeruntime.ContainerConfig{}}
 	for _, step := range c.scenario.Spec.Steps {
 		if step != nil && step.Rollout != nil && (step.Rollout.Template != nil || step.Rollout.Restart) {
 			w.Controlled.ReplicaSets++
@@ -82,11 +84,13 @@ func (c *checker) control(w *workload, n *strict.Node) {
 // checkPods reports a Deployment that has too many pods during a rollout.
 func checkPods(d *appsv1.Deployment, n *strict.Node) {
 	if pods := int(*d.Spec.Replicas) + surgeOf(d); pods > format.MaxPods {
-		n.Errorf("there would be %d pods during a rollout, with maxSurge: at most %d are possible", pods, format.MaxPods)
+		n.Errorf("there would be %d pods during a rollout, with maxSurge: at most %d are possible", pods,
+			format.MaxPods)
 	}
 }
 
-// checkSelector reports a Deployment that would take the pods of one before it for its own, or the other way round.
+// checkSelector reports a Deployment that would take the pods of one before it for its own, or the
+// other way round.
 func (c *checker) checkSelector(w *workload, n *strict.Node) {
 	for _, other := range c.workloads {
 		if other.Controlled == nil || other == w || other.Pod.Namespace != w.Pod.Namespace {
@@ -95,7 +99,8 @@ func (c *checker) checkSelector(w *workload, n *strict.Node) {
 		for _, of := range [][2]*workload{{w, other}, {other, w}} {
 			selector, err := metav1.LabelSelectorAsSelector(of[0].Controlled.Deployment.Spec.Selector)
 			if err == nil && selector.Matches(labels.Set(of[1].Pod.Labels)) {
-				n.Errorf("the selector of the Deployment %s matches the pods of the Deployment %s: two controllers would fight for them", of[0].Manifest.Name, of[1].Manifest.Name)
+				n.Errorf("the selector of the Deployment %s matches the pods of the Deployment %s: two controllers "+
+					"would fight for them", of[0].Manifest.Name, of[1].Manifest.Name)
 				return
 			}
 		}
@@ -107,12 +112,13 @@ func surgeOf(d *appsv1.Deployment) int {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
 	}
-	surge, _ := intstr.GetScaledValueFromIntOrPercent(d.Spec.Strategy.RollingUpdate.MaxSurge, int(*d.Spec.Replicas), true)
+	surge, _ := intstr.GetScaledValueFromIntOrPercent(d.Spec.Strategy.RollingUpdate.MaxSurge, int(*d.Spec.Replicas),
+		true)
 	return surge
 }
 
-// admit returns a Deployment as the API server stores it, or nil after reporting what the server rejects. Errors of the template are
-// those of its pods, which are reported where the pods are.
+// admit returns a Deployment as the API server stores it, or nil after reporting what the server
+// rejects. Errors of the template are those of its pods, which are reported where the pods are.
 func (c *checker) admit(d *appsv1.Deployment, n *strict.Node) *appsv1.Deployment {
 	profiles := c.profiles()
 	if len(profiles) == 0 {
@@ -268,7 +274,8 @@ func (c *checker) checkUndo(w *workload, revision int64, n *strict.Node) {
 	case w.rolled.Spec.Paused:
 		n.Errorf("%s is paused by a step before this one: resume it first", w.Manifest.Name)
 	case revision > int64(w.revisions+w.undos):
-		n.Errorf("there is no revision %d yet: the steps before this one make %d at most", revision, w.revisions+w.undos)
+		n.Errorf("there is no revision %d yet: the steps before this one make %d at most", revision,
+			w.revisions+w.undos)
 	default:
 		w.undone = true
 		w.undos++
@@ -300,7 +307,8 @@ func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
 	same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
 	if same && (!w.undone && !r.Restart || r.Pause || r.Resume) {
 		already := map[string]string{"pause": "already paused", "resume": "not paused"}[field.Name()]
-		field.Errorf("changes nothing: %s is %s", w.Manifest.Name, cmp.Or(already, "already like that, so no rollout begins"))
+		field.Errorf("changes nothing: %s is %s", w.Manifest.Name,
+			cmp.Or(already, "already like that, so no rollout begins"))
 		return
 	}
 	checkPods(patched, field)
@@ -316,13 +324,14 @@ func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
 func checkImages(d *appsv1.Deployment, n *strict.Node) {
 	for i := range d.Spec.Template.Spec.Containers {
 		if image := d.Spec.Template.Spec.Containers[i].Image; image != "" && !admission.IsImage(image) {
-			n.Find("spec.containers").Errorf("the image %s is not a valid reference; such images are not supported", strict.Quote(image))
+			n.Find("spec.containers").Errorf("the image %s is not a valid reference; such images are not supported",
+				strict.Quote(image))
 		}
 	}
 }
 
-// checkPrograms makes the programs in the pods of a changed template: those of the containers of the step, and otherwise those that the
-// scenario has for the pods before.
+// checkPrograms makes the programs in the pods of a changed template: those of the containers of
+// the step, and otherwise those that the scenario has for the pods before.
 func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deployment, n *strict.Node) {
 	pod := &v1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = w.Pod.Namespace, w.Pod.Name
@@ -348,7 +357,8 @@ func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deploy
 			entry.Containers, list.Items = append(entry.Containers, s.spec), append(list.Items, s.node)
 		}
 	}
-	next := &workload{Workload: &plan.Workload{Spec: &entry, Manifest: w.Manifest, Pod: pod, Replicas: w.Replicas, Controlled: w.Controlled}, errs: w.errs}
+	next := &workload{Workload: &plan.Workload{Spec: &entry, Manifest: w.Manifest, Pod: pod, Replicas: w.Replicas,
+		Controlled: w.Controlled}, errs: w.errs}
 	c.checkContainers(next, list)
 	w.Controlled.Containers[step] = next.Containers
 	w.Notes = append(w.Notes, newNotes(w.Notes, next.Notes)...)

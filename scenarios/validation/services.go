@@ -37,7 +37,8 @@ func (c *checker) checkServices() {
 	}
 }
 
-// checkService adds a Service to the scenario: that of a manifest, or one that is made from the workload of its name.
+// checkService adds a Service to the scenario: that of a manifest, or one that is made from the
+// workload of its name.
 func (c *checker) checkService(s *format.Service, n *strict.Node) {
 	name := n.Field("name")
 	if s.Name == "" {
@@ -88,20 +89,25 @@ func (c *checker) checkEndpoints(s *v1.Service, name *strict.Node) {
 	case len(s.Spec.Selector) == 0:
 		name.Errorf("the Service %s has no selector, so it selects no pod", s.Name)
 	case c.resolved() && len(selected) == 0:
-		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name, labels.FormatLabels(s.Spec.Selector))
-	case c.resolved() && !slices.ContainsFunc(selected, func(w *workload) bool { return hasAnyPort(w.Pod, s.Spec.Ports) }):
-		name.Errorf("the Service %s has no endpoints: no container has a port of the name %s", s.Name, strict.Quote(s.Spec.Ports[0].TargetPort.StrVal))
+		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name,
+			labels.FormatLabels(s.Spec.Selector))
+	case c.resolved() && !slices.ContainsFunc(selected,
+		func(w *workload) bool { return hasAnyPort(w.Pod, s.Spec.Ports) }):
+		name.Errorf("the Service %s has no endpoints: no container has a port of the name %s", s.Name,
+			strict.Quote(s.Spec.Ports[0].TargetPort.StrVal))
 	}
 }
 
 // hasAnyPort reports whether a pod has a port of a Service. A pod has each port that is a number.
 func hasAnyPort(pod *v1.Pod, ports []v1.ServicePort) bool {
 	named := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c v1.Container) bool {
-			return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.Name == name })
-		})
+		return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers),
+			func(c v1.Container) bool {
+				return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.Name == name })
+			})
 	}
-	return len(ports) == 0 || slices.ContainsFunc(ports, func(p v1.ServicePort) bool { return p.TargetPort.StrVal == "" || named(p.TargetPort.StrVal) })
+	return len(ports) == 0 || slices.ContainsFunc(ports,
+		func(p v1.ServicePort) bool { return p.TargetPort.StrVal == "" || named(p.TargetPort.StrVal) })
 }
 
 func selects(s *v1.Service, pod *v1.Pod) bool {
@@ -126,7 +132,8 @@ func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
 		return object
 	}
 	if s.File != "" {
-		n.Field("name").Errorf("there is no Service %s in %s%s", strict.Quote(s.Name), s.File, strict.OrList(s.Name, f.ServiceNames()))
+		n.Field("name").Errorf("there is no Service %s in %s%s", strict.Quote(s.Name), s.File,
+			strict.OrList(s.Name, f.ServiceNames()))
 		return nil
 	}
 	namespace, name := format.SplitName(s.Name)
@@ -139,7 +146,8 @@ func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
 		}
 	}
 	if c.resolved() {
-		n.Field("name").Errorf("there is no Service and no workload %s in this file: set file%s", strict.Quote(s.Name), strict.OrList(s.Name, f.ServiceNames()))
+		n.Field("name").Errorf("there is no Service and no workload %s in this file: set file%s", strict.Quote(s.Name),
+			strict.OrList(s.Name, f.ServiceNames()))
 	}
 	return nil
 }
@@ -161,7 +169,8 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 	case n.Bad():
 		return
 	case r.Kind == format.KubeProxy && (r.Add != nil || r.Remove != nil):
-		n.Errorf("kube-proxy has no delays: set proxySync in controlPlane, or leave kind out for a load balancer of your own")
+		n.Errorf("kube-proxy has no delays: set proxySync in controlPlane, or leave kind out for a load balancer of " +
+			"your own")
 	case r.Kind == format.KubeProxy && r.Name != "" && r.Name != format.KubeProxy:
 		n.Field("name").Errorf("must be kube-proxy, or left out: each node has one")
 	case r.Kind == format.KubeProxy:
@@ -203,11 +212,13 @@ func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	if t.Router == "" {
 		t.Router = names[0]
 	}
-	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads, func(w *workload) bool { return selects(s.Object, w.Pod) && podHas(w.Pod, t.Container) }) {
+	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads,
+		func(w *workload) bool { return selects(s.Object, w.Pod) && podHas(w.Pod, t.Container) }) {
 		n.Field("container").Errorf("no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
 	}
 	if !slices.Contains(names, t.Router) {
-		n.Field("router").Errorf("the Service %s has no router %s%s", t.Service, strict.Quote(t.Router), strict.OrList(t.Router, names))
+		n.Field("router").Errorf("the Service %s has no router %s%s", t.Service, strict.Quote(t.Router),
+			strict.OrList(t.Router, names))
 	}
 }
 
@@ -260,7 +271,8 @@ func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
 		n.Field("lost").Errorf("%s is any number, so the expectation always holds", e.Lost)
 	}
 	s := c.serviceNamed(e.Service, n.Field("service"))
-	if s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic, func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }) {
+	if s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic,
+		func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }) {
 		n.Field("service").Errorf("the Service %s gets no requests: add it to traffic", e.Service)
 	}
 	c.checkSince(e, n)

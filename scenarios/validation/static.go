@@ -13,7 +13,8 @@ import (
 	"probesim.dev/scenarios/manifests"
 )
 
-// checkStatic reports a static pod that is not a Pod, and fields that the kubelet rejects in its manifest.
+// checkStatic reports a static pod that is not a Pod, and fields that the kubelet rejects in its
+// manifest.
 func (c *checker) checkStatic(w *workload, n *strict.Node) {
 	if !w.Spec.Static {
 		return
@@ -44,7 +45,8 @@ func (c *checker) checkRemoveManifest(r *format.RemoveManifest, n *strict.Node) 
 	c.checkManifests(r.Pod, n)
 }
 
-// checkSetManifest applies the patch to the manifests in their initial state. It does not consider what other steps change before.
+// checkSetManifest applies the patch to the manifests in their initial state. It does not consider
+// what other steps change before.
 func (c *checker) checkSetManifest(s *format.SetManifest, n *strict.Node) {
 	c.checkManifests(s.Pod, n)
 	for _, w := range c.matching(s.Pod) {
@@ -67,7 +69,8 @@ func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
 		}
 	}
 	admission.Default(patched)
-	errs := slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched), admission.ValidateSupported(patched))
+	errs := slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched),
+		admission.ValidateSupported(patched))
 	for _, e := range errs {
 		at := n
 		if written, _ := manifests.FindInPod(n, patched, e.Field); written.Written() {
@@ -98,7 +101,8 @@ func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
 		for i := range list {
 			checkContainerSupported(&list[i], prefix+list[i].Name+".", refuse)
 			if w.answersEndpoints(list[i].Name) && !sameEndpoints(&list[i], podutil.Find(w.Pod, list[i].Name)) {
-				n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has endpoints", list[i].Name)
+				n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has "+
+					"endpoints", list[i].Name)
 			}
 		}
 	}
@@ -116,7 +120,8 @@ func (w *workload) answersEndpoints(container string) bool {
 	return false
 }
 
-// sameEndpoints reports whether the probes and hooks of two versions of a container ask at the same endpoints.
+// sameEndpoints reports whether the probes and hooks of two versions of a container ask at the same
+// endpoints.
 func sameEndpoints(a, b *v1.Container) bool {
 	handlers := func(c *v1.Container) (list []any) {
 		for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {

@@ -119,7 +119,8 @@ func (c *checker) checkTarget(pod string, n *strict.Node) {
 	}
 }
 
-// isReason matches reasons that the API accepts for conditions. Reasons of containers have the same form.
+// isReason matches reasons that the API accepts for conditions. Reasons of containers have the same
+// form.
 var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
 
 func (c *checker) checkDelete(d *format.Delete, n *strict.Node) {
@@ -168,8 +169,10 @@ func (c *checker) checkAPIDown(a *format.APIDown, n *strict.Node) {
 func (c *checker) checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
 	checkFor(r.For, n.Field("for"))
 	condition := n.Field("condition")
-	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady && r.Condition != fakeruntime.NetworkReady {
-		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition), fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
+	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady &&
+		r.Condition != fakeruntime.NetworkReady {
+		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition),
+			fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
 	}
 }
 
@@ -189,12 +192,13 @@ func (c *checker) checkRebootNode(r *format.RebootNode, n *strict.Node) {
 func (c *checker) checkShutdownNode(_ *format.ShutdownNode, n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.Compile()
 	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
-		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see rebootNode)")
+		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see " +
+			"rebootNode)")
 	}
 }
 
-// maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall clock near the
-// year 2000, in which runs begin.
+// maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall
+// clock near the year 2000, in which runs begin.
 const maxClockSteps = 365 * 24 * time.Hour
 
 func (c *checker) checkStepClock(s *format.StepClock, n *strict.Node) {

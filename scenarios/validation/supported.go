@@ -47,7 +47,8 @@ func (c *checker) checkSupported(w *workload) {
 	}
 }
 
-// checkContainerSupported reports the unsupported fields of a container, whose paths begin with prefix.
+// checkContainerSupported reports the unsupported fields of a container, whose paths begin with
+// prefix.
 func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, name string)) {
 	if c.Image != "" && !admission.IsImage(c.Image) {
 		name := "an image name that is not a valid reference"
@@ -88,18 +89,22 @@ func isUnsendable(h v1.HTTPHeader) bool {
 		strings.EqualFold(h.Name, "Host") && strings.ContainsFunc(h.Value, func(c rune) bool { return !isHost(c) })
 }
 
-// isConnectionHeader reports whether an HTTP/2 client may refuse to send this header, instead of leaving it out.
+// isConnectionHeader reports whether an HTTP/2 client may refuse to send this header, instead of
+// leaving it out.
 func isConnectionHeader(h v1.HTTPHeader) bool {
 	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
-	return name == "Upgrade" || name == "Transfer-Encoding" || name == "Connection" && value != "close" && value != "keep-alive"
+	return name == "Upgrade" || name == "Transfer-Encoding" ||
+		name == "Connection" && value != "close" && value != "keep-alive"
 }
 
-// isASCII reports whether a host consists of ASCII characters. Package net/http looks up other hosts in Punycode.
+// isASCII reports whether a host consists of ASCII characters. Package net/http looks up other
+// hosts in Punycode.
 func isASCII(host string) bool {
 	return !strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf })
 }
 
-// checkGated reports fields of the pod that the API server rejects because of the feature gates of a version.
+// checkGated reports fields of the pod that the API server rejects because of the feature gates of
+// a version.
 func (c *checker) checkGated(w *workload) {
 	if w.unread {
 		return
@@ -115,7 +120,8 @@ func (c *checker) checkGated(w *workload) {
 	}
 }
 
-// checkStopSignals reports SIGSTOP, which freezes a program, in versions whose feature gates allow stop signals.
+// checkStopSignals reports SIGSTOP, which freezes a program, in versions whose feature gates allow
+// stop signals.
 func (c *checker) checkStopSignals(w *workload) {
 	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.ContainerStopSignals }) {
 		return
@@ -123,7 +129,8 @@ func (c *checker) checkStopSignals(w *workload) {
 	check := func(field string, list []v1.Container) {
 		for i := range list {
 			if name, _ := podutil.StopSignal(&list[i]); name == v1.SIGSTOP {
-				w.errs.At(w.Pod, fmt.Sprintf("spec.%s[%d].lifecycle.stopSignal", field, i)).Errorf("SIGSTOP is not supported yet")
+				w.errs.At(w.Pod, fmt.Sprintf("spec.%s[%d].lifecycle.stopSignal", field, i)).
+					Errorf("SIGSTOP is not supported yet")
 			}
 		}
 	}
@@ -131,17 +138,19 @@ func (c *checker) checkStopSignals(w *workload) {
 	check("containers", w.Pod.Spec.Containers)
 }
 
-// checkRedirects reports redirects from HTTP/2 without TLS to https. Unlike other probes, such a probe verifies
-// the certificate, and simulated programs have none.
+// checkRedirects reports redirects from HTTP/2 without TLS to https. Unlike other probes, such a
+// probe verifies the certificate, and simulated programs have none.
 func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 	kept := func(p profile.Profile) bool { return p.H2CContainerProbe }
 	for i, listed := range w.Spec.Containers {
 		container := podutil.Find(w.Pod, listed.Name)
-		if container == nil || !slices.ContainsFunc(c.profiles(), kept) || !slices.ContainsFunc(program.ProbesOf(container), isHTTP2) {
+		if container == nil || !slices.ContainsFunc(c.profiles(), kept) ||
+			!slices.ContainsFunc(program.ProbesOf(container), isHTTP2) {
 			continue
 		}
 		for j, a := range listed.Answers {
-			if location := containers.Index(i).Field("answers").Index(j).Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
+			if location := containers.Index(i).Field("answers").Index(j).
+				Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
 				location.Errorf("a redirect from HTTP/2 without TLS to https is not supported yet")
 			}
 		}

@@ -26,8 +26,10 @@ func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
 // maxDelay is the limit for one call.
 const maxDelay = time.Hour
 
-// podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the container.
-var podDelays = []string{"set", "runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox", "podSandboxStatus",
+// podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the
+// container.
+var podDelays = []string{"set", "runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox",
+	"podSandboxStatus",
 	"listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
 // checkDelays reports delays above the limit, and an unknown set.

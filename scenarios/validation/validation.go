@@ -21,8 +21,9 @@ import (
 // checker checks a scenario and resolves the names in it.
 type checker struct {
 	*Usage
-	file      *manifests.Objects
-	open      func(n *strict.Node, name string) *manifests.Objects // a file with manifests, by its path relative to file; nil after reporting an error at n
+	file *manifests.Objects
+	// a file with manifests, by its path relative to file; nil after reporting an error at n
+	open      func(n *strict.Node, name string) *manifests.Objects
 	scenario  *plan.Scenario
 	root      *strict.Node // of the document
 	spec      *strict.Node
@@ -48,12 +49,14 @@ type checker struct {
 }
 
 // Check checks a scenario of a file and resolves the names in it. root is the node of its document.
-func Check(s *plan.Scenario, root *strict.Node, f *manifests.Objects, open func(n *strict.Node, name string) *manifests.Objects, u *Usage) {
+func Check(s *plan.Scenario, root *strict.Node, f *manifests.Objects,
+	open func(n *strict.Node, name string) *manifests.Objects, u *Usage) {
 	(&checker{Usage: u, file: f, open: open, scenario: s, root: root, spec: root.Field("spec"),
 		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
 }
 
-// CheckWorkload checks the only entry of spec.pods of a scenario, whose node is entry, against a version.
+// CheckWorkload checks the only entry of spec.pods of a scenario, whose node is entry, against a
+// version.
 func CheckWorkload(s *plan.Scenario, m *manifests.Object, entry *strict.Node, version profile.Profile) {
 	c := &checker{Usage: &Usage{}, scenario: s, against: []profile.Profile{version}}
 	if w := c.workload(m, &s.Spec.Pods[0], entry); w != nil {
@@ -61,8 +64,8 @@ func CheckWorkload(s *plan.Scenario, m *manifests.Object, entry *strict.Node, ve
 	}
 }
 
-// check reports all errors in the scenario. Fields that could not be read are zero or have their default, and
-// their nodes take no further errors; see strict.Node.Unread.
+// check reports all errors in the scenario. Fields that could not be read are zero or have their
+// default, and their nodes take no further errors; see strict.Node.Unread.
 func (c *checker) check() {
 	c.checkMetadata()
 	if c.spec.Kind != strict.Mapping {

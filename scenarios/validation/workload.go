@@ -24,12 +24,15 @@ type workload struct {
 	before         map[*format.PatchPod]*v1.Pod // the pod before each patch of probes, with the changes of earlier ones
 	debugged       []*format.Debug              // the steps that have been checked
 	node           *strict.Node                 // of the entry of spec.pods
-	rolled         *appsv1.Deployment           // a Deployment after the steps that have been checked; nil before the first
-	revisions      int                          // of rolled
-	undos          int                          // steps that undo a change
-	undone         bool                         // a step that has been checked undoes a change, so the template of rolled is not known
-	scripts        []script                     // of the containers of rolled; nil: those of the entry
-	byName         map[string]*v1.Container     // containers of the pod, and those that steps add; nil until container needs it
+	// a Deployment after the steps that have been checked; nil before the first
+	rolled    *appsv1.Deployment
+	revisions int // of rolled
+	undos     int // steps that undo a change
+	// a step that has been checked undoes a change, so the template of rolled is not known
+	undone  bool
+	scripts []script // of the containers of rolled; nil: those of the entry
+	// containers of the pod, and those that steps add; nil until container needs it
+	byName map[string]*v1.Container
 }
 
 // allContainers returns the containers of the pod, init containers first.
@@ -116,8 +119,8 @@ func containersRead(root *strict.Node) bool {
 	return true
 }
 
-// apply returns the patched pod, or nil after reporting why a patch cannot be applied. Invalid parts of the
-// patches are left out.
+// apply returns the patched pod, or nil after reporting why a patch cannot be applied. Invalid
+// parts of the patches are left out.
 func apply(patches []*strict.Node, pod *v1.Pod) *v1.Pod {
 	for _, n := range patches {
 		if n.Kind != strict.Mapping {

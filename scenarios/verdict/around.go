@@ -8,8 +8,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// shown is the time that a timeline shows before a failure. It shows at least as much time after the failure, unless the
-// run ends earlier.
+// shown is the time that a timeline shows before a failure. It shows at least as much time after
+// the failure, unless the run ends earlier.
 const shown = 40 * time.Second
 
 // Around returns the part of a run to show around a moment. The run ends at end.
@@ -38,8 +38,8 @@ func parts(run *report.Run) []part {
 	return list
 }
 
-// moments returns the virtual times of failures: the time of the marked record, or of the middle one of those
-// around it.
+// moments returns the virtual times of failures: the time of the marked record, or of the middle
+// one of those around it.
 func moments(all []report.Expectation) []virtual.Time {
 	var list []virtual.Time
 	for i := range all {

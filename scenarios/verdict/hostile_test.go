@@ -29,7 +29,8 @@ spec:
   - {never: .., record: {kind: Event, message: "/##[e]|Liveness/"}}
 `
 
-// TestHostileText checks that failures of Go tests, which CI prints, contain no commands to GitHub's runner.
+// TestHostileText checks that failures of Go tests, which CI prints, contain no commands to
+// GitHub's runner.
 func TestHostileText(t *testing.T) {
 	for _, name := range []string{"x.yaml", "a\n::error::forged.yaml", "::error::forged.yaml"} {
 		all, err := scenarios.LoadBytes(name, []byte(hostile), nil)
@@ -45,7 +46,8 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%q: commands %q in\n%s", name, found, text)
 			}
 		}
-		_, err = scenarios.LoadBytes(name, []byte(strings.Replace(hostile, "pods:", "\"::error::forged##[x]\":", 1)), nil)
+		_, err = scenarios.LoadBytes(name, []byte(strings.Replace(hostile, "pods:", "\"::error::forged##[x]\":", 1)),
+			nil)
 		if found := githubrunner.Commands("x:\n" + err.Error()); len(found) > 0 {
 			t.Errorf("%q: commands %q in\n%s", name, found, err)
 		}

@@ -1,5 +1,5 @@
-// Package verdict makes the runs of a scenario and describes the failures, for the packages that run scenarios
-// as Go tests: probetest and ginkgokit.
+// Package verdict makes the runs of a scenario and describes the failures, for the packages that
+// run scenarios as Go tests: probetest and ginkgokit.
 package verdict
 
 import (
@@ -15,11 +15,12 @@ import (
 	"probesim.dev/scenarios/simulate"
 )
 
-// Width is the number of columns of text in messages. Test frameworks indent messages, and CI shows them in
-// wide windows.
+// Width is the number of columns of text in messages. Test frameworks indent messages, and CI shows
+// them in wide windows.
 const Width = 100
 
-// maxSeeds is the number of failed seeds that a message lists. The message shows the first failed run in full.
+// maxSeeds is the number of failed seeds that a message lists. The message shows the first failed
+// run in full.
 const maxSeeds = 20
 
 // Verdict is the outcome of the runs of one scenario with one version of Kubernetes.
@@ -29,8 +30,8 @@ type Verdict struct {
 	Timeline string // the first failed run, or the first run, from its beginning to its end
 }
 
-// ByVersion groups the runs of a scenario by their version of Kubernetes, in their order. Each group becomes
-// one test.
+// ByVersion groups the runs of a scenario by their version of Kubernetes, in their order. Each
+// group becomes one test.
 func ByVersion(plans []*scenarios.Plan) [][]*scenarios.Plan {
 	var groups [][]*scenarios.Plan
 	for i, p := range plans {
@@ -43,8 +44,8 @@ func ByVersion(plans []*scenarios.Plan) [][]*scenarios.Plan {
 	return groups
 }
 
-// Of makes the planned runs and checks their expectations. It stops early when ctx is done; the Failure then says
-// so.
+// Of makes the planned runs and checks their expectations. It stops early when ctx is done; the
+// Failure then says so.
 func Of(ctx context.Context, plans []*scenarios.Plan) Verdict {
 	c := outcome{runs: len(plans)}
 	for _, plan := range plans {

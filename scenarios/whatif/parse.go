@@ -20,8 +20,10 @@ import (
 //	target = "liveness" | "readiness" | "startup" | "probes" | "postStart" | "preStop" | ENDPOINT
 //	answer = WORD ["in" DRAW]
 type event struct {
-	text      string // as written
-	container string // empty: all containers with probes; of a delete, a workload or all of them; of a change, a Deployment or all of them
+	text string // as written
+	// empty: all containers with probes; of a delete, a workload or all of them; of a change, a
+	// Deployment or all of them
+	container string
 	what      string // start, stop, refuse, exit, answer, outage, deletion or a change of a Deployment
 	target    string // empty: probes
 	answer    string // an answer, the exit code, or the number of replicas
@@ -65,7 +67,8 @@ func parse(text string) (*event, error) {
 		return nil, err
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("says no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 at 5m")
+		return nil, fmt.Errorf("says no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 " +
+			"at 5m")
 	}
 	if err := e.parseWhat(tokens); err != nil {
 		if strings.ContainsAny(text, ";,") {
@@ -131,7 +134,8 @@ func (e *event) parseWhat(tokens []string) error {
 		e.what = first
 		return nil
 	case first == start || first == stop:
-		return fmt.Errorf("%s is not a time: write %s and a time with a unit, such as %s 45s", strict.Quote(strings.Join(tokens[1:], " ")), first, first)
+		return fmt.Errorf("%s is not a time: write %s and a time with a unit, such as %s 45s",
+			strict.Quote(strings.Join(tokens[1:], " ")), first, first)
 	case first == exit && len(tokens) <= 2:
 		e.what, e.answer = exit, "1"
 		if len(tokens) == 2 {
@@ -156,11 +160,13 @@ func (e *event) parseWhat(tokens []string) error {
 	e.target, e.answer = strings.Join(tokens[:len(tokens)-words], " "), strings.Join(tokens[len(tokens)-words:], " ")
 	word := tokens[len(tokens)-words]
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
-		known := append(slices.Clone(value.Words), start, stop, refuse, exit, deletion, rollout, undo, scale, "at", "after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
+		known := append(slices.Clone(value.Words), start, stop, refuse, exit, deletion, rollout, undo, scale, "at",
+			"after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
 		if _, isCode := value.ParseCode(known[len(known)-1]); !isCode {
 			known = known[:len(known)-1]
 		}
-		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, refuse, exit, delete, rollout, undo and scale",
+		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, refuse, exit, delete, rollout, "+
+			"undo and scale",
 			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "))
 	}
 	if e.target != "" && !strings.Contains(e.target, ":") && !slices.Contains(targets, e.target) {
@@ -178,15 +184,18 @@ func (e *event) check() error {
 	}
 	switch {
 	case e.at != nil && e.after != nil:
-		return fmt.Errorf("has two times, at and after: at counts from the beginning of the run, after from the start of the container")
+		return fmt.Errorf("has two times, at and after: at counts from the beginning of the run, after from the " +
+			"start of the container")
 	case (e.what == start || e.what == stop) && e.length == nil:
 		return fmt.Errorf("%s needs the time that it takes, such as %s 45s", e.what, e.what)
 	case (e.what == start || e.what == stop) && (e.at != nil || e.after != nil || e.every != nil || e.chance != ""):
 		return fmt.Errorf("%s has only the time that it takes, such as %s 45s", e.what, e.what)
 	case e.what == exit && (e.chance != "" || e.at == nil && (e.length != nil || e.every != nil)):
-		return fmt.Errorf("exit has a length only with at: write exit 1 at 5m, exit 1 after 5m, or exit 1 2m at 5m for each instance that runs in these 2 m")
+		return fmt.Errorf("exit has a length only with at: write exit 1 at 5m, exit 1 after 5m, or exit 1 2m at 5m " +
+			"for each instance that runs in these 2 m")
 	case e.what == exit && e.at == nil && e.after == nil:
-		return fmt.Errorf("exit needs a time, such as exit 1 at 5m, or exit 1 after 5m in each instance of the container")
+		return fmt.Errorf("exit needs a time, such as exit 1 at 5m, or exit 1 after 5m in each instance of the " +
+			"container")
 	case e.what == outage && e.container != "":
 		return fmt.Errorf("the %s is not part of a container: write %s down 10s at 10m", e.target, e.target)
 	case e.what == outage && (e.length == nil || e.at == nil || e.every != nil || e.chance != ""):

@@ -20,7 +20,8 @@ const (
 	refuse = "refuse" // new connections, after SIGTERM
 )
 
-// The traffic and the program of a Deployment that is rolled out, where no event says something else: those of 'probesim rollout'.
+// The traffic and the program of a Deployment that is rolled out, where no event says something
+// else: those of 'probesim rollout'.
 const (
 	usualRate    = 100
 	usualLatency = "10ms..50ms"
@@ -28,7 +29,8 @@ const (
 	usualExit    = "{afterSigterm: 100ms, exit: 0}"
 )
 
-// mostReplicas is the most replicas of a rollout: how many requests it loses hardly depends on their number.
+// mostReplicas is the most replicas of a rollout: how many requests it loses hardly depends on
+// their number.
 const mostReplicas = 10
 
 // changesDeployment reports whether the event needs controllers.
@@ -78,7 +80,8 @@ func (w *writer) replicas(of *manifests.Workload) {
 	}
 }
 
-// usual returns the rules of a container of a Deployment that is rolled out, about its stop, that no event replaces.
+// usual returns the rules of a container of a Deployment that is rolled out, about its stop, that
+// no event replaces.
 func (w *writer) usual(of *manifests.Workload, c *v1.Container) (rules []string) {
 	isMain := slices.ContainsFunc(of.Pod.Spec.Containers, func(x v1.Container) bool { return x.Name == c.Name })
 	says := func(what string) bool {
@@ -147,7 +150,8 @@ func (w *writer) traffic() {
 	}
 }
 
-// parseChange reads an event that changes a Deployment, or that is about its requests. It reports false if the words say something else.
+// parseChange reads an event that changes a Deployment, or that is about its requests. It reports
+// false if the words say something else.
 func (e *event) parseChange(tokens []string) (is bool, err error) {
 	switch first := tokens[0]; {
 	case (first == rollout || first == undo || first == refuse) && len(tokens) == 1:
@@ -198,5 +202,6 @@ func (w *writer) noDeployment(e *event) string {
 	if e.container == "" {
 		return "there is no Deployment, and only Deployments are rolled out yet"
 	}
-	return fmt.Sprintf("there is no Deployment %s%s; the workloads are %s", strict.Quote(e.container), strict.DidYouMean(e.container, names), list(names))
+	return fmt.Sprintf("there is no Deployment %s%s; the workloads are %s", strict.Quote(e.container),
+		strict.DidYouMean(e.container, names), list(names))
 }

@@ -27,20 +27,24 @@ import (
 type Options struct {
 	Manifest string // the file name of the manifest, for messages and for the name of the scenario
 	Data     []byte // the content of the manifest
-	// File is the slash-separated path of the manifest, relative to the directory of the scenario file. If File is empty,
-	// Scenario copies the workloads into the scenario file, before the scenario.
+	// File is the slash-separated path of the manifest, relative to the directory of the scenario
+	// file. If File is empty, Scenario copies the workloads into the scenario file, before the
+	// scenario.
 	File string
-	// Words are the events, such as "start 45s..70s" or "app=stall 12s every 1h". Without words, all programs are healthy.
+	// Words are the events, such as "start 45s..70s" or "app=stall 12s every 1h". Without words,
+	// all programs are healthy.
 	Words []string
 }
 
 // name is the file name of a scenario in the positions of messages.
 const name = "what-if"
 
-// Scenario returns a scenario file in which the events happen to the programs of a manifest. It has one pod of each workload,
-// no expectations, and lasts long enough for the events. The file is valid: Load loads it.
+// Scenario returns a scenario file in which the events happen to the programs of a manifest. It has
+// one pod of each workload, no expectations, and lasts long enough for the events. The file is
+// valid: Load loads it.
 //
-// The error lists all words that are wrong. If the manifest is invalid, it is of type scenarios.Errors.
+// The error lists all words that are wrong. If the manifest is invalid, it is of type
+// scenarios.Errors.
 func Scenario(o Options) ([]byte, error) {
 	text, _, err := write(o)
 	return text, err
@@ -58,7 +62,8 @@ func write(o Options) ([]byte, *scenarios.Scenario, error) {
 		return nil, nil, err
 	}
 	if len(m.Workloads) == 0 {
-		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest), manifests.Workloads)
+		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest),
+			manifests.Workloads)
 	}
 	events, err := parseAll(o.Words)
 	if err != nil {
@@ -156,7 +161,8 @@ func (w *writer) scenario() {
 	w.steps()
 }
 
-// isStep reports whether the event happens to the node, to pods or to Deployments, and not to programs.
+// isStep reports whether the event happens to the node, to pods or to Deployments, and not to
+// programs.
 func (e *event) isStep() bool {
 	return e.what == outage || e.what == deletion || e.changesDeployment()
 }
@@ -183,7 +189,8 @@ func (w *writer) steps() {
 	}
 }
 
-// workloads returns the distinct names by which a scenario refers to the workloads that a name means. An empty name means all.
+// workloads returns the distinct names by which a scenario refers to the workloads that a name
+// means. An empty name means all.
 func (w *writer) workloads(name string) []string {
 	var names []string
 	for i := range w.manifest.Workloads {
@@ -209,7 +216,8 @@ func (w *writer) step(i int, action string) {
 
 var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name returns the name of the scenario: the name of the only workload, or a name from the file name of the manifest.
+// name returns the name of the scenario: the name of the only workload, or a name from the file
+// name of the manifest.
 func (w *writer) name() string {
 	from := w.manifest.Workloads[0].Name
 	if len(w.manifest.Workloads) > 1 {
@@ -237,7 +245,8 @@ func quoted(text string) string {
 
 func (w *writer) description() string {
 	if len(w.events) == 0 {
-		return "The run assumes that all programs are healthy and answer every request well. To say what happens to them, use --app, as in --app 'start 45s..70s'."
+		return "The run assumes that all programs are healthy and answer every request well. To say what happens to " +
+			"them, use --app, as in --app 'start 45s..70s'."
 	}
 	var texts []string
 	for _, e := range w.events {
@@ -277,7 +286,8 @@ func (w *writer) duration() time.Duration {
 
 func (w *writer) pod(of *manifests.Workload) {
 	w.line("  - name: %s", quoted(of.Ref))
-	if slices.ContainsFunc(w.manifest.Workloads, func(o manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
+	if slices.ContainsFunc(w.manifest.Workloads,
+		func(o manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
 		w.line("    kind: %s", of.Kind)
 	}
 	if w.File != "" {
@@ -315,8 +325,9 @@ func (w *writer) pod(of *manifests.Workload) {
 	}
 }
 
-// isAbout reports whether an event is about a container. Without a name it is about the containers with probes, and an answer to a hook or
-// at an endpoint about all containers with the hook or endpoint.
+// isAbout reports whether an event is about a container. Without a name it is about the containers
+// with probes, and an answer to a hook or at an endpoint about all containers with the hook or
+// endpoint.
 func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	if e.container != "" {
 		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
@@ -328,8 +339,8 @@ func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 		slices.Contains(program.HookKeys, e.target) || strings.Contains(e.target, ":")
 }
 
-// rule returns what happens in a container. It returns false if the event is not about the container, or if the container has no such
-// probe.
+// rule returns what happens in a container. It returns false if the event is not about the
+// container, or if the container has no such probe.
 func (e *event) rule(of *manifests.Workload, c *v1.Container) (rule fmt.Stringer, applies bool) {
 	if e.isStep() || !e.isAbout(of, c) {
 		return nil, false
@@ -355,7 +366,8 @@ func (e *event) ruleText(c *v1.Container) (r format.RuleText, applies bool) {
 	case stop:
 		return format.RuleText{AfterSigterm: e.length.String(), Exit: "0"}, true
 	}
-	r = format.RuleText{At: text(e.at), After: text(e.after), For: text(e.length), Every: text(e.every), Chance: e.chance}
+	r = format.RuleText{At: text(e.at), After: text(e.after), For: text(e.length), Every: text(e.every),
+		Chance: e.chance}
 	if e.every != nil && e.at == nil && e.after == nil {
 		r.After = value.Draw{Max: e.every.Max}.String() // at any phase
 	}
@@ -372,7 +384,8 @@ func (e *event) ruleText(c *v1.Container) (r format.RuleText, applies bool) {
 		return r, hasProbes
 	}
 	r.Answer(e.target, e.answer)
-	return r, slices.ContainsFunc(program.Endpoints(c), func(at program.Endpoint) bool { return slices.Contains(at.Keys, e.target) })
+	return r, slices.ContainsFunc(program.Endpoints(c),
+		func(at program.Endpoint) bool { return slices.Contains(at.Keys, e.target) })
 }
 
 // text returns a time in the notation of the format, or "" if there is none.
@@ -414,7 +427,8 @@ func (w *writer) unused() error {
 			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
 				strict.DidYouMean(e.container, containers), list(containers))
 		case strings.Contains(e.target, ":"):
-			what = fmt.Sprintf("no container asks at %s%s; the endpoints are %s", strict.Quote(e.target), strict.DidYouMean(e.target, endpoints), list(endpoints))
+			what = fmt.Sprintf("no container asks at %s%s; the endpoints are %s", strict.Quote(e.target),
+				strict.DidYouMean(e.target, endpoints), list(endpoints))
 		case e.target != "" && e.target != "probes":
 			what = "no container has a " + e.target + " that asks its program"
 		case e.container != "":
@@ -456,7 +470,8 @@ func (w *writer) reworded(err error) error {
 	for _, e := range all {
 		if event := w.of[e.Line]; event != nil && e.File == name {
 			one := fmt.Errorf("--app %s: %s", strict.Quote(event.text), e.Message)
-			if !slices.ContainsFunc(errs, func(told error) bool { return told.Error() == one.Error() }) { // of another container
+			// of another container
+			if !slices.ContainsFunc(errs, func(told error) bool { return told.Error() == one.Error() }) {
 				errs = append(errs, one)
 			}
 			continue

@@ -44,7 +44,8 @@ func options(words ...string) Options {
 	return Options{Manifest: "k8s/orders.yaml", Data: []byte(manifest), File: "k8s/orders.yaml", Words: words}
 }
 
-// rules returns the rules of a scenario, each after its container, and the steps after the word node.
+// rules returns the rules of a scenario, each after its container, and the steps after the word
+// node.
 func rules(text []byte) string {
 	var lines []string
 	container := ""
@@ -142,7 +143,8 @@ func TestErrors(t *testing.T) {
 		{"app=delete at 10m", `there is no workload "app"; the workloads are orders`},
 		{"kubelet fail 1m at 1m", `"kubelet" is neither a probe nor an endpoint`},
 	} {
-		if _, err := Scenario(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "--app ") {
+		if _, err := Scenario(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.HasPrefix(err.Error(), "--app ") {
 			t.Errorf("%s: %v, want %s", test.event, err, test.want)
 		}
 	}
@@ -155,10 +157,13 @@ func TestErrors(t *testing.T) {
 		t.Errorf("the error is %v, want one line for all containers", err)
 	}
 	bare := pods("{containers: [{name: app, image: x}]}")
-	if _, err := Scenario(Options{Manifest: "m.yaml", Data: bare, Words: []string{"exit 1 at 1m"}}); err == nil || !strings.Contains(err.Error(), "no container has probes: name one, as in app=exit 1 at 1m") {
+	if _, err := Scenario(Options{Manifest: "m.yaml", Data: bare, Words: []string{"exit 1 at 1m"}}); err == nil ||
+		!strings.Contains(err.Error(), "no container has probes: name one, as in app=exit 1 at 1m") {
 		t.Errorf("without probes: %v", err)
 	}
-	if _, err := Scenario(Options{Manifest: "m.yaml", Data: []byte("{apiVersion: v1, kind: Service, metadata: {name: a}}")}); err == nil || !strings.Contains(err.Error(), "m.yaml has no workload") {
+	if _, err := Scenario(Options{Manifest: "m.yaml",
+		Data: []byte("{apiVersion: v1, kind: Service, metadata: {name: a}}")}); err == nil ||
+		!strings.Contains(err.Error(), "m.yaml has no workload") {
 		t.Errorf("without workloads: %v", err)
 	}
 }
@@ -169,7 +174,8 @@ func pods(spec string) []byte {
 
 // TestDuration checks that the events of a scenario happen in its time.
 func TestDuration(t *testing.T) {
-	for event, want := range map[string]string{"start 45s": "10m", "down 2m at 10m": "17m", "stall 1s every 1h": "3h5m", "down 1m at 1000h": "720h"} {
+	for event, want := range map[string]string{"start 45s": "10m", "down 2m at 10m": "17m", "stall 1s every 1h": "3h5m",
+		"down 1m at 1000h": "720h"} {
 		text, err := Scenario(options(event))
 		if event == "down 1m at 1000h" {
 			if err == nil {
@@ -183,10 +189,11 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestPrintedScenario runs the scenario of some events and the printed scenario, with and without a copy of the manifest. The runs
-// have the same trace.
+// TestPrintedScenario runs the scenario of some events and the printed scenario, with and without a
+// copy of the manifest. The runs have the same trace.
 func TestPrintedScenario(t *testing.T) {
-	o := options("start 45s..70s", "stall 12s every 3m", "http:8081/live 503 1m at 5m", "log=exit 1 after 2m", "kubelet down 5s..9s at 4m")
+	o := options("start 45s..70s", "stall 12s every 3m", "http:8081/live 503 1m at 5m", "log=exit 1 after 2m",
+		"kubelet down 5s..9s at 4m")
 	s, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +234,8 @@ func hash(t *testing.T, s *scenarios.Scenario, seed *int64) string {
 
 // FuzzScenario checks that no event makes Scenario panic or write an invalid file.
 func FuzzScenario(f *testing.F) {
-	for _, event := range []string{"start 45s..70s", "app=stall 12s every 1h", "http:8081/live 503 2m at 10m", "exit 1 at 5m", "exec:cat /tmp/healthy fail 5%", "web=ok in 2s 1m", "registry down 1m at 2m"} {
+	for _, event := range []string{"start 45s..70s", "app=stall 12s every 1h", "http:8081/live 503 2m at 10m",
+		"exit 1 at 5m", "exec:cat /tmp/healthy fail 5%", "web=ok in 2s 1m", "registry down 1m at 2m"} {
 		f.Add(event)
 	}
 	f.Fuzz(func(t *testing.T, event string) {
@@ -244,7 +252,8 @@ func FuzzScenario(f *testing.F) {
 	})
 }
 
-// TestHookWithoutProbes checks that an answer to a hook needs no name of its container, which may have no probes.
+// TestHookWithoutProbes checks that an answer to a hook needs no name of its container, which may
+// have no probes.
 func TestHookWithoutProbes(t *testing.T) {
 	const manifest = `
 apiVersion: v1
@@ -259,7 +268,8 @@ spec:
 		{"postStart 0 in 20s", "proxy {postStart: 0 in 20s}"},
 		{"http:80/drain 200 in 5s", "proxy {endpoints: {http:80/drain: 200 in 5s}}"},
 	} {
-		text, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(manifest), File: "web.yaml", Words: []string{test.words}})
+		text, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(manifest), File: "web.yaml",
+			Words: []string{test.words}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +279,8 @@ spec:
 	}
 }
 
-// TestRollout writes what a Deployment needs beside its controllers: its Service, requests, and the usual stop of its program.
+// TestRollout writes what a Deployment needs beside its controllers: its Service, requests, and the
+// usual stop of its program.
 func TestRollout(t *testing.T) {
 	const web = `
 apiVersion: apps/v1
@@ -293,11 +304,16 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		want []string
 		lost bool
 	}{
-		{"web.yaml", []string{"start 5s", "rollout at 1m"}, []string{"controlPlane: {set: typical}", "replicas: 10 # of 20", "{afterSigterm: 0s, refuse: true} # usual",
-			"{afterSigterm: 100ms, exit: 0} # usual", "- {name: front, file: web.yaml}", "{service: front, rps: 100, latency: 10ms..50ms}", "{at: 1m, rollout: {workload: web, restart: true}}"}, true},
-		{"", []string{"web=scale 4 at 2m", "refuse 2s", "stop 3s"}, []string{"- {name: web} # made from the labels", "{afterSigterm: 2s, refuse: true} # refuse 2s",
-			"{afterSigterm: 3s, exit: 0} # stop 3s", "{at: 2m, scale: {workload: web, replicas: 4}}"}, false},
-		{"web.yaml", []string{"rollout at 1m", "undo at 3m"}, []string{"{at: 3m, rollout: {workload: web, undo: 0}}"}, true},
+		{"web.yaml", []string{"start 5s", "rollout at 1m"},
+			[]string{"controlPlane: {set: typical}", "replicas: 10 # of 20", "{afterSigterm: 0s, refuse: true} # usual",
+				"{afterSigterm: 100ms, exit: 0} # usual", "- {name: front, file: web.yaml}",
+				"{service: front, rps: 100, latency: 10ms..50ms}", "{at: 1m, rollout: {workload: web, restart: true}}"},
+			true},
+		{"", []string{"web=scale 4 at 2m", "refuse 2s", "stop 3s"},
+			[]string{"- {name: web} # made from the labels", "{afterSigterm: 2s, refuse: true} # refuse 2s",
+				"{afterSigterm: 3s, exit: 0} # stop 3s", "{at: 2m, scale: {workload: web, replicas: 4}}"}, false},
+		{"web.yaml", []string{"rollout at 1m", "undo at 3m"}, []string{"{at: 3m, rollout: {workload: web, undo: 0}}"},
+			true},
 	} {
 		o := Options{Manifest: "web.yaml", Data: []byte(web), File: c.file, Words: c.word}
 		text, err := Scenario(o)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Asker asks a chooser and numbers the choices of each kind and key. The zero value has no chooser and makes canonical
-// choices.
+// Asker asks a chooser and numbers the choices of each kind and key. The zero value has no chooser
+// and makes canonical choices.
 type Asker struct {
 	Chooser    Chooser
 	asked      map[Choice]int64
@@ -17,8 +17,8 @@ type Asker struct {
 // Canonical reports whether there is no chooser.
 func (a *Asker) Canonical() bool { return a.Chooser == nil }
 
-// Skips reports whether choices that do not matter can be left out: there is no chooser, or one that draws each choice from its identity
-// alone and keeps no list of them.
+// Skips reports whether choices that do not matter can be left out: there is no chooser, or one
+// that draws each choice from its identity alone and keeps no list of them.
 func (a *Asker) Skips() bool {
 	_, seeded := a.Chooser.(Seeded)
 	return seeded || a.Canonical()
@@ -70,8 +70,8 @@ func (a *Asker) Places(process, point string) bool {
 	return ok
 }
 
-// Walk returns the items of the walk that follows the next turn of a process, if a Guide knows them and this turn is now and not after
-// the next turn of the process by.
+// Walk returns the items of the walk that follows the next turn of a process, if a Guide knows them
+// and this turn is now and not after the next turn of the process by.
 func (a *Asker) Walk(name, process, by string) (items []string, ok bool) {
 	if g := a.guide(); g != nil {
 		return g.Walk(name, process, by)
@@ -79,7 +79,8 @@ func (a *Asker) Walk(name, process, by string) (items []string, ok bool) {
 	return nil, false
 }
 
-// Guided sorts items in canonical order by the places of their points with a Guide. Items without a place stay behind the others.
+// Guided sorts items in canonical order by the places of their points with a Guide. Items without a
+// place stay behind the others.
 func Guided[T any](a *Asker, process string, items []T, point func(T) string) {
 	g := a.guide()
 	if g == nil || len(items) < 2 {
@@ -103,8 +104,8 @@ func Guided[T any](a *Asker, process string, items []T, point func(T) string) {
 	}
 }
 
-// Shuffle reorders items as a walk without a defined order visits them, such as one over a Go map. The items must be in
-// canonical order.
+// Shuffle reorders items as a walk without a defined order visits them, such as one over a Go map.
+// The items must be in canonical order.
 func Shuffle[T any, A interface{ Choose(Kind, string, int) int }](a A, key string, items []T) {
 	for i := range items {
 		k := i + a.Choose(Order, key, len(items)-i)

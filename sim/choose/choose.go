@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// Guide is a Chooser that knows in which order a real run did what the simulation leaves open. It changes which
-// alternative is canonical, before the Chooser picks one.
+// Guide is a Chooser that knows in which order a real run did what the simulation leaves open. It
+// changes which alternative is canonical, before the Chooser picks one.
 type Guide interface {
 	Chooser
-	// Place returns the place of a point in the order in which a process reaches its points from now on: the smallest place
-	// comes first. It returns false if the order is not known. A walk without a defined order counts as a process, and its
-	// items as points.
+	// Place returns the place of a point in the order in which a process reaches its points from
+	// now on: the smallest place comes first. It returns false if the order is not known. A walk
+	// without a defined order counts as a process, and its items as points.
 	Place(process, point string) (int, bool)
-	// Walk returns the items of the walk that follows the next turn of a process, before the turn after it. It returns false if that turn
-	// is not now, or comes after the next turn of the process by.
+	// Walk returns the items of the walk that follows the next turn of a process, before the turn
+	// after it. It returns false if that turn is not now, or comes after the next turn of the
+	// process by.
 	Walk(name, process, by string) (items []string, ok bool)
 	// Turn notes that a process reaches a point now.
 	Turn(process, point string)
@@ -29,11 +30,13 @@ type Made struct {
 	Last     bool    // for Next: the candidate goes only when no other one can, instead of first
 }
 
-// Seeded is a policy that draws each choice from the seed and the identity of the choice. It uses no stream of random
-// numbers: a run that differs in one choice draws the same results for all others.
+// Seeded is a policy that draws each choice from the seed and the identity of the choice. It uses
+// no stream of random numbers: a run that differs in one choice draws the same results for all
+// others.
 type Seeded uint64
 
-// Choose interrupts at one preemption point in four. For other kinds all alternatives are equally likely.
+// Choose interrupts at one preemption point in four. For other kinds all alternatives are equally
+// likely.
 func (s Seeded) Choose(c Choice, n int) int {
 	h := s.hash(c)
 	if c.Kind == Preemption && h&3 != 0 {
@@ -56,7 +59,8 @@ func (s Seeded) Next(candidates []Choice) int {
 // Fraction draws from a uniform distribution.
 func (s Seeded) Fraction(c Choice) float64 { return float64(s.hash(c)>>11) / (1 << 53) }
 
-// Priority returns the priority with which Next goes through the candidates. The least one goes first.
+// Priority returns the priority with which Next goes through the candidates. The least one goes
+// first.
 func (s Seeded) Priority(d Digest, ordinal int64) uint64 {
 	h := uint64(d) ^ (uint64(ordinal)*0x9e3779b97f4a7c15 + uint64(s)*0xd1342543de82ef95)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
@@ -86,8 +90,8 @@ func DigestOf(kind Kind, key string) Digest {
 // Replay is a policy that repeats the choices of a list and makes canonical choices elsewhere.
 type Replay struct {
 	made map[Choice]Made
-	// overtakes maps the canonical candidate to the candidates that overtake it, with their places in the list. The
-	// earliest place wins.
+	// overtakes maps the canonical candidate to the candidates that overtake it, with their places
+	// in the list. The earliest place wins.
 	overtakes map[Choice]map[Choice]int
 	last      map[Choice]bool
 }
@@ -139,7 +143,8 @@ func (r *Replay) Fraction(c Choice) float64 {
 	return 0.5
 }
 
-// Recorder is a policy that passes each choice to the policy Of and appends the results that are not canonical to Made.
+// Recorder is a policy that passes each choice to the policy Of and appends the results that are
+// not canonical to Made.
 type Recorder struct {
 	Of   Chooser
 	Made []Made

@@ -50,7 +50,8 @@ func TestSeededDependsOnSeedAndChoiceOnly(t *testing.T) {
 	})
 }
 
-// Over many choices, all alternatives are equally frequent, and one preemption point in four interrupts.
+// Over many choices, all alternatives are equally frequent, and one preemption point in four
+// interrupts.
 func TestSeededIsEven(t *testing.T) {
 	const questions = 20000
 	for _, c := range []struct {
@@ -110,7 +111,8 @@ func (f fixed) Choose(choose.Choice, int) int  { return f.value }
 func (f fixed) Next([]choose.Choice) int       { return f.value }
 func (f fixed) Fraction(choose.Choice) float64 { return f.fraction }
 
-// ask asks a policy for a preemption and a jitter of each key, and which key goes first. It returns the answers as text.
+// ask asks a policy for a preemption and a jitter of each key, and which key goes first. It returns
+// the answers as text.
 func ask(c choose.Chooser, keys ...string) []string {
 	var answers []string
 	var candidates []choose.Choice
@@ -143,7 +145,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// A replay repeats the choices of its list, limited to the number of alternatives. Other choices are canonical.
+// A replay repeats the choices of its list, limited to the number of alternatives. Other choices
+// are canonical.
 func TestReplay(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: interruption("a"), Value: 2},
@@ -156,8 +159,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Of several candidates that overtake, the first in the list goes first. A candidate overtakes only the canonical
-// candidate that its entry names, or any if the entry names none.
+// Of several candidates that overtake, the first in the list goes first. A candidate overtakes only
+// the canonical candidate that its entry names, or any if the entry names none.
 func TestReplayOfNext(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: next("c"), Before: next("b")},
@@ -182,7 +185,8 @@ func TestReplayOfNext(t *testing.T) {
 	}
 }
 
-// A candidate with an entry Last goes only when no other candidate can, unless another entry makes it overtake.
+// A candidate with an entry Last goes only when no other candidate can, unless another entry makes
+// it overtake.
 func TestReplayOfLast(t *testing.T) {
 	r := choose.NewReplay([]choose.Made{
 		{Choice: next("a"), Last: true}, {Choice: next("b"), Last: true}, {Choice: next("b"), Before: next("x")},

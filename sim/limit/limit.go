@@ -1,5 +1,5 @@
-// Package limit stops runs of package sim that take too long or do not end, and reports the process or timer that ran most
-// often.
+// Package limit stops runs of package sim that take too long or do not end, and reports the process
+// or timer that ran most often.
 package limit
 
 import (
@@ -17,8 +17,8 @@ type Limits struct {
 	AtOneInstant int64
 	// Time is the latest virtual time that a run may reach.
 	Time virtual.Time
-	// Memory is the maximum size of the trace that is kept in memory, in bytes; see trace.Recorder.Size. Package node
-	// enforces it.
+	// Memory is the maximum size of the trace that is kept in memory, in bytes; see
+	// trace.Recorder.Size. Package node enforces it.
 	Memory int64
 }
 
@@ -50,7 +50,8 @@ const interval = 1 << 10
 // Meter counts the events of a run and checks them against limits. The zero value has no limits.
 type Meter struct {
 	Limits Limits
-	// Interrupt, if set, is called every 1,024 events. If it returns an error, the run ends with this error.
+	// Interrupt, if set, is called every 1,024 events. If it returns an error, the run ends with
+	// this error.
 	Interrupt func() error
 
 	events        int64
@@ -62,10 +63,11 @@ type Meter struct {
 	err           error
 }
 
-// Copy returns a meter that has counted the events of m. It does not count turns, which takes time: its error does not say what ran
-// most often.
+// Copy returns a meter that has counted the events of m. It does not count turns, which takes time:
+// its error does not say what ran most often.
 func (m *Meter) Copy() Meter {
-	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, withoutEffect: m.withoutEffect, turns: new(int64)}
+	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, withoutEffect: m.withoutEffect,
+		turns: new(int64)}
 }
 
 // Events returns the number of events that were counted and have an effect.
@@ -74,8 +76,8 @@ func (m *Meter) Events() int64 { return m.events - m.withoutEffect }
 // WithoutEffect marks n counted events as without effect. They still count toward limits.
 func (m *Meter) WithoutEffect(n int64) { m.withoutEffect += n }
 
-// Err returns the error that ends the run: a *Error after the run has exceeded a limit, the error of Fail or of Interrupt, or
-// nil.
+// Err returns the error that ends the run: a *Error after the run has exceeded a limit, the error
+// of Fail or of Interrupt, or nil.
 func (m *Meter) Err() error { return m.err }
 
 // Fail ends the run with an error, unless it has ended already.
@@ -92,7 +94,8 @@ func (m *Meter) Event(now virtual.Time) {
 	m.count(1, now)
 }
 
-// Skip counts n events that do not take place because they have no effect. They still count toward limits.
+// Skip counts n events that do not take place because they have no effect. They still count toward
+// limits.
 func (m *Meter) Skip(n int64, now virtual.Time) {
 	m.WithoutEffect(n)
 	m.count(n, now)
@@ -127,8 +130,8 @@ func (m *Meter) Latest(t virtual.Time) virtual.Time {
 	return t
 }
 
-// Turns returns the counter of the turns of a process or timer. Processes and timers with the same name share a counter,
-// because a choice must identify a single turn.
+// Turns returns the counter of the turns of a process or timer. Processes and timers with the same
+// name share a counter, because a choice must identify a single turn.
 func (m *Meter) Turns(name string) *int64 {
 	if m.turns != nil {
 		return m.turns

@@ -1,6 +1,6 @@
-// Package virtual holds the types for time in a simulation. A span of time is a time.Duration, an instant of virtual
-// time is a Time, and a reading of a node's wall clock is a Wall. Virtual time only moves forward, but a wall clock can be
-// set; the types keep you from mixing up the two.
+// Package virtual holds the types for time in a simulation. A span of time is a time.Duration, an
+// instant of virtual time is a Time, and a reading of a node's wall clock is a Wall. Virtual time
+// only moves forward, but a wall clock can be set; the types keep you from mixing up the two.
 package virtual
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Time is an instant of virtual time, in nanoseconds since t=0. Instants before t=0 are negative. The zero value is
-// t=0. Instants compare with the operators of Go.
+// Time is an instant of virtual time, in nanoseconds since t=0. Instants before t=0 are negative.
+// The zero value is t=0. Instants compare with the operators of Go.
 type Time int64
 
 // The earliest and the latest instant.
@@ -33,8 +33,8 @@ func (t Time) Offset() time.Duration { return time.Duration(t) }
 // String formats t as the span since t=0, such as "1m30s".
 func (t Time) String() string { return t.Offset().String() }
 
-// Wall is a reading of a node's wall clock, in nanoseconds since the reading at t=0. It is equal to the virtual time until
-// the clock is set for the first time.
+// Wall is a reading of a node's wall clock, in nanoseconds since the reading at t=0. It is equal to
+// the virtual time until the clock is set for the first time.
 type Wall int64
 
 // Add returns the reading d later.

@@ -1,7 +1,9 @@
-// Package invariant checks that the records of a run obey rules that hold for every correct simulation, whatever the
-// scenario: time does not go back, a cause comes before its effect, a container exits once, and so on.
+// Package invariant checks that the records of a run obey rules that hold for every correct
+// simulation, whatever the scenario: time does not go back, a cause comes before its effect, a
+// container exits once, and so on.
 //
-// The rules are about the simulation and not about the kubelet: a trace that shows a bug of the kubelet obeys them too.
+// The rules are about the simulation and not about the kubelet: a trace that shows a bug of the
+// kubelet obeys them too.
 package invariant
 
 import (
@@ -127,7 +129,8 @@ func (c *Checker) kubelet(r *trace.Record, broken func(string)) {
 		if !stopped {
 			broken("only a stopped kubelet starts")
 		}
-	case trace.ProbeExecuted, trace.StatusPatched, trace.Event, trace.ImagePullStarted, trace.ImagePullEnded, trace.HookStarted,
+	case trace.ProbeExecuted, trace.StatusPatched, trace.Event, trace.ImagePullStarted, trace.ImagePullEnded,
+		trace.HookStarted,
 		trace.HookEnded, trace.VolumeWaitEnded, trace.PodSync, trace.SyncLoop, trace.Relist, trace.BackOff,
 		trace.ProbeSkipped, trace.ManualTrigger, trace.TriggerTaken, trace.ResultChanged:
 		if stopped {

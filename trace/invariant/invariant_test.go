@@ -16,7 +16,8 @@ func start() []trace.Record {
 		{Kind: trace.PodAdded, Pod: "default/a"},
 		{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c", T: second, Cause: 1},
 		{Kind: trace.StatusPatched, Pod: "default/a", T: second, Status: running},
-		{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c", T: 2 * second, Probe: trace.Liveness, Result: trace.Success},
+		{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c", T: 2 * second, Probe: trace.Liveness,
+			Result: trace.Success},
 	}
 }
 
@@ -33,39 +34,58 @@ func TestChecker(t *testing.T) {
 		{"a cause is an earlier record", []trace.Record{{Kind: trace.Step, Cause: -1}}},
 		{"steps number the records without gaps", []trace.Record{{Kind: trace.Step, Step: 7}}},
 		{"a duration is not negative", []trace.Record{{Kind: trace.CRICall, Took: -1}}},
-		{"a grace period is not negative", []trace.Record{{Kind: trace.ContainerStopping, Pod: "default/a", Container: "c", GraceSeconds: -1}}},
-		{"an exit code is between 0 and 255", []trace.Record{{Kind: trace.ContainerExited, Pod: "default/a", Container: "c", ExitCode: 256}}},
+		{"a grace period is not negative",
+			[]trace.Record{{Kind: trace.ContainerStopping, Pod: "default/a", Container: "c", GraceSeconds: -1}}},
+		{"an exit code is between 0 and 255",
+			[]trace.Record{{Kind: trace.ContainerExited, Pod: "default/a", Container: "c", ExitCode: 256}}},
 		{"instances count from 0", []trace.Record{{Kind: trace.Event, Pod: "default/a", Container: "c", Instance: -1}}},
 		{"a container belongs to a pod", []trace.Record{{Kind: trace.Event, Container: "c"}}},
-		{"a probe run has a type and a result", []trace.Record{{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c"}}},
+		{"a probe run has a type and a result",
+			[]trace.Record{{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c"}}},
 
-		{"a stopped kubelet does nothing", []trace.Record{{Kind: trace.KubeletStopped}, {Kind: trace.Event, Pod: "default/a"}}},
+		{"a stopped kubelet does nothing",
+			[]trace.Record{{Kind: trace.KubeletStopped}, {Kind: trace.Event, Pod: "default/a"}}},
 		{"the kubelet stops once", []trace.Record{{Kind: trace.KubeletStopped}, {Kind: trace.KubeletStopped}}},
 		{"only a stopped kubelet starts", []trace.Record{{Kind: trace.KubeletStarted}}},
-		{"", []trace.Record{{Kind: trace.KubeletStopped}, {Kind: trace.KubeletStarted}, {Kind: trace.Event, Pod: "default/a"}}},
+		{"", []trace.Record{{Kind: trace.KubeletStopped}, {Kind: trace.KubeletStarted},
+			{Kind: trace.Event, Pod: "default/a"}}},
 
 		{"a pod is added once", []trace.Record{{Kind: trace.PodAdded, Pod: "default/a"}}},
-		{"only a pod that the API server has can be deleted", []trace.Record{{Kind: trace.PodDeleteRequested, Pod: "default/b"}}},
-		{"only a pod that the API server has can be removed", []trace.Record{{Kind: trace.PodRemoved, Pod: "default/b"}}},
-		{"only a pod that the API server has gets a status", []trace.Record{{Kind: trace.PodRemoved, Pod: "default/a"}, {Kind: trace.StatusPatched, Pod: "default/a"}}},
-		{"a pod has a phase", []trace.Record{{Kind: trace.StatusPatched, Pod: "default/a", Status: &trace.PodStatus{}}}},
-		{"a pod is Ready only if its containers are", []trace.Record{{Kind: trace.StatusPatched, Pod: "default/a", Status: &trace.PodStatus{Phase: "Running", Ready: true}}}},
-		{"a container has a state", []trace.Record{{Kind: trace.StatusPatched, Pod: "default/a", Status: &trace.PodStatus{Phase: "Running", Containers: []trace.ContainerStatus{{}}}}}},
+		{"only a pod that the API server has can be deleted",
+			[]trace.Record{{Kind: trace.PodDeleteRequested, Pod: "default/b"}}},
+		{"only a pod that the API server has can be removed",
+			[]trace.Record{{Kind: trace.PodRemoved, Pod: "default/b"}}},
+		{"only a pod that the API server has gets a status",
+			[]trace.Record{{Kind: trace.PodRemoved, Pod: "default/a"}, {Kind: trace.StatusPatched, Pod: "default/a"}}},
+		{"a pod has a " +
+			"phase", []trace.Record{{Kind: trace.StatusPatched, Pod: "default/a", Status: &trace.PodStatus{}}}},
+		{"a pod is Ready only if its containers are",
+			[]trace.Record{{Kind: trace.StatusPatched, Pod: "default/a",
+				Status: &trace.PodStatus{Phase: "Running", Ready: true}}}},
+		{"a container has a " +
+			"state", []trace.Record{{Kind: trace.StatusPatched, Pod: "default/a",
+			Status: &trace.PodStatus{Phase: "Running", Containers: []trace.ContainerStatus{{}}}}}},
 
-		{"a container runs once at a time", []trace.Record{{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c", Instance: 1}}},
+		{"a container runs once at a time",
+			[]trace.Record{{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c", Instance: 1}}},
 		{"each start of a container has a new instance", []trace.Record{
-			{Kind: trace.ContainerExited, Pod: "default/a", Container: "c"}, {Kind: trace.ContainerStarted, Pod: "default/a", Container: "c"},
+			{Kind: trace.ContainerExited, Pod: "default/a", Container: "c"},
+			{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c"},
 		}},
-		{"only a running container is stopped", []trace.Record{{Kind: trace.ContainerStopping, Pod: "default/a", Container: "c", Instance: 1}}},
+		{"only a running container is stopped",
+			[]trace.Record{{Kind: trace.ContainerStopping, Pod: "default/a", Container: "c", Instance: 1}}},
 		{"only a running container exits", []trace.Record{
-			{Kind: trace.ContainerExited, Pod: "default/a", Container: "c"}, {Kind: trace.ContainerExited, Pod: "default/a", Container: "c"},
+			{Kind: trace.ContainerExited, Pod: "default/a", Container: "c"},
+			{Kind: trace.ContainerExited, Pod: "default/a", Container: "c"},
 		}},
 		{"only a container that has started is probed", []trace.Record{
-			{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c", Instance: 1, Probe: trace.Liveness, Result: trace.Success},
+			{Kind: trace.ProbeExecuted, Pod: "default/a", Container: "c", Instance: 1, Probe: trace.Liveness,
+				Result: trace.Success},
 		}},
 		{"", []trace.Record{ // a pod with the name of one that is gone
 			{Kind: trace.PodRemoved, Pod: "default/a"}, {Kind: trace.PodAdded, Pod: "default/a"},
-			{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c"}, {Kind: trace.StatusPatched, Pod: "default/a", Status: running},
+			{Kind: trace.ContainerStarted, Pod: "default/a", Container: "c"},
+			{Kind: trace.StatusPatched, Pod: "default/a", Status: running},
 		}},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -77,7 +97,8 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// broken returns the first rule that the records break. A record without a step or a time has the next ones.
+// broken returns the first rule that the records break. A record without a step or a time has the
+// next ones.
 func broken(records []trace.Record) string {
 	var c invariant.Checker
 	for i, r := range records {

@@ -76,8 +76,8 @@ type container struct {
 	added   int  // how often its pod was added before it started
 }
 
-// check checks a record of the container. A pod that was added again can have the container of its predecessor beside its own;
-// the rules hold again from the next start on.
+// check checks a record of the container. A pod that was added again can have the container of its
+// predecessor beside its own; the rules hold again from the next start on.
 func (c *container) check(r *trace.Record, added int, broken func(string)) {
 	another := c.added != added
 	switch r.Kind {

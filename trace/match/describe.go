@@ -19,7 +19,8 @@ func PodFields() []Described { return describe(podFields) }
 // ContainerFields returns the fields of the status of a container.
 func ContainerFields() []Described { return describe(containerFields) }
 
-// RecordFields returns the fields of all records, without the kind. Kinds returns the fields of each kind.
+// RecordFields returns the fields of all records, without the kind. Kinds returns the fields of
+// each kind.
 func RecordFields() []Described { return describe(recordFields) }
 
 // RecordKinds returns the names of the kinds of records, observable kinds first.

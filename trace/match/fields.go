@@ -1,5 +1,5 @@
-// Package match finds moments in a trace: states of pods and containers as the API server reports them, changes
-// of these states, and records.
+// Package match finds moments in a trace: states of pods and containers as the API server reports
+// them, changes of these states, and records.
 package match
 
 import (
@@ -22,7 +22,8 @@ type field[T any] struct {
 	typ   value.Type
 	get   func(*T) value.Scalar
 	words []string // the only possible values of a text field; nil: any
-	// detail replaces get for a field that only traces with details have. It returns false if the status has no value.
+	// detail replaces get for a field that only traces with details have. It returns false if the
+	// status has no value.
 	detail func(*T) (value.Scalar, bool)
 }
 
@@ -31,7 +32,9 @@ var podFields = []field[trace.PodStatus]{
 		[]string{"Pending", "Running", "Succeeded", "Failed"}, nil},
 	{"reason", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
 	{"initialized", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Initialized) }, nil, nil},
-	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.ContainersReady) }, nil, nil},
+	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar {
+		return value.BoolOf(s.ContainersReady)
+	}, nil, nil},
 	{"ready", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
 	conditionField("podScheduled", "PodScheduled"),
 	conditionField("podReadyToStartContainers", "PodReadyToStartContainers"),
@@ -75,8 +78,8 @@ func sinceField(name, condition string) field[trace.PodStatus] {
 	}}
 }
 
-// timeOf returns a time of the API. The API has whole seconds, so its time of a moment just after t=0 can be earlier: it counts
-// as t=0.
+// timeOf returns a time of the API. The API has whole seconds, so its time of a moment just after
+// t=0 can be earlier: it counts as t=0.
 func timeOf(t *virtual.Time) (value.Scalar, bool) {
 	if t == nil {
 		return value.Scalar{}, false
@@ -88,21 +91,33 @@ var containerFields = []field[trace.ContainerStatus]{
 	{"state", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.State) },
 		[]string{"waiting", "running", "terminated"}, nil},
 	{"reason", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
-	{"exitCode", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.ExitCode)) }, nil, nil},
+	{"exitCode", value.Int, func(s *trace.ContainerStatus) value.Scalar {
+		return value.IntOf(int64(s.ExitCode))
+	}, nil, nil},
 	{"started", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Started) }, nil, nil},
 	{"ready", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
-	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar { return value.IntOf(int64(s.RestartCount)) }, nil, nil},
-	detailField("image", value.Text, func(d *trace.ContainerDetails) (value.Scalar, bool) { return value.TextOf(d.Image), true }),
-	detailField("startedAt", value.Time, func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.StartedAt) }),
-	detailField("finishedAt", value.Time, func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.FinishedAt) }),
-	lastField("lastExitCode", value.Int, func(l *trace.Termination) (value.Scalar, bool) { return value.IntOf(int64(l.ExitCode)), true }),
-	lastField("lastReason", value.Text, func(l *trace.Termination) (value.Scalar, bool) { return value.TextOf(l.Reason), true }),
-	lastField("lastStartedAt", value.Time, func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.StartedAt) }),
-	lastField("lastFinishedAt", value.Time, func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.FinishedAt) }),
+	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar {
+		return value.IntOf(int64(s.RestartCount))
+	}, nil, nil},
+	detailField("image", value.Text,
+		func(d *trace.ContainerDetails) (value.Scalar, bool) { return value.TextOf(d.Image), true }),
+	detailField("startedAt", value.Time,
+		func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.StartedAt) }),
+	detailField("finishedAt", value.Time,
+		func(d *trace.ContainerDetails) (value.Scalar, bool) { return timeOf(d.FinishedAt) }),
+	lastField("lastExitCode", value.Int,
+		func(l *trace.Termination) (value.Scalar, bool) { return value.IntOf(int64(l.ExitCode)), true }),
+	lastField("lastReason", value.Text,
+		func(l *trace.Termination) (value.Scalar, bool) { return value.TextOf(l.Reason), true }),
+	lastField("lastStartedAt", value.Time,
+		func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.StartedAt) }),
+	lastField("lastFinishedAt", value.Time,
+		func(l *trace.Termination) (value.Scalar, bool) { return timeOf(l.FinishedAt) }),
 }
 
 // detailField is a field of the details of a container.
-func detailField(name string, typ value.Type, get func(*trace.ContainerDetails) (value.Scalar, bool)) field[trace.ContainerStatus] {
+func detailField(name string, typ value.Type,
+	get func(*trace.ContainerDetails) (value.Scalar, bool)) field[trace.ContainerStatus] {
 	return field[trace.ContainerStatus]{name, typ, nil, nil, func(s *trace.ContainerStatus) (value.Scalar, bool) {
 		if s.Details == nil {
 			return value.Scalar{}, false
@@ -112,7 +127,8 @@ func detailField(name string, typ value.Type, get func(*trace.ContainerDetails) 
 }
 
 // lastField is a field of the end of an earlier instance, and has no value before one ends.
-func lastField(name string, typ value.Type, get func(*trace.Termination) (value.Scalar, bool)) field[trace.ContainerStatus] {
+func lastField(name string, typ value.Type,
+	get func(*trace.Termination) (value.Scalar, bool)) field[trace.ContainerStatus] {
 	return detailField(name, typ, func(d *trace.ContainerDetails) (value.Scalar, bool) {
 		if d.LastState == nil {
 			return value.Scalar{}, false
@@ -134,7 +150,9 @@ var recordFields = []field[trace.Record]{
 	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) }, probes, nil},
 	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) }, results, nil},
 	{"took", value.Time, func(r *trace.Record) value.Scalar { return value.TimeOf(r.Took) }, nil, nil},
-	{"type", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Type) }, []string{"Normal", "Warning"}, nil},
+	{"type", value.Text, func(r *trace.Record) value.Scalar {
+		return value.TextOf(r.Type)
+	}, []string{"Normal", "Warning"}, nil},
 	{"reason", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Reason) }, nil, nil},
 	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil, nil},
 }

@@ -17,16 +17,18 @@ const (
 	Container About = "container" // the record also has an instance
 )
 
-// Kind describes the records of a kind. The table of kinds is the only source for matchers, for their checks and for the
-// tables of docs/trace.md; a test compares it with the traces of many runs.
+// Kind describes the records of a kind. The table of kinds is the only source for matchers, for
+// their checks and for the tables of docs/trace.md; a test compares it with the traces of many
+// runs.
 type Kind struct {
 	Kind   trace.Kind
 	Fields []string // the fields that a matcher can have
 	Shapes []Shape  // each record has one of these shapes
 }
 
-// Shape describes some of the records of a kind: their subject, and the possible values of their text fields. A text field
-// that Words does not list can have any text if it is a field of the kind.
+// Shape describes some of the records of a kind: their subject, and the possible values of their
+// text fields. A text field that Words does not list can have any text if it is a field of the
+// kind.
 type Shape struct {
 	About About
 	Words map[string][]string
@@ -40,42 +42,53 @@ func one(about About, w words) []Shape {
 	return []Shape{{about, w}}
 }
 
-// table lists the kinds, observable kinds first. The reasons of events are those in the simulated part of the kubelet
-// (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go, pkg/kubelet/kubelet.go and pkg/kubelet/active_deadline.go
-// at v1.37.0).
+// table lists the kinds, observable kinds first. The reasons of events are those in the simulated
+// part of the kubelet (pkg/kubelet/events/event.go, pkg/kubelet/eviction/helpers.go,
+// pkg/kubelet/kubelet.go and pkg/kubelet/active_deadline.go at v1.37.0).
 var table = []Kind{
 	{trace.PodAdded, nil, one(Pod, nil)},
 	{trace.PodDeleteRequested, nil, one(Pod, nil)},
 	{trace.PodRemoved, nil, one(Pod, nil)},
 	{trace.ContainerStarted, nil, one(Container, nil)},
 	{trace.ContainerStopping, []string{"graceSeconds", "reason"}, one(Container, words{"reason": {
-		"LivenessProbe", "StartupProbe", "FailedPostStartHook", "ImageChanged", "Resized", "RestartAllContainers", "Deleted", "Evicted", "Stopped",
+		"LivenessProbe", "StartupProbe", "FailedPostStartHook", "ImageChanged", "Resized", "RestartAllContainers",
+		"Deleted", "Evicted", "Stopped",
 	}})},
 	{trace.ContainerExited, []string{"exitCode"}, one(Container, nil)},
-	{trace.ProbeExecuted, []string{"probe", "result", "message", "took"}, one(Container, words{"probe": probes, "result": results})},
+	{trace.ProbeExecuted, []string{"probe", "result", "message", "took"},
+		one(Container, words{"probe": probes, "result": results})},
 	{trace.StatusPatched, nil, one(Pod, nil)},
 	{trace.Event, []string{"type", "reason", "message"}, []Shape{
-		{Container, words{"type": {"Normal"}, "reason": {"BackOff", "ContainerProbeChanged", "Created", "Killing", "Pulled", "Pulling", "Started"}}},
-		{Container, words{"type": {"Warning"}, "reason": {"BackOff", "ErrImageNeverPull", "Failed", "FailedPostStartHook",
-			"FailedPreStopHook", "InspectFailed", "ProbeWarning", "Unhealthy"}}},
-		{Pod, words{"type": {"Normal"}, "reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
-		{Pod, words{"type": {"Warning"}, "reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
-			"FailedPodSandBoxStatus", "FailedScheduling", "FailedSync", "NetworkNotReady", "NodeShutdown", "OutOfcpu", "OutOfmemory", "ResizeDeferred",
-			"ResizeError", "ResizeInfeasible"}}},
+		{Container, words{"type": {"Normal"},
+			"reason": {"BackOff", "ContainerProbeChanged", "Created", "Killing", "Pulled", "Pulling", "Started"}}},
+		{Container, words{"type": {"Warning"},
+			"reason": {"BackOff", "ErrImageNeverPull", "Failed", "FailedPostStartHook",
+				"FailedPreStopHook", "InspectFailed", "ProbeWarning", "Unhealthy"}}},
+		{Pod, words{"type": {"Normal"},
+			"reason": {"DeadlineExceeded", "ResizeCompleted", "ResizeStarted", "SandboxChanged"}}},
+		{Pod, words{"type": {"Warning"},
+			"reason": {"Evicted", "ExceededGracePeriod", "FailedCreatePodSandBox", "FailedKillPod",
+				"FailedPodSandBoxStatus", "FailedScheduling", "FailedSync", "NetworkNotReady", "NodeShutdown",
+				"OutOfcpu",
+				"OutOfmemory", "ResizeDeferred",
+				"ResizeError", "ResizeInfeasible"}}},
 		{Node, words{"type": {"Normal"}, "reason": {"ScalingReplicaSet", "SuccessfulCreate", "SuccessfulDelete"}}},
 		{Node, words{"type": {"Warning"}, "reason": {"FailedCreate", "FailedDelete"}}},
 	}},
 	{trace.ImagePullStarted, []string{"message"}, one(Container, nil)},
 	{trace.ImagePullEnded, []string{"result", "message", "took"}, one(Container, words{"result": ends})},
 	{trace.HookStarted, []string{"reason"}, one(Container, words{"reason": hooks})},
-	{trace.HookEnded, []string{"reason", "result", "message", "took"}, one(Container, words{"reason": hooks, "result": ends})},
-	{trace.VolumeWaitEnded, []string{"reason", "result", "took"}, one(Pod, words{"reason": {"mount", "unmount"}, "result": ends})},
+	{trace.HookEnded, []string{"reason", "result", "message", "took"},
+		one(Container, words{"reason": hooks, "result": ends})},
+	{trace.VolumeWaitEnded, []string{"reason", "result", "took"},
+		one(Pod, words{"reason": {"mount", "unmount"}, "result": ends})},
 	{trace.KubeletStopped, nil, one(Node, nil)},
 	{trace.KubeletStarted, nil, one(Node, nil)},
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"kill"}}},
 		{Pod, words{"reason": {"debug", "evict", "patch", "removeManifest", "resize", "setManifest"}}},
-		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays", "shutdownNode", "stepClock"}}},
+		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays",
+			"shutdownNode", "stepClock"}}},
 	}},
 	{trace.WorkloadChanged, []string{"reason"}, one(Node, words{"reason": {"spec", "status", "deleted"}})},
 	{trace.Scaled, nil, one(Node, nil)},
@@ -94,13 +107,18 @@ var table = []Kind{
 
 	{trace.CRICall, []string{"reason", "probe", "message", "took"}, []Shape{
 		{Container, words{"reason": {"ExecSync"}, "probe": append([]string{""}, probes...)}},
-		{Container, words{"reason": {"ContainerStatus", "CreateContainer", "RemoveContainer", "StartContainer", "StopContainer", "UpdateContainerResources"}, "probe": {""}}},
-		{Pod, words{"reason": {"APICreate", "APIDelete", "APIGet", "APIPatch", "ContainerStatus", "CreateContainer", "ExecSync", "ImageStatus",
-			"ListContainers", "ListPodSandbox", "PodSandboxStatus", "PullImage", "RemoveContainer", "RemovePodSandbox", "RunPodSandbox",
+		{Container, words{"reason": {"ContainerStatus", "CreateContainer", "RemoveContainer", "StartContainer",
+			"StopContainer", "UpdateContainerResources"}, "probe": {""}}},
+		{Pod, words{"reason": {"APICreate", "APIDelete", "APIGet", "APIPatch", "ContainerStatus", "CreateContainer",
+			"ExecSync", "ImageStatus",
+			"ListContainers", "ListPodSandbox", "PodSandboxStatus", "PullImage", "RemoveContainer", "RemovePodSandbox",
+			"RunPodSandbox",
 			"StartContainer", "StopContainer", "StopPodSandbox", "UpdateContainerResources"}, "probe": {""}}},
 		{Node, words{"reason": {"ExecSync"}, "probe": append([]string{""}, probes...)}},
-		{Node, words{"reason": {"ContainerStatus", "ImageStatus", "ListContainers", "ListImages", "ListPodSandbox", "PodSandboxStatus",
-			"RemoveContainer", "RemovePodSandbox", "StartContainer", "Status", "StopContainer", "StopPodSandbox", "UpdateContainerResources"}, "probe": {""}}},
+		{Node, words{"reason": {"ContainerStatus", "ImageStatus", "ListContainers", "ListImages", "ListPodSandbox",
+			"PodSandboxStatus",
+			"RemoveContainer", "RemovePodSandbox", "StartContainer", "Status", "StopContainer", "StopPodSandbox",
+			"UpdateContainerResources"}, "probe": {""}}},
 	}},
 	{trace.SyncLoop, []string{"reason", "message"}, one(Pod, words{"reason": {
 		"ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE", "PLEG", "SYNC", "liveness", "readiness", "startup",
@@ -108,7 +126,8 @@ var table = []Kind{
 	{trace.PodSync, []string{"reason"}, one(Pod, words{"reason": {"sync", "terminating", "terminated"}})},
 	{trace.Relist, []string{"reason", "message"}, one(Pod, words{"reason": {"global", "pod"}})},
 	{trace.ProbeSkipped, []string{"probe", "reason"}, one(Container, words{"probe": probes, "reason": {
-		"the pod has no stored status", "the stored status does not show the container", "on hold until the status shows a new container",
+		"the pod has no stored status", "the stored status does not show the container",
+		"on hold until the status shows a new container",
 		"initialDelaySeconds has not passed", "the container has started", "the container has not started",
 	}})},
 	{trace.ResultChanged, []string{"probe", "reason", "message"}, one(Container, words{
@@ -124,23 +143,27 @@ var table = []Kind{
 	{trace.SyncFailed, []string{"reason", "message"}, one(Node, nil)},
 }
 
-// podStates and containerStates are the possible statuses of pods and containers: each status has the words of one of
-// them. Only a terminated container has an exit code other than 0. A kill from outside can give another reason to a
-// terminated container.
+// podStates and containerStates are the possible statuses of pods and containers: each status has
+// the words of one of them. Only a terminated container has an exit code other than 0. A kill from
+// outside can give another reason to a terminated container.
 var (
 	podStates = []words{
 		{"phase": {"Pending", "Running", "Succeeded"}, "reason": {""}},
-		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "OutOfcpu", "OutOfmemory", "Terminated"}},
+		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "OutOfcpu", "OutOfmemory",
+			"Terminated"}},
 	}
 	containerStates = []words{
 		{"state": {"running"}, "reason": {""}},
 		{"state": {"waiting"}, "reason": {
 			"", // created and not started, which a restart of the kubelet can leave behind
-			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
-			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError", "RestartingAllContainers",
+			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError",
+			"ErrImageNeverPull",
+			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError",
+			"RestartingAllContainers",
 			"RunContainerError",
 		}},
-		{"state": {terminated}, "reason": {"Completed", "ContainerStatusUnknown", "Error", "RestartingAllContainers", "Unknown"}},
+		{"state": {terminated}, "reason": {"Completed", "ContainerStatusUnknown", "Error", "RestartingAllContainers",
+			"Unknown"}},
 	}
 )
 
@@ -204,8 +227,8 @@ func AboutPod(reason string) bool {
 	return about(Pod) && !about(Container)
 }
 
-// Shapes returns the shapes of the records that r can match, each with the words that match. If ofContainer is set, it
-// leaves out records that are not about a container.
+// Shapes returns the shapes of the records that r can match, each with the words that match. If
+// ofContainer is set, it leaves out records that are not about a container.
 func (r *Record) Shapes(ofContainer bool) []Shape {
 	var possible []Shape
 	for _, s := range kindOf(r.Kind).Shapes {
@@ -221,7 +244,8 @@ func (r *Record) narrow(s Shape) (Shape, bool) {
 	w := maps.Clone(s.Words)
 	for _, f := range r.Fields {
 		if list, closed := s.Words[f.Name]; closed {
-			w[f.Name] = slices.DeleteFunc(slices.Clone(list), func(word string) bool { return !f.Match.Matches(value.TextOf(word)) })
+			w[f.Name] = slices.DeleteFunc(slices.Clone(list),
+				func(word string) bool { return !f.Match.Matches(value.TextOf(word)) })
 			if len(w[f.Name]) == 0 {
 				return s, false
 			}
@@ -230,7 +254,8 @@ func (r *Record) narrow(s Shape) (Shape, bool) {
 	return Shape{s.About, w}, true
 }
 
-// Possible reports whether the fields of a pod, or of a container if ofContainer is set, can have such values together.
+// Possible reports whether the fields of a pod, or of a container if ofContainer is set, can have
+// such values together.
 func (f Fields) Possible(ofContainer bool, kills Kills) bool {
 	states := podStates
 	if ofContainer {
@@ -257,8 +282,9 @@ func (f Fields) fit(state words, kills Kills) bool {
 	return true
 }
 
-// Reasons returns the reasons that the fields of a pod, or of a container if ofContainer is set, select: none if the reason is
-// not among the fields. It leaves out the reasons of kills from outside.
+// Reasons returns the reasons that the fields of a pod, or of a container if ofContainer is set,
+// select: none if the reason is not among the fields. It leaves out the reasons of kills from
+// outside.
 func (f Fields) Reasons(ofContainer bool) []string {
 	states := podStates
 	if ofContainer {
@@ -266,7 +292,8 @@ func (f Fields) Reasons(ofContainer bool) []string {
 	}
 	for _, w := range f {
 		if w.Name == "reason" {
-			return slices.DeleteFunc(reasonsIn(states), func(reason string) bool { return !w.Match.Matches(value.TextOf(reason)) })
+			return slices.DeleteFunc(reasonsIn(states),
+				func(reason string) bool { return !w.Match.Matches(value.TextOf(reason)) })
 		}
 	}
 	return nil

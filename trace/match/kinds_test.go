@@ -38,8 +38,8 @@ func fieldsIn(text string) []string {
 	return slices.Compact(list)
 }
 
-// TestTraceTables compares the tables of docs/trace.md with the table of kinds: subjects, fields, and the possible values of
-// fields that have few.
+// TestTraceTables compares the tables of docs/trace.md with the table of kinds: subjects, fields,
+// and the possible values of fields that have few.
 func TestTraceTables(t *testing.T) {
 	seen := map[trace.Kind]bool{}
 	for line := range strings.Lines(read(t, "../../docs/trace.md")) {
@@ -79,7 +79,8 @@ func TestTraceTables(t *testing.T) {
 	}
 }
 
-// isProbe reports whether a field is the probe of an internal record. The page lists the types of probes once.
+// isProbe reports whether a field is the probe of an internal record. The page lists the types of
+// probes once.
 func isProbe(k *Kind, field string) bool { return field == "probe" && !k.Kind.Observable() }
 
 func subjectsOf(k *Kind) string {
@@ -136,11 +137,13 @@ func TestFormatRecords(t *testing.T) {
 	}
 }
 
-// TestWordsOccurInTheSource checks that the code that writes records contains each reason of the table, so that no
-// expectation about a reason holds only because nothing has it.
+// TestWordsOccurInTheSource checks that the code that writes records contains each reason of the
+// table, so that no expectation about a reason holds only because nothing has it.
 func TestWordsOccurInTheSource(t *testing.T) {
 	var source strings.Builder
-	for _, dir := range []string{"kubelet", "prober", "status", "fakeruntime", "apiserver", "scenarios/format", "node", "trace", "trace/traffic", "controller", "controller/deployment", "controller/replicaset", "controller/endpointslice"} {
+	for _, dir := range []string{"kubelet", "prober", "status", "fakeruntime", "apiserver", "scenarios/format", "node",
+		"trace", "trace/traffic", "controller", "controller/deployment", "controller/replicaset",
+		"controller/endpointslice"} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no source in %s: %v", dir, err)

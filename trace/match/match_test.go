@@ -36,7 +36,8 @@ func ready(pod string, ready bool) trace.Record {
 }
 
 func container(restarts int32, started bool) trace.Record {
-	return patched("default/a", trace.PodStatus{Containers: []trace.ContainerStatus{{Name: "c", RestartCount: restarts, Started: started}}})
+	return patched("default/a", trace.PodStatus{Containers: []trace.ContainerStatus{{Name: "c", RestartCount: restarts,
+		Started: started}}})
 }
 
 func TestWatcher(t *testing.T) {
@@ -48,28 +49,35 @@ func TestWatcher(t *testing.T) {
 	}{
 		{
 			name: "each change from no match to a match", moment: "{becomes: {ready: true}}",
-			records: []trace.Record{added("default/a"), ready("default/a", false), ready("default/a", true), ready("default/a", true),
+			records: []trace.Record{added("default/a"), ready("default/a", false), ready("default/a", true),
+				ready("default/a", true),
 				ready("default/a", false), ready("default/a", true)},
 			want: []int{2, 5},
 		}, {
 			name: "the first status is not a change", moment: "{becomes: {phase: Pending, ready: false}}",
-			records: []trace.Record{added("default/a"), ready("default/a", false), removed("default/a"), added("default/a")},
+			records: []trace.Record{added("default/a"), ready("default/a", false), removed("default/a"),
+				added("default/a")},
 		}, {
 			name: "from the status at creation to the kubelet's first", moment: "{becomes: {phase: Running}}",
 			records: []trace.Record{added("default/a"), ready("default/a", false)},
 			want:    []int{1},
 		}, {
 			name: "all fields must match", moment: "{becomes: {phase: Running, ready: true}}",
-			records: []trace.Record{added("default/a"), patched("default/a", trace.PodStatus{Ready: true}), ready("default/a", true)},
-			want:    []int{2},
+			records: []trace.Record{added("default/a"), patched("default/a", trace.PodStatus{Ready: true}),
+				ready("default/a", true)},
+			want: []int{2},
 		}, {
 			name: "each pod separately", moment: "{becomes: {ready: true}}",
-			records: []trace.Record{added("default/a"), added("default/b"), ready("default/a", true), ready("default/b", true)},
-			want:    []int{2, 3},
+			records: []trace.Record{added("default/a"), added("default/b"), ready("default/a", true),
+				ready("default/b", true)},
+			want: []int{2, 3},
 		}, {
-			name: "only some pods", moment: "{becomes: {ready: true}}", pods: func(pod string) bool { return pod == "default/b" },
-			records: []trace.Record{added("default/a"), added("default/b"), ready("default/a", true), ready("default/b", true)},
-			want:    []int{3},
+			name: "only some pods", moment: "{becomes: {ready: true}}", pods: func(pod string) bool {
+				return pod == "default/b"
+			},
+			records: []trace.Record{added("default/a"), added("default/b"), ready("default/a", true),
+				ready("default/b", true)},
+			want: []int{3},
 		}, {
 			name: "a removed pod has no status", moment: "{becomes: {ready: false}}",
 			records: []trace.Record{added("default/a"), ready("default/a", true), removed("default/a")},
@@ -93,10 +101,13 @@ func TestWatcher(t *testing.T) {
 			want: []int{4},
 		}, {
 			name: "only records of containers have an instance", moment: "{instance: 0, record: {kind: Event}}",
-			records: []trace.Record{{Kind: trace.Event, Pod: "default/a"}, {Kind: trace.Event, Pod: "default/a", Container: "c"}},
-			want:    []int{1},
+			records: []trace.Record{{Kind: trace.Event, Pod: "default/a"},
+				{Kind: trace.Event, Pod: "default/a", Container: "c"}},
+			want: []int{1},
 		}, {
-			name: "a record of the node", moment: "{record: {kind: KubeletStarted}}", pods: func(string) bool { return false },
+			name: "a record of the node", moment: "{record: {kind: KubeletStarted}}", pods: func(string) bool {
+				return false
+			},
 			records: []trace.Record{{Kind: trace.KubeletStarted}},
 			want:    []int{0},
 		},
@@ -129,7 +140,8 @@ func equal(a, b []int) bool {
 }
 
 func TestLookup(t *testing.T) {
-	status := &trace.PodStatus{Phase: "Running", Ready: true, Containers: []trace.ContainerStatus{{Name: "c", State: "running", ExitCode: 3, RestartCount: 2}}}
+	status := &trace.PodStatus{Phase: "Running", Ready: true,
+		Containers: []trace.ContainerStatus{{Name: "c", State: "running", ExitCode: 3, RestartCount: 2}}}
 	for _, test := range []struct {
 		container, field string
 		want             value.Scalar

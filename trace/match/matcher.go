@@ -27,8 +27,9 @@ type Transitions struct {
 	Any    bool // any values may follow the last one
 }
 
-// Status reports whether the status of a pod meets all conditions, or the status of one of its containers if
-// container is not empty. It returns false if the status is nil or has no such container.
+// Status reports whether the status of a pod meets all conditions, or the status of one of its
+// containers if container is not empty. It returns false if the status is nil or has no such
+// container.
 func (f Fields) Status(status *trace.PodStatus, container string) bool {
 	if status == nil {
 		return false
@@ -45,8 +46,8 @@ func (r *Record) Match(rec *trace.Record) bool {
 	return rec.Kind == r.Kind && matches(recordFields, r.Fields, rec)
 }
 
-// Lookup returns the value of a field of a pod, or of one of its containers if container is not empty. It returns
-// false if the status has no such value.
+// Lookup returns the value of a field of a pod, or of one of its containers if container is not
+// empty. It returns false if the status has no such value.
 func Lookup(status *trace.PodStatus, container, name string) (value.Scalar, bool) {
 	if status == nil {
 		return value.Scalar{}, false

@@ -8,13 +8,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Moment selects moments of a run: changes to a state, or records. Exactly one of Becomes and Record is set.
+// Moment selects moments of a run: changes to a state, or records. Exactly one of Becomes and
+// Record is set.
 type Moment struct {
 	strict.Pos `json:"-"`
 
-	Pod       string          `json:"pod,omitempty"`       // a pod or workload; empty: any
-	Container string          `json:"container,omitempty"` // empty: the state of the pod, or records about any container
-	Instance  *value.IntRange `json:"instance,omitempty"`  // only with Record; nil: any
+	Pod string `json:"pod,omitempty"` // a pod or workload; empty: any
+	// empty: the state of the pod, or records about any container
+	Container string          `json:"container,omitempty"`
+	Instance  *value.IntRange `json:"instance,omitempty"` // only with Record; nil: any
 	Becomes   Fields          `json:"becomes,omitempty"`
 	Record    *Record         `json:"record,omitempty"`
 }
@@ -32,8 +34,8 @@ type Watcher struct {
 	state  State
 }
 
-// NewWatcher returns a watcher for the pods, given as namespace/name, for which pods returns true; nil means all
-// pods. The watcher always observes records about the node.
+// NewWatcher returns a watcher for the pods, given as namespace/name, for which pods returns true;
+// nil means all pods. The watcher always observes records about the node.
 func (m *Moment) NewWatcher(pods func(pod string) bool) *Watcher {
 	return &Watcher{moment: m, pods: pods, held: map[string]bool{}}
 }
@@ -43,7 +45,8 @@ func (w *Watcher) Copy() *Watcher {
 	return &Watcher{moment: w.moment, pods: w.pods, held: maps.Clone(w.held), state: State{maps.Clone(w.state.pods)}}
 }
 
-// Observe reports whether the next record of the trace is a moment. Call it for each record, in order.
+// Observe reports whether the next record of the trace is a moment. Call it for each record, in
+// order.
 func (w *Watcher) Observe(r *trace.Record) bool {
 	if r.Pod != "" && w.pods != nil && !w.pods(r.Pod) {
 		return false
@@ -65,7 +68,8 @@ func (w *Watcher) record(r *trace.Record) bool {
 	return m.Record.Match(r)
 }
 
-// becomes reports a change from no match to a match. The first status of a pod or container is not a change.
+// becomes reports a change from no match to a match. The first status of a pod or container is not
+// a change.
 func (w *Watcher) becomes(r *trace.Record) bool {
 	if r.Kind != trace.PodAdded && r.Kind != trace.StatusPatched && r.Kind != trace.PodRemoved {
 		return false

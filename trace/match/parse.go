@@ -9,8 +9,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// UnmarshalNode decodes a mapping, FIELD: match, …, and reports errors at n. Check resolves the types of the
-// fields, because they depend on the subject.
+// UnmarshalNode decodes a mapping, FIELD: match, …, and reports errors at n. Check resolves the
+// types of the fields, because they depend on the subject.
 func (f *Fields) UnmarshalNode(n *strict.Node) {
 	if n.Kind != strict.Mapping {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
@@ -28,8 +28,8 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 	}
 }
 
-// Check resolves the types of fields that were decoded from n, and reports errors at n. The fields belong to a
-// container, or to the pod if container is empty.
+// Check resolves the types of fields that were decoded from n, and reports errors at n. The fields
+// belong to a container, or to the pod if container is empty.
 func (f Fields) Check(n *strict.Node, container string, kills Kills) {
 	all := true
 	for i := range f {
@@ -44,8 +44,8 @@ func (f Fields) Check(n *strict.Node, container string, kills Kills) {
 	}
 }
 
-// OfContainer reports whether a container can have such values: each field is one of a container, with a possible reason. n is the
-// node that the fields were decoded from.
+// OfContainer reports whether a container can have such values: each field is one of a container,
+// with a possible reason. n is the node that the fields were decoded from.
 func (f Fields) OfContainer(n *strict.Node, kills Kills) bool {
 	for i := range f {
 		if find(containerFields, f[i].Name) == nil {
@@ -69,8 +69,8 @@ type Kills struct {
 	Unknown bool // the reasons could not be read
 }
 
-// statusField returns the type of a field and its possible words. It returns false after reporting that the field does not
-// exist.
+// statusField returns the type of a field and its possible words. It returns false after reporting
+// that the field does not exist.
 func statusField(n *strict.Node, name, container string, kills Kills) (value.Type, []string, bool) {
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
@@ -96,16 +96,16 @@ func statusField(n *strict.Node, name, container string, kills Kills) (value.Typ
 	return 0, nil, false
 }
 
-// bounds are the lowest and highest values of numbers. A grace period is at least 2 s (minimumGracePeriodInSeconds in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// bounds are the lowest and highest values of numbers. A grace period is at least 2 s
+// (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 var bounds = map[string]value.IntRange{
 	"exitCode":     {Min: 0, Max: 255},
 	"lastExitCode": {Min: 0, Max: 255},
 	"graceSeconds": {Min: 2, Max: value.OpenMax},
 }
 
-// parseMatch parses a condition on a field. It returns false after it reports an error. A condition that can never hold is
-// an error, because an expectation of never would then always pass.
+// parseMatch parses a condition on a field. It returns false after it reports an error. A condition
+// that can never hold is an error, because an expectation of never would then always pass.
 func parseMatch(n *strict.Node, name string, typ value.Type, words []string) (value.Match, bool) {
 	m, err := value.ParseMatch(typ, n.Value)
 	bound, bounded := bounds[name]
@@ -169,9 +169,9 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 	}
 }
 
-// CheckScope reports the fields pod, container and instance of n, the mapping that contains the record, if the records that
-// r matches do not have them, and reports conditions that no record meets together. It returns false after it reports an
-// error.
+// CheckScope reports the fields pod, container and instance of n, the mapping that contains the
+// record, if the records that r matches do not have them, and reports conditions that no record
+// meets together. It returns false after it reports an error.
 func (r *Record) CheckScope(n *strict.Node) bool {
 	ok := true
 	reject := func(of string, names ...string) {
@@ -238,8 +238,8 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 	t.Values = make([]value.Match, len(items))
 }
 
-// Check resolves the type of the field, and reports errors at n. The field belongs to a container, or to the
-// pod if container is empty.
+// Check resolves the type of the field, and reports errors at n. The field belongs to a container,
+// or to the pod if container is empty.
 func (t *Transitions) Check(n *strict.Node, container string, kills Kills) {
 	list := n.Field(t.Field)
 	typ, words, ok := statusField(list, t.Field, container, kills)

@@ -2,8 +2,8 @@ package match
 
 import "probesim.dev/trace"
 
-// State is the status of each pod in the API server, rebuilt from the records of a trace. The zero value has no
-// pods.
+// State is the status of each pod in the API server, rebuilt from the records of a trace. The zero
+// value has no pods.
 type State struct {
 	pods map[string]*trace.PodStatus
 }
@@ -24,7 +24,8 @@ func (s *State) Apply(r *trace.Record) {
 	}
 }
 
-// Status returns the status of the pod namespace/name, or nil before the pod is created and after it is removed.
+// Status returns the status of the pod namespace/name, or nil before the pod is created and after
+// it is removed.
 func (s *State) Status(pod string) *trace.PodStatus { return s.pods[pod] }
 
 func (s *State) set(pod string, status *trace.PodStatus) {

@@ -6,13 +6,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// workloadFields are the fields of the state of a Deployment. complete is what 'kubectl rollout status' waits for (DeploymentComplete in
-// pkg/controller/deployment/util/deployment_util.go at v1.37.0); reason is that of the condition Progressing.
+// workloadFields are the fields of the state of a Deployment. complete is what 'kubectl rollout
+// status' waits for (DeploymentComplete in pkg/controller/deployment/util/deployment_util.go at
+// v1.37.0); reason is that of the condition Progressing.
 var workloadFields = []field[trace.Workload]{
 	{"complete", value.Bool, func(w *trace.Workload) value.Scalar { return value.BoolOf(w.Complete()) }, nil, nil},
-	{"reason", value.Text, func(w *trace.Workload) value.Scalar { return value.TextOf(w.Condition("Progressing").Reason) },
-		[]string{"", "NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "NewReplicaSetAvailable", "ProgressDeadlineExceeded", "DeploymentPaused", "DeploymentResumed", "ReplicaSetCreateError"}, nil},
-	{"available", value.Bool, func(w *trace.Workload) value.Scalar { return value.BoolOf(w.Condition("Available").Status == "True") }, nil, nil},
+	{"reason", value.Text,
+		func(w *trace.Workload) value.Scalar { return value.TextOf(w.Condition("Progressing").Reason) },
+		[]string{"", "NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "NewReplicaSetAvailable",
+			"ProgressDeadlineExceeded", "DeploymentPaused", "DeploymentResumed", "ReplicaSetCreateError"}, nil},
+	{"available", value.Bool, func(w *trace.Workload) value.Scalar {
+		return value.BoolOf(w.Condition("Available").Status == "True")
+	}, nil, nil},
 	count("desiredReplicas", func(w *trace.Workload) int32 { return w.Desired }),
 	count("replicas", func(w *trace.Workload) int32 { return w.Replicas }),
 	count("updatedReplicas", func(w *trace.Workload) int32 { return w.Updated }),
@@ -22,13 +27,17 @@ var workloadFields = []field[trace.Workload]{
 }
 
 func count(name string, get func(*trace.Workload) int32) field[trace.Workload] {
-	return field[trace.Workload]{name, value.Int, func(w *trace.Workload) value.Scalar { return value.IntOf(int64(get(w))) }, nil, nil}
+	return field[trace.Workload]{name, value.Int, func(w *trace.Workload) value.Scalar {
+		return value.IntOf(int64(get(w)))
+	}, nil, nil}
 }
 
-// Workload reports whether the state of a Deployment meets all conditions. It returns false if the state is nil.
+// Workload reports whether the state of a Deployment meets all conditions. It returns false if the
+// state is nil.
 func (f Fields) Workload(w *trace.Workload) bool { return w != nil && matches(workloadFields, f, w) }
 
-// LookupWorkload returns the value of a field of a Deployment. It returns false if there is no such field.
+// LookupWorkload returns the value of a field of a Deployment. It returns false if there is no such
+// field.
 func LookupWorkload(w *trace.Workload, name string) (value.Scalar, bool) {
 	return get(workloadFields, name, w)
 }
@@ -36,7 +45,8 @@ func LookupWorkload(w *trace.Workload, name string) (value.Scalar, bool) {
 // WorkloadFields returns the fields of a Deployment.
 func WorkloadFields() []Described { return describe(workloadFields) }
 
-// CheckWorkload resolves the types of fields of a Deployment that were decoded from n, and reports errors at n.
+// CheckWorkload resolves the types of fields of a Deployment that were decoded from n, and reports
+// errors at n.
 func (f Fields) CheckWorkload(n *strict.Node) {
 	for i := range f {
 		of := find(workloadFields, f[i].Name)

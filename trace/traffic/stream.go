@@ -106,11 +106,13 @@ func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 		return nil
 	}
 	s.lost += lost
-	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step, &trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
+	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step,
+		&trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
 }
 
-// unfinished returns the integral of the part of requests that take longer than a duration, from 0 to an age, in seconds: so many of the
-// requests of the time before are in flight, if one a second is sent.
+// unfinished returns the integral of the part of requests that take longer than a duration, from 0
+// to an age, in seconds: so many of the requests of the time before are in flight, if one a second
+// is sent.
 func (s *stream) unfinished(age time.Duration) float64 {
 	least, most := s.Least.Seconds(), s.Most.Seconds()
 	u := min(age.Seconds(), most)
@@ -133,7 +135,8 @@ func (s *stream) start(f *Fold, now virtual.Time) []trace.Record {
 	return list
 }
 
-// begin begins a loss if a target does not accept requests, and notes that it serves them otherwise.
+// begin begins a loss if a target does not accept requests, and notes that it serves them
+// otherwise.
 func (s *stream) begin(f *Fold, t *target, now virtual.Time) []trace.Record {
 	p := f.pods[t.pod]
 	reason := p.refusal(s.Container)
@@ -196,9 +199,11 @@ func (s *stream) lossRecord(kind trace.Kind, now virtual.Time, pod string, l *lo
 	return s.record(kind, now, pod, l.reason, cause, &trace.Loss{Router: s.Router, Rate: s.Rate, One: l.one, Of: l.of})
 }
 
-func (s *stream) record(kind trace.Kind, now virtual.Time, pod, reason string, cause int64, l *trace.Loss) trace.Record {
+func (s *stream) record(kind trace.Kind, now virtual.Time, pod, reason string, cause int64,
+	l *trace.Loss) trace.Record {
 	return trace.Record{
-		T: now, Kind: kind, Cause: cause, Pod: pod, Reason: reason, Object: &trace.Object{Name: "Service " + s.Service, Loss: l},
+		T: now, Kind: kind, Cause: cause, Pod: pod, Reason: reason,
+		Object: &trace.Object{Name: "Service " + s.Service, Loss: l},
 	}
 }
 

@@ -1,9 +1,10 @@
-// Package traffic computes from the records of a run which requests to a Service are lost, and why. It reads only records, so it works on
-// traces of the simulator, of the real kubelet and of files.
+// Package traffic computes from the records of a run which requests to a Service are lost, and why.
+// It reads only records, so it works on traces of the simulator, of the real kubelet and of files.
 //
-// Requests are a fluid: a router sends the same part of them to each of its targets, without queues, retries and connections that stay
-// open. A request is lost if it goes to a pod that does not accept it, if there is no target, or if the program exits while it has the
-// request. Numbers are exact: only reports round.
+// Requests are a fluid: a router sends the same part of them to each of its targets, without
+// queues, retries and connections that stay open. A request is lost if it goes to a pod that does
+// not accept it, if there is no target, or if the program exits while it has the request. Numbers
+// are exact: only reports round.
 package traffic
 
 import (
@@ -23,7 +24,8 @@ type Entry struct {
 	Rate    float64 // requests a second
 	// Least and Most bound how long a request takes; all durations between are equally likely.
 	Least, Most time.Duration
-	// Container is the container of the pods that serves the requests. Empty: a pod serves while any of its containers runs.
+	// Container is the container of the pods that serves the requests. Empty: a pod serves while
+	// any of its containers runs.
 	Container string
 }
 
@@ -56,7 +58,8 @@ func (f *Fold) add(e Entry) {
 	f.entries = append(f.entries, &stream{Entry: e, targets: map[string]*target{}, dropped: map[string]*target{}})
 }
 
-// Add adds a stream of requests. It returns an error if the Service has targets already, since the Fold does not know them.
+// Add adds a stream of requests. It returns an error if the Service has targets already, since the
+// Fold does not know them.
 func (f *Fold) Add(e Entry) error {
 	if f.routed["Service "+e.Service] {
 		return fmt.Errorf("the Service %s has targets already: add its requests before it has", e.Service)
@@ -65,7 +68,8 @@ func (f *Fold) Add(e Entry) error {
 	return nil
 }
 
-// Observe takes the next record of a trace, and returns the records of the losses that end or begin with it, without steps.
+// Observe takes the next record of a trace, and returns the records of the losses that end or begin
+// with it, without steps.
 func (f *Fold) Observe(r *trace.Record) []trace.Record {
 	switch r.Kind {
 	case trace.RoutesChanged:
@@ -99,8 +103,8 @@ func (f *Fold) End(t virtual.Time) []trace.Record {
 	return list
 }
 
-// Total returns the number of requests that were sent for each entry until a time, and the number of those that were lost, without losses
-// in progress.
+// Total returns the number of requests that were sent for each entry until a time, and the number
+// of those that were lost, without losses in progress.
 func (f *Fold) Total(t virtual.Time) (sent, lost []float64) {
 	for _, s := range f.entries {
 		n := 0.0

@@ -30,7 +30,8 @@ func (w *world) add(at float64, r trace.Record) {
 	w.step++
 	r.Step, r.T = w.step, virtual.At(time.Duration(at*float64(time.Second)))
 	for _, l := range w.fold.Observe(&r) {
-		text := fmt.Sprintf("%v %s %s %s cause %d", l.T, strings.TrimPrefix(string(l.Kind), "Loss"), l.Pod, l.Reason, l.Cause)
+		text := fmt.Sprintf("%v %s %s %s cause %d", l.T, strings.TrimPrefix(string(l.Kind), "Loss"), l.Pod, l.Reason,
+			l.Cause)
 		if l.Kind == trace.LossEnded {
 			text += fmt.Sprintf(" lost %.1f", l.Object.Loss.Lost)
 		}
@@ -71,7 +72,8 @@ func (w *world) check(t *testing.T, want ...string) {
 	}
 }
 
-// A pod that closes its listener loses its part until the router drops it. A change of the number of targets changes the part.
+// A pod that closes its listener loses its part until the router drops it. A change of the number
+// of targets changes the part.
 func TestRefused(t *testing.T) {
 	w := newWorld(traffic.Entry{Rate: 100})
 	w.start(0, "a")
@@ -81,13 +83,15 @@ func TestRefused(t *testing.T) {
 	w.close(2, "a")
 	w.route(3, "a", "b", "c")
 	w.route(4.5, "b", "c")
-	w.check(t, "2s Started a refused cause 5", "3s Ended a refused cause 6 lost 50.0", "3s Started a refused cause 5", "4.5s Ended a refused cause 7 lost 50.0")
+	w.check(t, "2s Started a refused cause 5", "3s Ended a refused cause 6 lost 50.0", "3s Started a refused cause 5",
+		"4.5s Ended a refused cause 7 lost 50.0")
 	if sent, lost := w.fold.Total(virtual.At(11 * time.Second)); sent[0] != 1000 || lost[0] != 100 {
 		t.Errorf("sent %v, lost %v", sent, lost)
 	}
 }
 
-// A pod whose program does not listen for a time loses its part meanwhile. A program that starts again listens.
+// A pod whose program does not listen for a time loses its part meanwhile. A program that starts
+// again listens.
 func TestNotListening(t *testing.T) {
 	w := newWorld(traffic.Entry{Rate: 100})
 	w.start(0, "a")
@@ -98,8 +102,10 @@ func TestNotListening(t *testing.T) {
 	w.listener(5, "a", "closed")
 	w.exit(6, "a")
 	w.start(7, "a")
-	w.check(t, "1s Started a notListening cause 3", "1s Started b notListening cause 3", "1s Ended b notListening cause 4 lost 0.0", "2s Ended a notListening cause 5 lost 50.0",
-		"5s Started a notListening cause 6", "6s Ended a notListening cause 7 lost 50.0", "6s Started a exited cause 7", "7s Ended a exited cause 8 lost 50.0")
+	w.check(t, "1s Started a notListening cause 3", "1s Started b notListening cause 3",
+		"1s Ended b notListening cause 4 lost 0.0", "2s Ended a notListening cause 5 lost 50.0",
+		"5s Started a notListening cause 6", "6s Ended a notListening cause 7 lost 50.0", "6s Started a exited cause 7",
+		"7s Ended a exited cause 8 lost 50.0")
 }
 
 // The cause of a loss is the later one of what made the pod a target and what made it refuse.
@@ -111,7 +117,8 @@ func TestCauseIsTheLaterOne(t *testing.T) {
 	w.check(t, "1s Started b notListening cause 2", "2s Ended b notListening cause 3 lost 50.0")
 }
 
-// Requests in flight are lost when the program ends: rate times the mean duration of a request in a steady state.
+// Requests in flight are lost when the program ends: rate times the mean duration of a request in a
+// steady state.
 func TestInFlight(t *testing.T) {
 	w := newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
 	w.start(0, "a")
@@ -119,24 +126,29 @@ func TestInFlight(t *testing.T) {
 	w.route(1, "a", "b")
 	w.exit(5, "a")
 	w.route(5.5, "b")
-	w.check(t, "5s Ended a inFlight cause 4 lost 20.0", "5s Started a exited cause 4", "5.5s Ended a exited cause 5 lost 25.0")
+	w.check(t, "5s Ended a inFlight cause 4 lost 20.0", "5s Started a exited cause 4",
+		"5.5s Ended a exited cause 5 lost 25.0")
 }
 
-// A program that refuses new connections first has nothing in flight when it ends after its longest request. Until then a part is lost.
+// A program that refuses new connections first has nothing in flight when it ends after its longest
+// request. Until then a part is lost.
 func TestInFlightAfterClose(t *testing.T) {
 	w := newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
 	w.start(0, "a")
 	w.route(1, "a")
 	w.close(5, "a")
 	w.exit(5.4, "a")
-	// 100/s, and the longest 0.2 s of the durations are over 0.4 s: the integral of (0.6-u)/0.4 from 0.4 to 0.6.
-	w.check(t, "5s Started a refused cause 3", "5.4s Ended a inFlight cause 4 lost 5.0", "5.4s Ended a refused cause 4 lost 40.0", "5.4s Started a exited cause 4")
+	// 100/s, and the longest 0.2 s of the durations are over 0.4 s: the integral of (0.6-u)/0.4
+	// from 0.4 to 0.6.
+	w.check(t, "5s Started a refused cause 3", "5.4s Ended a inFlight cause 4 lost 5.0",
+		"5.4s Ended a refused cause 4 lost 40.0", "5.4s Started a exited cause 4")
 	w = newWorld(traffic.Entry{Rate: 100, Least: 200 * time.Millisecond, Most: 600 * time.Millisecond})
 	w.start(0, "a")
 	w.route(1, "a")
 	w.close(5, "a")
 	w.exit(5.6, "a")
-	w.check(t, "5s Started a refused cause 3", "5.6s Ended a refused cause 4 lost 60.0", "5.6s Started a exited cause 4")
+	w.check(t, "5s Started a refused cause 3", "5.6s Ended a refused cause 4 lost 60.0",
+		"5.6s Started a exited cause 4")
 }
 
 // A program still has requests when its router has dropped it.
@@ -157,7 +169,8 @@ func TestInFlightAfterDrop(t *testing.T) {
 	w.route(5.2, "a", "b")
 	w.close(5.2, "a")
 	w.exit(5.4, "a")
-	w.check(t, "5.2s Started a refused cause 6", "5.4s Ended a inFlight cause 7 lost 2.5", "5.4s Ended a refused cause 7 lost 10.0", "5.4s Started a exited cause 7")
+	w.check(t, "5.2s Started a refused cause 6", "5.4s Ended a inFlight cause 7 lost 2.5",
+		"5.4s Ended a refused cause 7 lost 10.0", "5.4s Started a exited cause 7")
 }
 
 // Without a target all requests are lost, from the first target on.

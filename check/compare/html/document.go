@@ -45,7 +45,8 @@ type row struct {
 	Tracks                          []track // before and after
 }
 
-// track is the bar of a row before or after the change. Positions are percentages of the width of the picture.
+// track is the bar of a row before or after the change. Positions are percentages of the width of
+// the picture.
 type track struct {
 	Kind       string // before or after
 	Y          int
@@ -120,7 +121,8 @@ func newContainer(of *compare.Container) container {
 	return c
 }
 
-// longest returns the greatest value of the limits or of the times, for the axis. A value without a limit reaches its end.
+// longest returns the greatest value of the limits or of the times, for the axis. A value without a
+// limit reaches its end.
 func longest(rows []compare.Row, limits bool) check.Seconds {
 	var end check.Seconds
 	for i := range rows {
@@ -143,7 +145,8 @@ func longest(rows []compare.Row, limits bool) check.Seconds {
 
 func newRow(r *compare.Row, end check.Seconds) row {
 	before, after := r.Guaranteed()
-	out := row{Text: r.Text, Before: r.Format(before), After: r.Format(after), Difference: r.Difference(), Change: r.Change}
+	out := row{Text: r.Text, Before: r.Format(before), After: r.Format(after), Difference: r.Difference(),
+		Change: r.Change}
 	at := func(s check.Seconds) float64 { return float64(int(10_000*min(float64(s)/float64(end), 1))) / 100 }
 	for i, x := range []*compare.Range{r.Before, r.After} {
 		if x == nil {

@@ -1,5 +1,5 @@
-// Package html writes a comparison of probe settings as a self-contained page. For each container it draws the limits and the times before
-// and after the change on one axis.
+// Package html writes a comparison of probe settings as a self-contained page. For each container
+// it draws the limits and the times before and after the change on one axis.
 //
 // Names and messages from manifests cannot inject markup or scripts, and the page loads nothing.
 package html
@@ -17,7 +17,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text, "lines": printable.Lines}).ParseFS(assets, "assets/*.gohtml"))
+var templates = template.Must(template.New("").
+	Funcs(template.FuncMap{"clean": printable.Text, "lines": printable.Lines}).ParseFS(assets, "assets/*.gohtml"))
 
 // Write writes the page. The same report gives the same bytes.
 func Write(w io.Writer, r *compare.Report) error {

@@ -15,24 +15,34 @@ func s(n float64) check.Seconds { return check.Seconds(n * float64(time.Second))
 // sample is a report with every part that a page can have.
 func sample(text string) *compare.Report {
 	finding := []check.Finding{{Severity: "warning", File: text, Line: 3, Message: text}}
-	return &compare.Report{Kubernetes: []string{text}, Delays: text, Before: text, After: text, Workloads: []compare.Workload{
-		{
-			Kind: text, Name: text, Change: compare.Same, Problems: []string{text},
-			Requirements: []check.Verification{{Requirement: text}},
-			Containers: []compare.Container{{
-				Name: text, Change: compare.Same, Appeared: finding, Disappeared: finding,
-				Before: []check.Probe{{Type: "liveness", Text: text}}, After: []check.Probe{{Type: "liveness", Text: text + " 2"}},
-				Rows: []compare.Row{
-					{Text: text, Limit: true, Before: &compare.Range{Least: s(20), Greatest: s(30)}, After: &compare.Range{Least: s(25), Greatest: s(50)}, Change: compare.Better},
-					{Text: text, Before: &compare.Range{Least: s(1), Greatest: s(4)}, After: &compare.Range{Least: s(2), Greatest: check.Seconds(bounds.Never)}, Change: compare.Worse},
-				},
-			}, {Name: "other", Change: compare.Same}, {Name: text, Change: compare.Same, RenamedFrom: text, Lost: []string{text}, Before: []check.Probe{{Type: "startup", Text: text}}}},
-		},
-		{Kind: text, Name: text, Change: compare.Same, RenamedFrom: text, Paired: &compare.Pairing{By: compare.ByImages, Images: []string{text}}, Containers: []compare.Container{{Name: text, Change: compare.Removed}}},
-		{Kind: text, Name: text, Change: compare.Removed},
-	}, Scenarios: []compare.Scenario{{Name: text, Kubernetes: text, Runs: 2, Numbers: []compare.Pair{
-		{Pods: text, Number: compare.Restarts, Better: 1}, {Pods: text, Number: compare.Unready}, {Pods: text + "2", Number: compare.Restarts},
-	}}}}
+	return &compare.Report{Kubernetes: []string{text}, Delays: text, Before: text, After: text,
+		Workloads: []compare.Workload{
+			{
+				Kind: text, Name: text, Change: compare.Same, Problems: []string{text},
+				Requirements: []check.Verification{{Requirement: text}},
+				Containers: []compare.Container{{
+					Name: text, Change: compare.Same, Appeared: finding, Disappeared: finding,
+					Before: []check.Probe{{Type: "liveness", Text: text}},
+					After:  []check.Probe{{Type: "liveness", Text: text + " 2"}},
+					Rows: []compare.Row{
+						{Text: text, Limit: true, Before: &compare.Range{Least: s(20), Greatest: s(30)},
+							After: &compare.Range{Least: s(25), Greatest: s(50)}, Change: compare.Better},
+						{Text: text, Before: &compare.Range{Least: s(1), Greatest: s(4)},
+							After:  &compare.Range{Least: s(2), Greatest: check.Seconds(bounds.Never)},
+							Change: compare.Worse},
+					},
+				}, {Name: "other", Change: compare.Same},
+					{Name: text, Change: compare.Same, RenamedFrom: text, Lost: []string{text},
+						Before: []check.Probe{{Type: "startup", Text: text}}}},
+			},
+			{Kind: text, Name: text, Change: compare.Same, RenamedFrom: text,
+				Paired:     &compare.Pairing{By: compare.ByImages, Images: []string{text}},
+				Containers: []compare.Container{{Name: text, Change: compare.Removed}}},
+			{Kind: text, Name: text, Change: compare.Removed},
+		}, Scenarios: []compare.Scenario{{Name: text, Kubernetes: text, Runs: 2, Numbers: []compare.Pair{
+			{Pods: text, Number: compare.Restarts, Better: 1}, {Pods: text, Number: compare.Unready},
+			{Pods: text + "2", Number: compare.Restarts},
+		}}}}
 }
 
 func write(t *testing.T, r *compare.Report) string {
@@ -47,7 +57,8 @@ func write(t *testing.T, r *compare.Report) string {
 // TestHostileNames checks that names and messages cannot become markup or scripts.
 func TestHostileNames(t *testing.T) {
 	plain := write(t, sample("name"))
-	for _, evil := range []string{`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, "\x1b[31m\u2028"} {
+	for _, evil := range []string{`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`,
+		`"><svg onload=alert(1)>`, "\x1b[31m\u2028"} {
 		page := write(t, sample(evil))
 		for _, tag := range []string{"<script", "</script", "<img", "<svg"} {
 			if got, want := strings.Count(page, tag), strings.Count(plain, tag); got != want {
@@ -60,7 +71,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestRemarks checks what the page says of a renamed container, and of one that lost a probe or is gone.
+// TestRemarks checks what the page says of a renamed container, and of one that lost a probe or is
+// gone.
 func TestRemarks(t *testing.T) {
 	page := write(t, sample("name"))
 	for _, want := range []string{
@@ -75,12 +87,14 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestNames checks that the page names both manifests, and what it compares in spite of another name.
+// TestNames checks that the page names both manifests, and what it compares in spite of another
+// name.
 func TestNames(t *testing.T) {
 	r := sample("name")
 	r.Before, r.After = "old.yaml", "new.yaml"
 	page := write(t, r)
-	for _, want := range []string{"before: old.yaml<", "after: new.yaml<", "<p class=\"pairing\">name name is compared with name name, because both have the image name.</p>"} {
+	for _, want := range []string{"before: old.yaml<", "after: new.yaml<",
+		"<p class=\"pairing\">name name is compared with name name, because both have the image name.</p>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

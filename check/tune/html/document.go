@@ -39,7 +39,8 @@ func newDocument(r *tune.Report, comparison string) *document {
 	for i := range r.Workloads {
 		w := workload{Workload: &r.Workloads[i]}
 		for k := range w.Workload.Containers {
-			w.Containers = append(w.Containers, newContainer(&w.Workload.Containers[k], fmt.Sprintf("w%dc%d", i+1, k+1)))
+			w.Containers = append(w.Containers,
+				newContainer(&w.Workload.Containers[k], fmt.Sprintf("w%dc%d", i+1, k+1)))
 		}
 		d.Workloads = append(d.Workloads, w)
 	}

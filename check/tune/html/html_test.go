@@ -21,12 +21,16 @@ func sample(text string) *tune.Report {
 			Wider:   &tune.Wider{Field: text, Value: 20, Requirement: text, Margin: s(5)},
 			Costs:   []tune.Cost{{Row: check.RowID(text), Before: s(20), After: s(30)}},
 			Note:    text,
-			Frontiers: []tune.Frontier{{Probe: "liveness", Limit: check.Stall, Time: check.Detect, Settings: []tune.FrontierPoint{
-				{Period: 5, Timeout: 1, Threshold: 4, PerMinute: 12, Limit: s(16), Time: s(21), Met: true, Chosen: true},
-				{Period: 10, Timeout: 1, Threshold: 3, PerMinute: 6, Limit: s(21), Time: s(31)},
-			}}},
+			Frontiers: []tune.Frontier{{Probe: "liveness", Limit: check.Stall, Time: check.Detect,
+				Settings: []tune.FrontierPoint{
+					{Period: 5, Timeout: 1, Threshold: 4, PerMinute: 12, Limit: s(16), Time: s(21), Met: true,
+						Chosen: true},
+					{Period: 10, Timeout: 1, Threshold: 3, PerMinute: 6, Limit: s(21), Time: s(31)},
+				}}},
 		}, {Name: "other", Contradictions: []tune.Contradiction{{Text: text}}}}},
-		{Kind: text, Name: text, Problem: text, Impossible: []string{text}, Missing: []tune.Missing{{Requirement: text, Reason: text}}, Overrides: []check.Override{{Annotation: text, Says: text, File: text}}},
+		{Kind: text, Name: text, Problem: text, Impossible: []string{text},
+			Missing:   []tune.Missing{{Requirement: text, Reason: text}},
+			Overrides: []check.Override{{Annotation: text, Says: text, File: text}}},
 	}}
 }
 
@@ -42,7 +46,8 @@ func write(t *testing.T, r *tune.Report, comparison string) string {
 // TestHostileNames checks that names and messages cannot become markup or scripts.
 func TestHostileNames(t *testing.T) {
 	plain := write(t, sample("name"), "name")
-	for _, evil := range []string{`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, "\x1b[31m\u2028"} {
+	for _, evil := range []string{`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`,
+		`"><svg onload=alert(1)>`, "\x1b[31m\u2028"} {
 		page := write(t, sample(evil), evil)
 		for _, tag := range []string{"<script", "</script", "<img", "<svg"} {
 			if got, want := strings.Count(page, tag), strings.Count(plain, tag); got != want {
@@ -55,7 +60,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestPlot checks where the settings are: the axes have room for a tenth more than the greatest values.
+// TestPlot checks where the settings are: the axes have room for a tenth more than the greatest
+// values.
 func TestPlot(t *testing.T) {
 	p := newPlot(&sample("name").Workloads[0].Containers[0].Frontiers[0], "p")
 	for i, want := range []point{
@@ -81,8 +87,10 @@ func TestTitle(t *testing.T) {
 		want string
 	}{
 		{sample("name"), "A workload could not be tuned"},
-		{&tune.Report{Workloads: []tune.Workload{{Containers: []tune.Container{{}}}}}, "No setting meets all requirements"},
-		{&tune.Report{Workloads: []tune.Workload{{Containers: []tune.Container{{Met: true}}}}}, "The requirements are met already"},
+		{&tune.Report{Workloads: []tune.Workload{{Containers: []tune.Container{{}}}}},
+			"No setting meets all requirements"},
+		{&tune.Report{Workloads: []tune.Workload{{Containers: []tune.Container{{Met: true}}}}},
+			"The requirements are met already"},
 		{met, "Settings that meet the requirements"},
 	} {
 		if page := write(t, test.r, ""); !strings.Contains(page, "<h1>"+test.want+"</h1>") {

@@ -9,7 +9,8 @@ import (
 	"probesim.dev/check/tune"
 )
 
-// plot shows the settings of a probe: how long it waits to the right, and what it tolerates upward. The best ones are above and to the left.
+// plot shows the settings of a probe: how long it waits to the right, and what it tolerates upward.
+// The best ones are above and to the left.
 type plot struct {
 	ID            string
 	Probe         string
@@ -45,9 +46,12 @@ const (
 
 // axisTexts are the meanings of the rows of a frontier.
 var axisTexts = map[check.RowID]string{
-	check.Start: "a start always comes up within", check.Restart: "a start after a crash always comes up within", check.Retry: "a start after a crash while starting always comes up within",
-	check.Stall: "always survives a stall of", check.Silence: "always survives not answering for", check.Serving: "always stays in its Service in a stall of",
-	check.Ready: "up → Ready at worst", check.Detect: "hung → SIGTERM at worst", check.Unready: "broken → out of the Service at worst",
+	check.Start: "a start always comes up within", check.Restart: "a start after a crash always comes up within",
+	check.Retry: "a start after a crash while starting always comes up within",
+	check.Stall: "always survives a stall of", check.Silence: "always survives not answering for",
+	check.Serving: "always stays in its Service in a stall of",
+	check.Ready:   "up → Ready at worst", check.Detect: "hung → SIGTERM at worst",
+	check.Unready: "broken → out of the Service at worst",
 }
 
 func newPlot(f *tune.Frontier, id string) *plot {
@@ -61,9 +65,11 @@ func newPlot(f *tune.Frontier, id string) *plot {
 	for i, s := range f.Settings {
 		at := point{
 			ID: fmt.Sprintf("%ss%d", id, i+1), X: x.at(finite(s.Time)), Y: y.at(finite(s.Limit)), Kind: "met",
-			Name: fmt.Sprintf("%ds × %d", s.Period, s.Threshold), Limit: check.FormatDown(s.Limit), Time: check.FormatTime(s.Time),
-			Rate:   fmt.Sprintf("%.4g", s.PerMinute),
-			Fields: fmt.Sprintf("periodSeconds: %d\ntimeoutSeconds: %d\nfailureThreshold: %d", s.Period, s.Timeout, s.Threshold),
+			Name: fmt.Sprintf("%ds × %d", s.Period, s.Threshold), Limit: check.FormatDown(s.Limit),
+			Time: check.FormatTime(s.Time),
+			Rate: fmt.Sprintf("%.4g", s.PerMinute),
+			Fields: fmt.Sprintf("periodSeconds: %d\ntimeoutSeconds: %d\nfailureThreshold: %d", s.Period, s.Timeout,
+				s.Threshold),
 		}
 		switch {
 		case s.Chosen:

@@ -27,8 +27,8 @@ type ProxyRunner interface {
 	Loop(stop <-chan struct{})
 }
 
-// NewProxyRunner returns the limiter with which kube-proxy calls a function. This release makes up to two calls without a wait, and has no
-// retries of its own.
+// NewProxyRunner returns the limiter with which kube-proxy calls a function. This release makes up
+// to two calls without a wait, and has no retries of its own.
 func NewProxyRunner(f func() error, least, _, most time.Duration) ProxyRunner {
 	const burst = 2 // burstSyncs in pkg/proxy/iptables/proxier.go
 	return async.NewBoundedFrequencyRunner("sync-runner", func() { _ = f() }, least, most, burst)

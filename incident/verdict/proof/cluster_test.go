@@ -30,10 +30,11 @@ type cluster struct {
 	updates []v1.Event // of events, likewise
 }
 
-// record returns what a cluster has of a run at a time. The pods are as the API server stored them first, and the
-// messages are those of a release.
+// record returns what a cluster has of a run at a time. The pods are as the API server stored them
+// first, and the messages are those of a release.
 func record(pods []*v1.Pod, records []trace.Record, at virtual.Time, r release) *cluster {
-	s := &state{release: r, correlator: newCorrelator(), events: map[string]*v1.Event{}, pods: map[string]*pod{}, cluster: &cluster{now: zero.Add(at.Offset())}}
+	s := &state{release: r, correlator: newCorrelator(), events: map[string]*v1.Event{}, pods: map[string]*pod{},
+		cluster: &cluster{now: zero.Add(at.Offset())}}
 	for i, object := range pods {
 		s.addPod(i, object)
 	}
@@ -101,7 +102,8 @@ func (s *state) addPod(i int, object *v1.Pod) {
 	object.Status = v1.PodStatus{Phase: v1.PodPending}
 	key := object.Namespace + "/" + object.Name
 	s.keys = append(s.keys, key)
-	s.pods[key] = &pod{object: object, changed: map[v1.PodConditionType]virtual.Time{}, values: map[v1.PodConditionType]bool{}, runs: map[string][]*run{}}
+	s.pods[key] = &pod{object: object, changed: map[v1.PodConditionType]virtual.Time{},
+		values: map[v1.PodConditionType]bool{}, runs: map[string][]*run{}}
 }
 
 // nodeName is the name of the node.
@@ -180,7 +182,8 @@ func (p *pod) patch(r *trace.Record) {
 	for _, c := range []struct {
 		name v1.PodConditionType
 		on   bool
-	}{{v1.PodReadyToStartContainers, true}, {v1.PodInitialized, r.Status.Initialized}, {v1.PodReady, r.Status.Ready}, {v1.ContainersReady, r.Status.ContainersReady}, {v1.PodScheduled, true}} {
+	}{{v1.PodReadyToStartContainers, true}, {v1.PodInitialized, r.Status.Initialized}, {v1.PodReady, r.Status.Ready},
+		{v1.ContainersReady, r.Status.ContainersReady}, {v1.PodScheduled, true}} {
 		if old, has := p.values[c.name]; !has || old != c.on {
 			p.values[c.name], p.changed[c.name] = c.on, r.T
 		}
@@ -190,25 +193,31 @@ func (p *pod) patch(r *trace.Record) {
 // scheduled adds the event of the scheduler, which the events API writes.
 func (s *state) scheduled(r *trace.Record, p *pod) {
 	now := metav1.MicroTime{Time: zero.Add(r.T.Offset()).Truncate(time.Microsecond)}
-	e := &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", p.object.Name, now.UnixNano()), Namespace: p.object.Namespace}, InvolvedObject: p.reference(""),
-		Type: v1.EventTypeNormal, Reason: "Scheduled", Message: fmt.Sprintf("Successfully assigned %s/%s to %s", p.object.Namespace, p.object.Name, nodeName),
-		EventTime: now, Action: "Binding", ReportingController: "default-scheduler", ReportingInstance: "default-scheduler-control-plane"}
+	e := &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", p.object.Name, now.UnixNano()),
+		Namespace: p.object.Namespace}, InvolvedObject: p.reference(""),
+		Type: v1.EventTypeNormal, Reason: "Scheduled",
+		Message:   fmt.Sprintf("Successfully assigned %s/%s to %s", p.object.Namespace, p.object.Name, nodeName),
+		EventTime: now, Action: "Binding", ReportingController: "default-scheduler",
+		ReportingInstance: "default-scheduler-control-plane"}
 	e.LastTimestamp.Time = now.Time // for the order and the age; the writers leave it out
 	s.order, s.events[e.Name] = append(s.order, e.Name), e
 	s.cluster.updates = append(s.cluster.updates, *e)
 }
 
 func (p *pod) reference(container string) v1.ObjectReference {
-	return v1.ObjectReference{Kind: "Pod", Namespace: p.object.Namespace, Name: p.object.Name, UID: p.object.UID, APIVersion: "v1", FieldPath: p.fieldPath(container)}
+	return v1.ObjectReference{Kind: "Pod", Namespace: p.object.Namespace, Name: p.object.Name, UID: p.object.UID,
+		APIVersion: "v1", FieldPath: p.fieldPath(container)}
 }
 
 func (s *state) event(r *trace.Record, p *pod) {
 	now := zero.Add(r.T.Offset())
-	for now.UnixNano() <= s.last { // the name of an event ends in its time, and no two calls of a real clock are in one nanosecond
+	// the name of an event ends in its time, and no two calls of a real clock are in one nanosecond
+	for now.UnixNano() <= s.last {
 		now = now.Add(time.Nanosecond)
 	}
 	s.last = now.UnixNano()
-	sent, accepted := s.correlator.observe(event{typ: r.Type, reason: r.Reason, message: s.release.message(r, p.object), count: 1, first: now, last: now,
+	sent, accepted := s.correlator.observe(event{typ: r.Type, reason: r.Reason, message: s.release.message(r, p.object),
+		count: 1, first: now, last: now,
 		name: fmt.Sprintf("%s.%x", p.object.Name, now.UnixNano()), object: p.reference(r.Container)})
 	if !accepted {
 		return
@@ -216,9 +225,13 @@ func (s *state) event(r *trace.Record, p *pod) {
 	if s.events[sent.name] == nil {
 		s.order = append(s.order, sent.name)
 	}
-	e := &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: sent.name, Namespace: p.object.Namespace}, InvolvedObject: sent.object, Type: sent.typ, Reason: sent.reason,
-		Message: sent.message, Count: int32(sent.count), FirstTimestamp: metav1.Time{Time: sent.first.Truncate(time.Second)}, LastTimestamp: metav1.Time{Time: sent.last.Truncate(time.Second)},
-		Source: v1.EventSource{Component: "kubelet", Host: nodeName}, ReportingController: "kubelet", ReportingInstance: nodeName}
+	e := &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: sent.name, Namespace: p.object.Namespace},
+		InvolvedObject: sent.object, Type: sent.typ, Reason: sent.reason,
+		Message: sent.message, Count: int32(sent.count),
+		FirstTimestamp: metav1.Time{Time: sent.first.Truncate(time.Second)},
+		LastTimestamp:  metav1.Time{Time: sent.last.Truncate(time.Second)},
+		Source:         v1.EventSource{Component: "kubelet", Host: nodeName}, ReportingController: "kubelet",
+		ReportingInstance: nodeName}
 	s.events[sent.name] = e
 	s.cluster.updates = append(s.cluster.updates, *e)
 	if r.Reason == "BackOff" && r.Type == v1.EventTypeWarning && s.release.minor <= 9 {
@@ -230,10 +243,13 @@ func (s *state) event(r *trace.Record, p *pod) {
 func (s *state) failedSync(r *trace.Record, p *pod) {
 	sync := *r
 	sync.Container, sync.Reason = "", "FailedSync"
-	sync.Message = fmt.Sprintf(`Error syncing pod, skipping: failed to "StartContainer" for %q with CrashLoopBackOff: "Back-off 40s restarting failed container=%s pod=%s_%s(%s)"`,
+	sync.Message = fmt.Sprintf(`Error syncing pod, skipping: failed to "StartContainer" for %q with `+
+		`CrashLoopBackOff: "Back-off 40s restarting failed container=%s pod=%s_%s(%s)"`,
 		r.Container, r.Container, p.object.Name, p.object.Namespace, p.object.UID)
 	if strings.Contains(r.Message, "pulling image") {
-		sync.Message = fmt.Sprintf(`Error syncing pod, skipping: failed to "StartContainer" for %q with ImagePullBackOff: %q`, r.Container, r.Message)
+		sync.Message = fmt.Sprintf(
+			`Error syncing pod, skipping: failed to "StartContainer" for %q with ImagePullBackOff: %q`, r.Container,
+			r.Message)
 	}
 	s.event(&sync, p)
 }
@@ -260,12 +276,14 @@ func (p *pod) stored() *v1.Pod {
 	status.Phase, status.Reason = v1.PodPhase(p.status.Phase), p.status.Reason
 	status.HostIP, status.PodIP, status.PodIPs = "192.0.2.10", "10.64.0.1", []v1.PodIP{{IP: "10.64.0.1"}}
 	status.StartTime = &object.CreationTimestamp // the kubelet sees a pod at once
-	for _, c := range []v1.PodConditionType{v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled} {
+	for _, c := range []v1.PodConditionType{v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady,
+		v1.ContainersReady, v1.PodScheduled} {
 		value := v1.ConditionFalse
 		if p.values[c] {
 			value = v1.ConditionTrue
 		}
-		status.Conditions = append(status.Conditions, v1.PodCondition{Type: c, Status: value, LastTransitionTime: wall(p.changed[c])})
+		status.Conditions = append(status.Conditions,
+			v1.PodCondition{Type: c, Status: value, LastTransitionTime: wall(p.changed[c])})
 	}
 	init := map[string]bool{}
 	for _, c := range p.object.Spec.InitContainers {
@@ -282,9 +300,10 @@ func (p *pod) stored() *v1.Pod {
 	return object
 }
 
-// statusUnknown is the reason of a terminated container whose end the kubelet did not see. Its status has no times, and the kubelet adds one
-// to its restartCount. If such a container must have ended, for example an init container of a pod that is initialized, its status has no
-// times and the exit code 0 (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go and TerminatePod in
+// statusUnknown is the reason of a terminated container whose end the kubelet did not see. Its
+// status has no times, and the kubelet adds one to its restartCount. If such a container must have
+// ended, for example an init container of a pod that is initialized, its status has no times and
+// the exit code 0 (convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go and TerminatePod in
 // pkg/kubelet/status/status_manager.go at v1.37.0).
 const statusUnknown = "ContainerStatusUnknown"
 
@@ -305,7 +324,8 @@ func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 	switch {
 	case from.State == "running" && current != nil:
 		c.State.Running = &v1.ContainerStateRunning{StartedAt: wall(current.started)}
-	case from.State == "terminated" && (from.Reason == statusUnknown || current != nil && current.ended && current.code != from.ExitCode):
+	case from.State == "terminated" && (from.Reason == statusUnknown ||
+		current != nil && current.ended && current.code != from.ExitCode):
 		c.State.Terminated = &v1.ContainerStateTerminated{Reason: from.Reason, ExitCode: from.ExitCode}
 	case from.State == "terminated" && current != nil && current.ended:
 		c.State.Terminated = current.termination()
@@ -322,7 +342,8 @@ func (p *pod) container(from *trace.ContainerStatus) v1.ContainerStatus {
 
 // termination returns the end of an instance as a container runtime reports it.
 func (x *run) termination() *v1.ContainerStateTerminated {
-	t := &v1.ContainerStateTerminated{ExitCode: x.code, Reason: x.reason, StartedAt: wall(x.started), FinishedAt: wall(x.exited)}
+	t := &v1.ContainerStateTerminated{ExitCode: x.code, Reason: x.reason, StartedAt: wall(x.started),
+		FinishedAt: wall(x.exited)}
 	switch {
 	case t.Reason != "":
 	case x.code == 0:

@@ -24,8 +24,9 @@ type event struct {
 	first, last                time.Time
 }
 
-// correlator is the EventCorrelator of client-go (tools/record/events_cache.go), with its default options and without the limit of its
-// caches: it combines events with many different messages, counts equal events, and drops events beyond a rate.
+// correlator is the EventCorrelator of client-go (tools/record/events_cache.go), with its default
+// options and without the limit of its caches: it combines events with many different messages,
+// counts equal events, and drops events beyond a rate.
 type correlator struct {
 	similar map[string]*similar
 	seen    map[string]event // by key
@@ -58,7 +59,8 @@ func (c *correlator) observe(e event) (event, bool) {
 	return e, c.accept(e)
 }
 
-// aggregate is EventAggregate. One of the known messages, which one does not matter, makes room for the next.
+// aggregate is EventAggregate. One of the known messages, which one does not matter, makes room for
+// the next.
 func (c *correlator) aggregate(e event) (event, string) {
 	object := fmt.Sprint(e.object.Namespace, "/", e.object.Name, "/", e.object.UID)
 	key := strings.Join([]string{object, e.object.FieldPath, e.typ, e.reason, e.message}, "\x00")
@@ -84,7 +86,8 @@ func (c *correlator) aggregate(e event) (event, string) {
 	return e, group
 }
 
-// accept is Filter of EventSourceObjectSpamFilter: the events about an object of one type, Normal or Warning, share a bucket.
+// accept is Filter of EventSourceObjectSpamFilter: the events about an object of one type, Normal
+// or Warning, share a bucket.
 func (c *correlator) accept(e event) bool {
 	key := strings.Join([]string{e.object.Namespace, e.object.Name, string(e.object.UID), e.typ}, "\x00")
 	b := c.spam[key]

@@ -53,8 +53,9 @@ func (p *printer) tabs(b *bytes.Buffer) *tabwriter.Writer {
 	return tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 }
 
-// describe writes a pod as kubectl describe pod does (describePod in pkg/describe/describe.go of k8s.io/kubectl v0.37.2). Older
-// releases have other tables of events, and other parts that say nothing about containers.
+// describe writes a pod as kubectl describe pod does (describePod in pkg/describe/describe.go of
+// k8s.io/kubectl v0.37.2). Older releases have other tables of events, and other parts that say
+// nothing about containers.
 func (p *printer) describe(pod *v1.Pod) string {
 	var b bytes.Buffer
 	if !p.without[status] {
@@ -66,7 +67,8 @@ func (p *printer) describe(pod *v1.Pod) string {
 		}
 		fmt.Fprintf(w, "Labels:\tapp=%s\nAnnotations:\t<none>\n", pod.Name)
 		if pod.DeletionTimestamp != nil && pod.Status.Phase != v1.PodFailed && pod.Status.Phase != v1.PodSucceeded {
-			fmt.Fprintf(w, "Status:\tTerminating (lasts %s)\nTermination Grace Period:\t%ds\n", p.ago(pod.DeletionTimestamp.Time), *pod.DeletionGracePeriodSeconds)
+			fmt.Fprintf(w, "Status:\tTerminating (lasts %s)\nTermination Grace Period:\t%ds\n",
+				p.ago(pod.DeletionTimestamp.Time), *pod.DeletionGracePeriodSeconds)
 		} else {
 			fmt.Fprintf(w, "Status:\t%s\n", pod.Status.Phase)
 		}
@@ -86,7 +88,8 @@ func (p *printer) describe(pod *v1.Pod) string {
 				fmt.Fprintf(w, "  %s \t%s \n", c.Type, c.Status)
 			}
 		}
-		fmt.Fprint(w, "Volumes:\n  kube-api-access-x2b7l:\n    Type:\tProjected (a volume that contains injected data from multiple sources)\n")
+		fmt.Fprint(w, "Volumes:\n  kube-api-access-x2b7l:\n    Type:\tProjected (a volume that contains injected "+
+			"data from multiple sources)\n")
 		fmt.Fprint(w, "QoS Class:\tBestEffort\nNode-Selectors:\t<none>\nTolerations:\tnode.kubernetes.io/not-ready:NoExecute op=Exists for 300s\n")
 		fmt.Fprint(w, "\tnode.kubernetes.io/unreachable:NoExecute op=Exists for 300s\n")
 		w.Flush()
@@ -128,7 +131,8 @@ func (p *printer) containers(w *tabwriter.Writer, list []v1.Container, statuses 
 				}
 			}
 		}
-		fmt.Fprint(w, "    Environment:\t<none>\n    Mounts:\n      /var/run/secrets/kubernetes.io/serviceaccount from kube-api-access-x2b7l (ro)\n")
+		fmt.Fprint(w, "    Environment:\t<none>\n    Mounts:\n      /var/run/secrets/kubernetes.io/serviceaccount "+
+			"from kube-api-access-x2b7l (ro)\n")
 	}
 }
 
@@ -148,7 +152,8 @@ func (p *printer) state(w *tabwriter.Writer, name string, s v1.ContainerState) {
 		if s.Terminated.Reason != "" {
 			fmt.Fprintf(w, "      Reason:\t%s\n", s.Terminated.Reason)
 		}
-		fmt.Fprintf(w, "      Exit Code:\t%d\n      Started:\t%s\n      Finished:\t%s\n", s.Terminated.ExitCode, s.Terminated.StartedAt.Format(time.RFC1123Z), s.Terminated.FinishedAt.Format(time.RFC1123Z))
+		fmt.Fprintf(w, "      Exit Code:\t%d\n      Started:\t%s\n      Finished:\t%s\n", s.Terminated.ExitCode,
+			s.Terminated.StartedAt.Format(time.RFC1123Z), s.Terminated.FinishedAt.Format(time.RFC1123Z))
 	default:
 		fmt.Fprintf(w, "    %s:\tWaiting\n", name)
 		if s.Waiting != nil && s.Waiting.Reason != "" {
@@ -163,12 +168,14 @@ func (v release) setting(p *v1.Probe) string {
 	if v.minor >= 37 {
 		success, failure = "successThreshold", "failureThreshold"
 	}
-	numbers := fmt.Sprintf("delay=%ds timeout=%ds period=%ds %s=%d %s=%d", p.InitialDelaySeconds, p.TimeoutSeconds, p.PeriodSeconds, success, p.SuccessThreshold, failure, p.FailureThreshold)
+	numbers := fmt.Sprintf("delay=%ds timeout=%ds period=%ds %s=%d %s=%d", p.InitialDelaySeconds, p.TimeoutSeconds,
+		p.PeriodSeconds, success, p.SuccessThreshold, failure, p.FailureThreshold)
 	switch {
 	case p.Exec != nil:
 		return fmt.Sprintf("exec %v %s", p.Exec.Command, numbers)
 	case p.HTTPGet != nil:
-		u := url.URL{Scheme: strings.ToLower(string(p.HTTPGet.Scheme)), Host: net.JoinHostPort(p.HTTPGet.Host, p.HTTPGet.Port.String()), Path: p.HTTPGet.Path}
+		u := url.URL{Scheme: strings.ToLower(string(p.HTTPGet.Scheme)),
+			Host: net.JoinHostPort(p.HTTPGet.Host, p.HTTPGet.Port.String()), Path: p.HTTPGet.Path}
 		return fmt.Sprintf("http-get %s %s", &u, numbers)
 	case p.TCPSocket != nil:
 		return fmt.Sprintf("tcp-socket %s:%s %s", p.TCPSocket.Host, p.TCPSocket.Port.String(), numbers)
@@ -205,7 +212,8 @@ func (p *printer) describeEvents(b *bytes.Buffer, pod *v1.Pod) {
 	case p.minor >= 8:
 		fmt.Fprint(w, "Events:\n  Type\tReason\tAge\tFrom\tMessage\n  ----\t------\t----\t----\t-------\n")
 	case p.minor >= 2:
-		fmt.Fprint(w, "Events:\n  FirstSeen\tLastSeen\tCount\tFrom\tSubObjectPath\tType\tReason\tMessage\n  ---------\t--------\t-----\t----\t-------------\t--------\t------\t-------\n")
+		fmt.Fprint(w, "Events:\n  FirstSeen\tLastSeen\tCount\tFrom\tSubObjectPath\tType\tReason\tMessage\n  "+
+			"---------\t--------\t-----\t----\t-------------\t--------\t------\t-------\n")
 	default:
 		fmt.Fprint(w, "Events:\n  FirstSeen\tLastSeen\tCount\tFrom\tSubobjectPath\tReason\tMessage\n")
 	}
@@ -219,9 +227,12 @@ func (p *printer) describeEvents(b *bytes.Buffer, pod *v1.Pod) {
 			}
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", e.Type, e.Reason, p.interval(e), p.from(e), message)
 		case p.minor >= 2:
-			fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", p.ago(first(e)), p.ago(last(e)), max(e.Count, 1), p.from(e), e.InvolvedObject.FieldPath, e.Type, e.Reason, e.Message)
+			fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", p.ago(first(e)), p.ago(last(e)), max(e.Count, 1),
+				p.from(e), e.InvolvedObject.FieldPath, e.Type, e.Reason, e.Message)
 		default:
-			fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\n", first(e).Format(time.RFC1123Z), last(e).Format(time.RFC1123Z), max(e.Count, 1), p.from(e), e.InvolvedObject.FieldPath, p.reason(e), e.Message)
+			fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%s\t%s\t%s\n", first(e).Format(time.RFC1123Z),
+				last(e).Format(time.RFC1123Z), max(e.Count, 1), p.from(e), e.InvolvedObject.FieldPath, p.reason(e),
+				e.Message)
 		}
 	}
 	w.Flush()
@@ -250,7 +261,8 @@ func last(e *v1.Event) time.Time {
 	return e.LastTimestamp.Time
 }
 
-// sorted returns the time by which kubectl describe sorts: that of the older API, which the events of the scheduler do not have.
+// sorted returns the time by which kubectl describe sorts: that of the older API, which the events
+// of the scheduler do not have.
 func sorted(e *v1.Event) time.Time {
 	if !e.EventTime.IsZero() {
 		return time.Time{}

@@ -26,7 +26,8 @@ type program struct {
 	width       time.Duration   // of the range of a start at most, without the latencies of the node
 }
 
-// randomProgram draws the probes and the starts of a container. Some instances exit, some starts are too long for the probes.
+// randomProgram draws the probes and the starts of a container. Some instances exit, some starts
+// are too long for the probes.
 func randomProgram(r *rand.Rand, name string) program {
 	between := func(a, b int) int { return a + r.IntN(b-a+1) }
 	var p program
@@ -41,10 +42,14 @@ func randomProgram(r *rand.Rand, name string) program {
 			successes = between(2, 3)
 		}
 		if of != "livenessProbe" {
-			p.width += time.Duration(delay+successes*(period+timeout)) * time.Second // nobody looks in the delay, and syncs lead to runs between the ticks
+			// nobody looks in the delay, and syncs lead to runs between the ticks
+			p.width += time.Duration(delay+successes*(period+timeout)) * time.Second
 		}
-		handler := []string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "exec: {command: [ok]}", "grpc: {port: 80}"}[r.IntN(4)]
-		p.yaml += fmt.Sprintf(", %s: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, failureThreshold: %d, successThreshold: %d}", of, handler, delay, period, timeout, between(1, mostFailures), successes)
+		handler := []string{"httpGet: {port: 80}", "tcpSocket: {port: 80}", "exec: {command: [ok]}",
+			"grpc: {port: 80}"}[r.IntN(4)]
+		p.yaml += fmt.Sprintf(", %s: {%s, initialDelaySeconds: %d, periodSeconds: %d, timeoutSeconds: %d, "+
+			"failureThreshold: %d, successThreshold: %d}", of, handler, delay, period, timeout,
+			between(1, mostFailures), successes)
 	}
 	startup, readiness := r.IntN(2) == 0, r.IntN(3) > 0
 	if !startup && !readiness {
@@ -68,7 +73,8 @@ func randomProgram(r *rand.Rand, name string) program {
 		}
 		p.starts = append(p.starts, start)
 		rules = append(rules, fmt.Sprintf("{instance: %d, for: %s, probes: down}", i, start))
-		rules = append(rules, fmt.Sprintf("{instance: %d, after: %s, exit: %d}", i, start+time.Duration(1+r.IntN(90_000))*time.Millisecond, r.IntN(2)))
+		rules = append(rules, fmt.Sprintf("{instance: %d, after: %s, exit: %d}", i,
+			start+time.Duration(1+r.IntN(90_000))*time.Millisecond, r.IntN(2)))
 	}
 	last := time.Duration(1+r.IntN(60_000)) * time.Millisecond
 	p.starts = append(p.starts, last)
@@ -78,7 +84,8 @@ func randomProgram(r *rand.Rand, name string) program {
 	return p
 }
 
-// TestMeasure checks that the range that measure tells of each start contains how long it took, and how wide it is.
+// TestMeasure checks that the range that measure tells of each start contains how long it took, and
+// how wide it is.
 func TestMeasure(t *testing.T) {
 	starts, measured, exact := 0, 0, 0
 	var widest time.Duration
@@ -113,7 +120,8 @@ spec:
 `, strings.Join(specs, ", "), 120+r.IntN(300), version, seed+1, r.IntN(3000), strings.Join(rules, ", "))
 		plan := load(t, []byte(text))
 		run := simulate.Run(context.Background(), plan, simulate.Options{})
-		data := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest), release: newest}).objects()
+		data := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest),
+			release: newest}).objects()
 		rec := incident.Read([]incident.File{{Name: "cluster.json", Data: []byte(data)}})
 		typical, _ := fakeruntime.DelaySet("typical")
 		report := measure.Of(rec, measure.Options{Delays: typical})
@@ -131,18 +139,22 @@ spec:
 					took := p.starts[min(s.Instance, len(p.starts)-1)]
 					measured++
 					if took < time.Duration(s.Took.Least) || took > time.Duration(s.Took.Greatest) {
-						t.Errorf("seed %d, %s: instance %d of %s takes %s to start, and measure says %v to %v\n%s", seed, version, s.Instance, name, took, time.Duration(s.Took.Least), time.Duration(s.Took.Greatest), text)
+						t.Errorf("seed %d, %s: instance %d of %s takes %s to start, and measure says %v to %v\n%s",
+							seed, version, s.Instance, name, took, time.Duration(s.Took.Least),
+							time.Duration(s.Took.Greatest), text)
 					}
 					if width := time.Duration(s.Took.Greatest-s.Took.Least) - p.width; len(programs) == 1 {
 						exact++
 						if width > widest {
 							widest = width
-							t.Logf("seed %d: %s wider: %s in %v..%v\n%s", seed, width, took, time.Duration(s.Took.Least), time.Duration(s.Took.Greatest), p.yaml)
+							t.Logf("seed %d: %s wider: %s in %v..%v\n%s", seed, width, took,
+								time.Duration(s.Took.Least), time.Duration(s.Took.Greatest), p.yaml)
 						}
 					}
 				}
 			}
 		}
 	}
-	t.Logf("%d of %d starts are measured, %d of them in pods of one container; the widest range is %s wider than its period, timeout and 2s", measured, starts, exact, widest)
+	t.Logf("%d of %d starts are measured, %d of them in pods of one container; the widest range is %s wider than its "+
+		"period, timeout and 2s", measured, starts, exact, widest)
 }

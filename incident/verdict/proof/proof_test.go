@@ -1,5 +1,6 @@
-// Package proof holds verdicts against the truth: it simulates pods in trouble, writes what a cluster has of them as kubectl does, cuts
-// the texts as people do, and compares the verdict on each text with the records of the run. It has only tests.
+// Package proof holds verdicts against the truth: it simulates pods in trouble, writes what a
+// cluster has of them as kubectl does, cuts the texts as people do, and compares the verdict on
+// each text with the records of the run. It has only tests.
 package proof
 
 import (
@@ -29,10 +30,11 @@ import (
 )
 
 var (
-	runs  = flag.Int("runs", long.Sample(60, 2000), "the number of runs of TestProof")
-	from  = flag.Int("first", 1, "the first seed")
-	show  = flag.Int("show", 5, "the number of wrong verdicts to print in full")
-	only  = flag.String("scenarios", "", "only write the scenario files of the runs that are neither random nor of the library to this directory")
+	runs = flag.Int("runs", long.Sample(60, 2000), "the number of runs of TestProof")
+	from = flag.Int("first", 1, "the first seed")
+	show = flag.Int("show", 5, "the number of wrong verdicts to print in full")
+	only = flag.String("scenarios", "", "only write the scenario files of the runs that are neither random nor of "+
+		"the library to this directory")
 	wrong = flag.String("wrong", "", "write the wrong verdicts by kind, with a smallest text of each, to this file")
 )
 
@@ -43,7 +45,8 @@ type cut struct {
 }
 
 var cuts = []cut{
-	{"whole", nil}, {"no Killing", []part{killings}}, {"no settings", []part{settings}}, {"status only", []part{events}}, {"events only", []part{status}},
+	{"whole", nil}, {"no Killing", []part{killings}}, {"no settings", []part{settings}},
+	{"status only", []part{events}}, {"events only", []part{status}},
 }
 
 // text is what a person pastes.
@@ -116,8 +119,9 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestTraces does the same with recorded traces, such as those of the real kubelet: for each NAME.yaml in the directory of the variable
-// PROBESIM_TRACES, NAME.jsonl has the trace of its only run. conformance/README.md says how to write them.
+// TestTraces does the same with recorded traces, such as those of the real kubelet: for each
+// NAME.yaml in the directory of the variable PROBESIM_TRACES, NAME.jsonl has the trace of its only
+// run. conformance/README.md says how to write them.
 func TestTraces(t *testing.T) {
 	dir := os.Getenv("PROBESIM_TRACES")
 	if dir == "" {
@@ -194,21 +198,25 @@ func (r *result) prove(x *ran, seed uint64, g *rng) {
 			left = append(left, p)
 		}
 	}
-	pod := slices.MaxFunc(left, func(a, b podTruth) int { return cmp.Compare(a.trouble(), b.trouble()) }).Pod // people describe the worst
+	// people describe the worst
+	pod := slices.MaxFunc(left, func(a, b podTruth) int { return cmp.Compare(a.trouble(), b.trouble()) }).Pod
 	for _, cut := range cuts {
 		shape, write := c.shape(pod, cut, v, g)
 		r.judgeAll(text{seed, cut.name, shape, v, "", write(false)}, write(true), all, pod)
 	}
 }
 
-// judgeAll judges a text, as it was, with its spaces collapsed, and without headers: the verdicts must be the same.
+// judgeAll judges a text, as it was, with its spaces collapsed, and without headers: the verdicts
+// must be the same.
 func (r *result) judgeAll(x text, headless string, all []podTruth, described *v1.Pod) {
 	verdict := r.judge(x, all, described)
 	if x.shape == "objects as YAML" { // without its indentation, it is something else
 		return
 	}
 	whole := x.data
-	for _, variant := range []struct{ name, data string }{{"collapsed", spaces.ReplaceAllString(whole, " ")}, {"without headers", headless}} {
+	for _, variant := range []struct {
+		name, data string
+	}{{"collapsed", spaces.ReplaceAllString(whole, " ")}, {"without headers", headless}} {
 		if variant.data == whole {
 			continue
 		}
@@ -222,7 +230,8 @@ func (r *result) judgeAll(x text, headless string, all []podTruth, described *v1
 // old reports whether a pod can exist in an old release.
 func old(spec *v1.PodSpec, v release) bool {
 	for c := range podutil.Containers(spec) {
-		if c.StartupProbe != nil && v.minor < startupProbes || podutil.IsRestartableInitContainer(c) || len(spec.InitContainers) > 0 && v.minor < 8 {
+		if c.StartupProbe != nil && v.minor < startupProbes || podutil.IsRestartableInitContainer(c) ||
+			len(spec.InitContainers) > 0 && v.minor < 8 {
 			return false
 		}
 		for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
@@ -256,7 +265,8 @@ func (x *ran) moment(g *rng) virtual.Time {
 	if g.percent(35) {
 		var times []virtual.Time
 		for i := range x.records {
-			if r := &x.records[i]; r.T > 0 && (r.Kind == trace.ContainerExited || r.Kind == trace.ContainerStopping || r.Kind == trace.Event && r.Type == v1.EventTypeWarning) {
+			if r := &x.records[i]; r.T > 0 && (r.Kind == trace.ContainerExited || r.Kind == trace.ContainerStopping ||
+				r.Kind == trace.Event && r.Type == v1.EventTypeWarning) {
 				times = append(times, r.T)
 			}
 		}
@@ -267,7 +277,8 @@ func (x *ran) moment(g *rng) virtual.Time {
 	return virtual.Time(g.between(time.Duration(x.end)/5, time.Duration(x.end)))
 }
 
-// shape returns one of the shapes in which people paste a cut: its name, and how to write it, with or without headers.
+// shape returns one of the shapes in which people paste a cut: its name, and how to write it, with
+// or without headers.
 func (c *cluster) shape(pod *v1.Pod, cut cut, v release, g *rng) (name string, write func(headless bool) string) {
 	p := &printer{c, v, map[part]bool{}}
 	for _, w := range cut.without {

@@ -10,7 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// release is the minor version of the kubelet and of kubectl, which decides the words and the layout.
+// release is the minor version of the kubelet and of kubectl, which decides the words and the
+// layout.
 type release struct{ minor int }
 
 // The releases whose output differs. v1.0 stands for 2015.
@@ -27,7 +28,8 @@ var (
 	dialed    = regexp.MustCompile(`(dial tcp \S+): connect: `)
 )
 
-// message returns the message of an event in the words of the release (pkg/kubelet/container/event.go, dockertools/docker_manager.go and
+// message returns the message of an event in the words of the release
+// (pkg/kubelet/container/event.go, dockertools/docker_manager.go and
 // kuberuntime/kuberuntime_container.go of the releases; net/http of their Go).
 func (v release) message(r *trace.Record, pod *v1.Pod) string {
 	id := dockerID(r.Container, r.Instance)
@@ -78,7 +80,8 @@ func (v release) killing(r *trace.Record, pod *v1.Pod, id string) string {
 	case strings.Contains(why, "failed liveness probe") && v.minor > 7:
 		why = "Container failed liveness probe.. Container will be killed and recreated."
 	case strings.Contains(why, "failed liveness probe"):
-		why = fmt.Sprintf(" pod %q container %q is unhealthy, it will be killed and re-created.", fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), r.Container)
+		why = fmt.Sprintf(" pod %q container %q is unhealthy, it will be killed and re-created.",
+			fmt.Sprintf("%s_%s(%s)", pod.Name, pod.Namespace, pod.UID), r.Container)
 	case strings.HasPrefix(why, "Stopping container"):
 		why = "Need to kill Pod"
 	}

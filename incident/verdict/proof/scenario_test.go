@@ -44,25 +44,34 @@ var incidents = []struct {
 	cause               verdict.Cause
 	want                []string // in the scenario or in what it says
 }{
-	{"an age", liveness, "{after: 40s, liveness: 500}", verdict.LivenessProbe, []string{"liveness: 500}", "The program began to fail 39.708s to 44.708s after its start."}},
-	{"a start that never ends", liveness, "{liveness: down}", verdict.LivenessProbe, []string{"- {liveness: down}", "from the start of each instance on"}},
-	{"a time", liveness + ", " + readiness, "{at: 61s, for: 38s, probes: 503}", verdict.LivenessProbe, []string{"liveness: 503}", "readiness: 503}", "With livenessProbe.failureThreshold: 8, the run has no kill", "It stopped failing"}},
+	{"an age", liveness, "{after: 40s, liveness: 500}", verdict.LivenessProbe,
+		[]string{"liveness: 500}", "The program began to fail 39.708s to 44.708s after its start."}},
+	{"a start that never ends", liveness, "{liveness: down}", verdict.LivenessProbe,
+		[]string{"- {liveness: down}", "from the start of each instance on"}},
+	{"a time", liveness + ", " + readiness, "{at: 61s, for: 38s, probes: 503}", verdict.LivenessProbe,
+		[]string{"liveness: 503}", "readiness: 503}", "With livenessProbe.failureThreshold: 8, the run has no kill",
+			"It stopped failing"}},
 	{"a slow answer", liveness, "{after: 20s, liveness: hang}", verdict.LivenessProbe, []string{"liveness: hang}"}},
-	{"no reaction to SIGTERM", liveness, "{after: 40s, liveness: 500}, {afterSigterm: 0s, exit: never}", verdict.LivenessProbe, []string{"exit: never"}},
-	{"a slow stop", liveness, "{after: 40s, liveness: 500}, {afterSigterm: 9s, exit: 0}", verdict.LivenessProbe, []string{"exit: 0}"}},
+	{"no reaction to SIGTERM", liveness, "{after: 40s, liveness: 500}, {afterSigterm: 0s, exit: never}",
+		verdict.LivenessProbe, []string{"exit: never"}},
+	{"a slow stop", liveness, "{after: 40s, liveness: 500}, {afterSigterm: 9s, exit: 0}", verdict.LivenessProbe,
+		[]string{"exit: 0}"}},
 	{"a startup probe", startup, "{startup: down}", verdict.StartupProbe, []string{"- {startup: down}"}},
-	{"a crash loop", readiness, "{after: 3s, exit: 4}", verdict.OwnExit, []string{"exit: 4}", "the exit code of the last one, 4"}},
-	{"one crash", readiness, "{instance: 0, after: 70s, exit: 9}", verdict.OwnExit, []string{"after: 1m10s", "exit: 9}"}},
+	{"a crash loop", readiness, "{after: 3s, exit: 4}", verdict.OwnExit,
+		[]string{"exit: 4}", "the exit code of the last one, 4"}},
+	{"one crash", readiness, "{instance: 0, after: 70s, exit: 9}", verdict.OwnExit,
+		[]string{"after: 1m10s", "exit: 9}"}},
 }
 
-// TestScenarios checks that the scenario of the verdict on a recorded run has its behavior, meets all facts, shows no life and no kill that the
-// run does not have, and is the same each time.
+// TestScenarios checks that the scenario of the verdict on a recorded run has its behavior, meets
+// all facts, shows no life and no kill that the run does not have, and is the same each time.
 func TestScenarios(t *testing.T) {
 	for _, test := range incidents {
 		t.Run(test.name, func(t *testing.T) {
 			plan := load(t, []byte(strings.NewReplacer("PROBES", test.probes, "RULES", test.rules).Replace(webRun)))
 			run := simulate.Run(context.Background(), plan, simulate.Options{})
-			text := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest), release: newest}).objects()
+			text := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest),
+				release: newest}).objects()
 			rec := incident.Read([]incident.File{{Name: "cluster.json", Data: []byte(text)}})
 			v := &verdict.Of(rec).Verdicts[0]
 			if v.Cause != test.cause {
@@ -80,7 +89,8 @@ func TestScenarios(t *testing.T) {
 			}
 			again := simulate.Run(context.Background(), load(t, r.Text), simulate.Options{})
 			if len(r.Misses) > 0 || r.Meets != len(again.Results) {
-				t.Errorf("the run misses %q, and has %d expectations for %d facts\n%s", r.Misses, len(again.Results), r.Meets, r.Text)
+				t.Errorf("the run misses %q, and has %d expectations for %d facts\n%s", r.Misses, len(again.Results),
+					r.Meets, r.Text)
 			}
 			for _, x := range again.Results {
 				if x.Outcome != expect.Held {
@@ -89,14 +99,18 @@ func TestScenarios(t *testing.T) {
 			}
 			starts, kills := livesOf(again.Records)
 			if mostStarts, mostKills := livesOf(run.Records); starts > mostStarts || kills > mostKills {
-				t.Errorf("the scenario has %d starts and %d kills, and the run %d and %d\n%s", starts, kills, mostStarts, mostKills, r.Text)
+				t.Errorf("the scenario has %d starts and %d kills, and the run %d and %d\n%s", starts, kills,
+					mostStarts, mostKills, r.Text)
 			}
-			if second, err := scenario.Of(context.Background(), rec, v); err != nil || !bytes.Equal(second.Text, r.Text) {
+			if second, err := scenario.Of(context.Background(), rec, v); err != nil ||
+				!bytes.Equal(second.Text, r.Text) {
 				t.Errorf("two scenarios differ: %v\n%s\n%s", err, r.Text, second.Text)
 			}
 			if threshold := survives.FindStringSubmatch(strings.Join(r.Says, "\n")); threshold != nil {
-				better := bytes.Replace(r.Text, []byte("failureThreshold: 3"), []byte("failureThreshold: "+threshold[1]), 1)
-				if _, kills := livesOf(simulate.Run(context.Background(), load(t, better), simulate.Options{}).Records); kills > 0 {
+				better := bytes.Replace(r.Text, []byte("failureThreshold: 3"),
+					[]byte("failureThreshold: "+threshold[1]), 1)
+				if _, kills := livesOf(simulate.Run(context.Background(), load(t, better), simulate.Options{}).
+					Records); kills > 0 {
 					t.Errorf("with failureThreshold: %s, the run has %d kills\n%s", threshold[1], kills, better)
 				}
 			}

@@ -110,12 +110,15 @@ func scoreOf(v *verdict.Verdict, of []*truth, cut string) score {
 		return slices.ContainsFunc(of, func(t *truth) bool { return t.primary[cause] || also && t.also[cause] })
 	}
 	switch {
-	case v.Cause == verdict.Unknown, v.Cause == verdict.NoFacts, v.Cause == verdict.Waiting && v.Sure == verdict.Open, v.Cause == verdict.Nothing && v.Sure == verdict.Open:
+	case v.Cause == verdict.Unknown, v.Cause == verdict.NoFacts, v.Cause == verdict.Waiting && v.Sure == verdict.Open,
+		v.Cause == verdict.Nothing && v.Sure == verdict.Open:
 		return open
-	case v.Cause == verdict.Nothing && (cut == "status only" || cut == "no Killing") && !slices.ContainsFunc(of, func(t *truth) bool { return !t.quiet || cut == "no Killing" && t.also[verdict.Failing] }):
+	case v.Cause == verdict.Nothing && (cut == "status only" || cut == "no Killing") && !slices.ContainsFunc(of,
+		func(t *truth) bool { return !t.quiet || cut == "no Killing" && t.also[verdict.Failing] }):
 		return right // what happens just now does not show yet
 	case v.Sure == verdict.Open:
-		if slices.ContainsFunc(append([]verdict.Cause{v.Cause}, v.Or...), func(c verdict.Cause) bool { return is(c, true) }) {
+		if slices.ContainsFunc(append([]verdict.Cause{v.Cause}, v.Or...),
+			func(c verdict.Cause) bool { return is(c, true) }) {
 			return open
 		}
 		return missed
@@ -204,14 +207,16 @@ func (r *result) report(t *testing.T) {
 	}
 }
 
-// table returns the shares by true cause and cut: right, aside, open, missed, likely and wrong, certain and wrong.
+// table returns the shares by true cause and cut: right, aside, open, missed, likely and wrong,
+// certain and wrong.
 func (r *result) table() string {
 	var b strings.Builder
 	causes := map[string]bool{}
 	for key := range r.scores {
 		causes[key[0]] = true
 	}
-	fmt.Fprintf(&b, "percent right/aside/open/missed/likely and wrong, then the number of certain and wrong\n%-34s %6s", "", "texts")
+	fmt.Fprintf(&b, "percent right/aside/open/missed/likely and wrong, then the number of certain and wrong\n%-34s %6s",
+		"", "texts")
 	columns := []string{"all"}
 	for _, c := range cuts {
 		columns = append(columns, c.name)
@@ -249,12 +254,14 @@ var severity = map[score]int{differs: 0, bad: 0, likely: 1, missed: 2, aside: 3}
 func (r *result) worstFirst() []string {
 	return slices.SortedFunc(maps.Keys(r.kinds), func(a, b string) int {
 		x, y := r.kinds[a], r.kinds[b]
-		return cmp.Or(cmp.Compare(severity[x.score], severity[y.score]), cmp.Compare(y.count, x.count), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(severity[x.score], severity[y.score]), cmp.Compare(y.count, x.count),
+			strings.Compare(a, b))
 	})
 }
 
 // dull matches lines of kubectl describe that say nothing about trouble.
-var dull = regexp.MustCompile(`(?m)^ *(Namespace|Node|Labels|Annotations|IP|Container ID|Image ID|Port|Host Port|Environment|Mounts|Volumes|kube-api-access-x2b7l|Type|QoS Class|Node-Selectors|Tolerations|/var/run.*|node.kubernetes.*|PodReadyToStartContainers.*|PodScheduled.*)(:.*)?\n`)
+var dull = regexp.MustCompile(`(?m)^ *(Namespace|Node|Labels|Annotations|IP|Container ID|Image ID|Port|Host Port` +
+	`|Environment|Mounts|Volumes|kube-api-access-x2b7l|Type|QoS Class|Node-Selectors|Tolerations|/var/run.*|node.kubernetes.*|PodReadyToStartContainers.*|PodScheduled.*)(:.*)?\n`)
 
 // write writes the file of -wrong.
 func (r *result) write(t *testing.T) {
@@ -265,7 +272,8 @@ func (r *result) write(t *testing.T) {
 	fmt.Fprintf(&b, "%d texts\n\n```\n%s\n```\n", r.texts, r.table())
 	for _, key := range r.worstFirst() {
 		k := r.kinds[key]
-		fmt.Fprintf(&b, "\n## %d times %s\n%s\nverdict: %s\n```\n%.6000s\n```\n", k.count, key, &k.smallest, k.says, dull.ReplaceAllString(k.smallest.data, ""))
+		fmt.Fprintf(&b, "\n## %d times %s\n%s\nverdict: %s\n```\n%.6000s\n```\n", k.count, key, &k.smallest, k.says,
+			dull.ReplaceAllString(k.smallest.data, ""))
 	}
 	keep(t, *wrong, []byte(b.String()))
 }

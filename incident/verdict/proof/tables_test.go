@@ -24,8 +24,8 @@ func (p *printer) head(w *tabwriter.Writer, columns string) {
 	}
 }
 
-// getEvents writes events as kubectl get events does (printEvent in pkg/printers/internalversion/printers.go; the columns are those of
-// the releases).
+// getEvents writes events as kubectl get events does (printEvent in
+// pkg/printers/internalversion/printers.go; the columns are those of the releases).
 func (p *printer) getEvents(wide bool) string {
 	var b bytes.Buffer
 	w := table(&b)
@@ -60,21 +60,26 @@ func (p *printer) eventRow(w *tabwriter.Writer, e *v1.Event, wide bool) {
 	}
 	switch {
 	case p.minor >= 14 && wide:
-		fmt.Fprintf(w, "%s\t%s\t%s\tpod/%s\t%s\t%s\t%s\t%s\t%d\t%s\n", p.ago(last(e)), e.Type, e.Reason, o.Name, o.FieldPath, p.source(e), message, p.ago(first(e)), max(e.Count, 1), e.Name)
+		fmt.Fprintf(w, "%s\t%s\t%s\tpod/%s\t%s\t%s\t%s\t%s\t%d\t%s\n", p.ago(last(e)), e.Type, e.Reason, o.Name,
+			o.FieldPath, p.source(e), message, p.ago(first(e)), max(e.Count, 1), e.Name)
 	case p.minor >= 14:
 		fmt.Fprintf(w, "%s\t%s\t%s\tpod/%s\t%s\n", p.ago(last(e)), e.Type, e.Reason, o.Name, message)
 	case p.minor >= 12:
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.ago(last(e)), e.Type, e.Reason, kind, message)
 	case p.minor >= 4:
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ago(last(e)), p.ago(first(e)), max(e.Count, 1), name, kind, o.FieldPath, e.Type, e.Reason, p.source(e), message)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ago(last(e)), p.ago(first(e)), max(e.Count, 1),
+			name, kind, o.FieldPath, e.Type, e.Reason, p.source(e), message)
 	case p.minor >= 2:
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ago(first(e)), p.ago(last(e)), max(e.Count, 1), name, kind, o.FieldPath, e.Type, e.Reason, p.source(e), message)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ago(first(e)), p.ago(last(e)), max(e.Count, 1),
+			name, kind, o.FieldPath, e.Type, e.Reason, p.source(e), message)
 	default:
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", first(e).Format(time.RFC1123Z), last(e).Format(time.RFC1123Z), max(e.Count, 1), name, kind, o.FieldPath, p.reason(e), p.source(e), message)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", first(e).Format(time.RFC1123Z),
+			last(e).Format(time.RFC1123Z), max(e.Count, 1), name, kind, o.FieldPath, p.reason(e), p.source(e), message)
 	}
 }
 
-// kubectlEvents writes events as kubectl events does, which exists since v1.23. With watch, it writes each update as it comes.
+// kubectlEvents writes events as kubectl events does, which exists since v1.23. With watch, it
+// writes each update as it comes.
 func (p *printer) kubectlEvents(watch bool) string {
 	var b bytes.Buffer
 	w := table(&b)
@@ -83,7 +88,8 @@ func (p *printer) kubectlEvents(watch bool) string {
 	slices.SortStableFunc(list, func(a, b v1.Event) int { return last(&a).Compare(last(&b)) })
 	then := *p.cluster
 	if watch {
-		list = slices.DeleteFunc(slices.Clone(p.updates), func(e v1.Event) bool { return p.without[killings] && e.Reason == "Killing" })
+		list = slices.DeleteFunc(slices.Clone(p.updates),
+			func(e v1.Event) bool { return p.without[killings] && e.Reason == "Killing" })
 	}
 	for _, e := range list {
 		if watch {
@@ -96,7 +102,8 @@ func (p *printer) kubectlEvents(watch bool) string {
 	return b.String()
 }
 
-// getPods writes the pods as kubectl get pods does. With watch, it writes a row for each change that a row shows.
+// getPods writes the pods as kubectl get pods does. With watch, it writes a row for each change
+// that a row shows.
 func (p *printer) getPods(watch bool) string {
 	var b bytes.Buffer
 	w := table(&b)
@@ -135,7 +142,8 @@ func (p *printer) podRow(pod *v1.Pod, now time.Time) string {
 	return fmt.Sprintf("%s\t%d/%d\t%s\t%s\t%s", pod.Name, ready, all, word, count, q.ago(pod.CreationTimestamp.Time))
 }
 
-// summary returns what a row shows (printPod in pkg/printers/internalversion/printers.go at v1.37.0).
+// summary returns what a row shows (printPod in pkg/printers/internalversion/printers.go at
+// v1.37.0).
 func summary(pod *v1.Pod) (ready, all, restarts int, restarted time.Time, word string) {
 	word = string(pod.Status.Phase)
 	if pod.Status.Reason != "" {
@@ -192,7 +200,8 @@ func summary(pod *v1.Pod) (ready, all, restarts int, restarted time.Time, word s
 	return ready, all, restarts, restarted, word
 }
 
-// wordOf returns what a row shows of the state of a pod without init containers that run: that of its first container in trouble.
+// wordOf returns what a row shows of the state of a pod without init containers that run: that of
+// its first container in trouble.
 func wordOf(pod *v1.Pod, word string) string {
 	running := false
 	for _, s := range slices.Backward(pod.Status.ContainerStatuses) {

@@ -46,8 +46,10 @@ var troubles = []struct {
 	weight int
 	of     func(*trouble)
 }{
-	{26, (*trouble).killedByLiveness}, {14, (*trouble).killedByStartup}, {20, (*trouble).exits}, {6, (*trouble).outOfMemory}, {7, (*trouble).unready},
-	{4, (*trouble).healthy}, {5, (*trouble).deleted}, {5, (*trouble).hookFails}, {5, (*trouble).noImage}, {3, (*trouble).nowAndThen}, {5, (*trouble).killedAndExits},
+	{26, (*trouble).killedByLiveness}, {14, (*trouble).killedByStartup}, {20, (*trouble).exits},
+	{6, (*trouble).outOfMemory}, {7, (*trouble).unready},
+	{4, (*trouble).healthy}, {5, (*trouble).deleted}, {5, (*trouble).hookFails}, {5, (*trouble).noImage},
+	{3, (*trouble).nowAndThen}, {5, (*trouble).killedAndExits},
 }
 
 // scenario returns the scenario of a seed.
@@ -78,13 +80,17 @@ func (t *trouble) scenario() []byte {
 	}
 	other := ""
 	if t.percent(25) {
-		other = "  - name: sidecar\n    image: shop/proxy:1\n" + one(&t.rng, "", "    readinessProbe: {httpGet: {path: /ready, port: 15021}, periodSeconds: 2}\n", "    livenessProbe: {tcpSocket: {port: 9000}}\n")
+		other = "  - name: sidecar\n    image: shop/proxy:1\n" +
+			one(&t.rng, "", "    readinessProbe: {httpGet: {path: /ready, port: 15021}, periodSeconds: 2}\n",
+				"    livenessProbe: {tcpSocket: {port: 9000}}\n")
 	}
 	if t.percent(50) {
 		own, other = other, own
 	}
-	fmt.Fprintf(&b, "  containers:\n%s%s---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: trouble}\nspec:\n  duration: %s\n", own, other, t.duration)
-	fmt.Fprintf(&b, "  kubelet: {uptime: %s}\n  pods:\n  - name: %s\n    containers:\n    - name: app\n", one(&t.rng, "150.337s", "3h", "2s"), name)
+	fmt.Fprintf(&b, "  containers:\n%s%s---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: "+
+		"trouble}\nspec:\n  duration: %s\n", own, other, t.duration)
+	fmt.Fprintf(&b, "  kubelet: {uptime: %s}\n  pods:\n  - name: %s\n    containers:\n    - name: app\n",
+		one(&t.rng, "150.337s", "3h", "2s"), name)
 	if strings.Contains(strings.Join(t.rules, ""), "words") {
 		lines(&b, "      ", "answers", t.answers)
 	}
@@ -107,7 +113,8 @@ func (t *trouble) rule(format string, values ...any) {
 	t.rules = append(t.rules, fmt.Sprintf(format, values...))
 }
 
-// stops adds how the program reacts to SIGTERM: most programs end with 143, some with a code of their own, and shells not at all.
+// stops adds how the program reacts to SIGTERM: most programs end with 143, some with a code of
+// their own, and shells not at all.
 func (t *trouble) stops() {
 	switch t.below(10) {
 	case 0, 1:
@@ -124,7 +131,8 @@ var handlers = []struct {
 	spec    string
 	answers []string
 }{
-	{"httpGet: {path: /healthz, port: 8080}", []string{"404", "404", "401", "500", "503", "503", "down", "down", "hang", "hang"}},
+	{"httpGet: {path: /healthz, port: 8080}",
+		[]string{"404", "404", "401", "500", "503", "503", "down", "down", "hang", "hang"}},
 	{"httpGet: {path: /healthz, port: 8080}", []string{"404", "500", "503", "down", "hang"}},
 	{"tcpSocket: {port: 5432}", []string{"down", "down", "hang"}},
 	{"exec: {command: [pg_isready, -U, app]}", []string{"words", "1", "hang", "hang", "2"}},
@@ -139,7 +147,8 @@ func (t *trouble) probe(name string, mostPeriods int) string {
 	for _, f := range []struct {
 		name   string
 		values []int
-	}{{"initialDelaySeconds", []int{0, 0, 5, 10, 15, 30, 60}}, {"periodSeconds", []int{0, 0, 1, 2, 5, 10, 15, 30}}, {"timeoutSeconds", []int{0, 0, 0, 2, 5, 10}}} {
+	}{{"initialDelaySeconds", []int{0, 0, 5, 10, 15, 30, 60}}, {"periodSeconds", []int{0, 0, 1, 2, 5, 10, 15, 30}},
+		{"timeoutSeconds", []int{0, 0, 0, 2, 5, 10}}} {
 		if v := one(&t.rng, f.values...); v > 0 {
 			fields = append(fields, fmt.Sprintf("%s: %d", f.name, v))
 		}
@@ -153,12 +162,15 @@ func (t *trouble) probe(name string, mostPeriods int) string {
 	t.spec = append(t.spec, fmt.Sprintf("%s: {%s}", name, strings.Join(fields, ", ")))
 	answer := one(&t.rng, h.answers...)
 	if answer == "words" && len(t.answers) == 0 {
-		t.answers = append(t.answers, fmt.Sprintf("{name: words, code: 1, body: %q}", one(&t.rng, "/tmp/socket:5432 - no response", "Error: dial: lookup db: timeout", "not ready\nqueue: 17 waiting", "connection refused")))
+		t.answers = append(t.answers, fmt.Sprintf("{name: words, code: 1, body: %q}",
+			one(&t.rng, "/tmp/socket:5432 - no response", "Error: dial: lookup db: timeout",
+				"not ready\nqueue: 17 waiting", "connection refused")))
 	}
 	return answer
 }
 
-// readiness adds a readiness probe to most pods. It fails while the container starts, or all the time, or as the other probe does.
+// readiness adds a readiness probe to most pods. It fails while the container starts, or all the
+// time, or as the other probe does.
 func (t *trouble) readiness() {
 	if t.ready || !t.percent(60) {
 		return
@@ -181,7 +193,8 @@ func (t *trouble) killedByLiveness() {
 	case 2:
 		t.rule("{after: %s, liveness: %s}", t.between(5*time.Second, t.duration/3), answer)
 	default:
-		t.rule("{at: %s, for: %s, liveness: %s}", t.between(5*time.Second, t.duration/3), t.between(30*time.Second, t.duration), answer)
+		t.rule("{at: %s, for: %s, liveness: %s}", t.between(5*time.Second, t.duration/3),
+			t.between(30*time.Second, t.duration), answer)
 	}
 }
 
@@ -250,7 +263,8 @@ func (t *trouble) unready() {
 	if t.percent(60) {
 		t.rule("{readiness: %s}", answer)
 	} else {
-		t.rule("{at: %s, for: %s, readiness: %s}", t.between(0, t.duration/2), t.between(10*time.Second, t.duration), answer)
+		t.rule("{at: %s, for: %s, readiness: %s}", t.between(0, t.duration/2), t.between(10*time.Second, t.duration),
+			answer)
 	}
 }
 
@@ -280,5 +294,6 @@ func (t *trouble) nowAndThen() {
 
 func (t *trouble) killedAndExits() {
 	t.killedByLiveness()
-	t.rule("{instance: %d, after: %s, exit: %d}", t.below(4), t.between(time.Second, 50*time.Second), one(&t.rng, 1, 2, 139))
+	t.rule("{instance: %d, after: %s, exit: %d}", t.below(4), t.between(time.Second, 50*time.Second),
+		one(&t.rng, 1, 2, 139))
 }

@@ -38,8 +38,11 @@ func (t *truth) main() verdict.Cause {
 
 // stopping has the causes of the reasons of ContainerStopping records.
 var stopping = map[string]verdict.Cause{
-	"LivenessProbe": verdict.LivenessProbe, "StartupProbe": verdict.StartupProbe, "FailedPostStartHook": verdict.PostStartHook,
-	"Deleted": verdict.Removed, "Stopped": verdict.Removed, "Evicted": verdict.Removed, "ImageChanged": changed, "Resized": changed, "RestartAllContainers": changed,
+	"LivenessProbe": verdict.LivenessProbe, "StartupProbe": verdict.StartupProbe,
+	"FailedPostStartHook": verdict.PostStartHook,
+	"Deleted":             verdict.Removed, "Stopped": verdict.Removed, "Evicted": verdict.Removed,
+	"ImageChanged": changed,
+	"Resized":      changed, "RestartAllContainers": changed,
 }
 
 // stopped has the reasons of events and of a status that say that a pod was stopped or refused.
@@ -88,15 +91,20 @@ func (h *history) end(instance int, cause verdict.Cause) {
 func truths(pod *v1.Pod, records []trace.Record, at virtual.Time) []*truth {
 	var list []*truth
 	for c := range podutil.Containers(&pod.Spec) {
-		init := slices.ContainsFunc(pod.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name }) && !podutil.IsRestartableInitContainer(c)
-		h := &history{spec: c, cause: map[int]verdict.Cause{}, killings: map[verdict.Cause]bool{}, exited: map[int]bool{}, init: init, once: init || !podutil.ContainerShouldRestart(c, &pod.Spec, 0)}
+		init := slices.ContainsFunc(pod.Spec.InitContainers, func(i v1.Container) bool {
+			return i.Name == c.Name
+		}) && !podutil.IsRestartableInitContainer(c)
+		h := &history{spec: c, cause: map[int]verdict.Cause{}, killings: map[verdict.Cause]bool{},
+			exited: map[int]bool{}, init: init, once: init || !podutil.ContainerShouldRestart(c, &pod.Spec, 0)}
 		h.read(pod.Namespace+"/"+pod.Name, records, at)
 		list = append(list, h.truth(pod))
 	}
 	for i := range records { // a step can add ephemeral containers, of which the events say why they do not run
 		r := &records[i]
-		if r.T <= at && r.Pod == pod.Namespace+"/"+pod.Name && r.Container != "" && !slices.ContainsFunc(list, func(t *truth) bool { return t.container == r.Container }) {
-			h := &history{spec: &v1.Container{Name: r.Container}, cause: map[int]verdict.Cause{}, killings: map[verdict.Cause]bool{}, exited: map[int]bool{}, once: true}
+		if r.T <= at && r.Pod == pod.Namespace+"/"+pod.Name && r.Container != "" && !slices.ContainsFunc(list,
+			func(t *truth) bool { return t.container == r.Container }) {
+			h := &history{spec: &v1.Container{Name: r.Container}, cause: map[int]verdict.Cause{},
+				killings: map[verdict.Cause]bool{}, exited: map[int]bool{}, once: true}
 			h.read(r.Pod, records, at)
 			list = append(list, h.truth(pod))
 		}
@@ -112,7 +120,8 @@ func (h *history) read(key string, records []trace.Record, at virtual.Time) {
 		if r.T > at {
 			continue
 		}
-		if r.Kind == trace.Step && (r.Reason == "rebootNode" || r.Reason == "shutdownNode" || r.Reason == "runtimeDown") {
+		if r.Kind == trace.Step && (r.Reason == "rebootNode" || r.Reason == "shutdownNode" ||
+			r.Reason == "runtimeDown") {
 			rebooted, h.node = r.T, true
 		}
 		if r.Pod != key {
@@ -180,8 +189,10 @@ func (h *history) event(r *trace.Record) {
 func (h *history) exit(r, killed *trace.Record, rebooted virtual.Time) {
 	h.exited[r.Instance] = true
 	switch {
-	case killed != nil && killed.Instance == r.Instance && killed.T <= r.T && strings.HasPrefix(killed.Message, "OOMKilled"):
-		if h.cause[r.Instance] = ""; len(h.order) > 0 && h.order[len(h.order)-1] == r.Instance { // memory before a kill that has begun
+	case killed != nil && killed.Instance == r.Instance && killed.T <= r.T &&
+		strings.HasPrefix(killed.Message, "OOMKilled"):
+		// memory before a kill that has begun
+		if h.cause[r.Instance] = ""; len(h.order) > 0 && h.order[len(h.order)-1] == r.Instance {
 			h.order = h.order[:len(h.order)-1]
 		}
 		h.end(r.Instance, verdict.OutOfMemory)
@@ -220,7 +231,9 @@ func (h *history) truth(pod *v1.Pod) *truth {
 	if len(t.primary) == 0 {
 		maps.Copy(t.primary, t.also)
 	}
-	for cause, is := range map[verdict.Cause]bool{verdict.Node: h.node, verdict.PostStartHook: h.hook, verdict.Sandbox: h.sandbox, verdict.CannotStart: h.cannotStart, verdict.Failing: h.failing, verdict.OwnExit: h.done, verdict.Image: h.pull} {
+	for cause, is := range map[verdict.Cause]bool{verdict.Node: h.node, verdict.PostStartHook: h.hook,
+		verdict.Sandbox: h.sandbox, verdict.CannotStart: h.cannotStart, verdict.Failing: h.failing,
+		verdict.OwnExit: h.done, verdict.Image: h.pull} {
 		if is {
 			t.also[cause] = true
 		}
@@ -239,7 +252,8 @@ func (h *history) now(t *truth, pod *v1.Pod) {
 	if n := len(h.order); n == 0 || n == 1 && !h.exited[h.order[0]] { // a kill that has begun does not show yet
 		state = t.primary
 	}
-	t.quiet = !h.shown && s.RestartCount == 0 && (s.State == "running" && s.Ready || s.State == "terminated" && s.ExitCode == 0 && h.once)
+	t.quiet = !h.shown && s.RestartCount == 0 && (s.State == "running" && s.Ready ||
+		s.State == "terminated" && s.ExitCode == 0 && h.once)
 	if t.quiet && len(h.order) == 1 && len(h.killings) == 0 {
 		t.primary[verdict.Nothing] = true // it has just ended, and neither a status nor an event shows it yet
 	}

@@ -1,5 +1,6 @@
-// Package render writes the verdicts on a recording, and the recording, as text, Markdown, JSON and a page. The answer comes first: the
-// cause of each trouble, what to do about it, and the lines that prove it. Text from the recording stays text in each format.
+// Package render writes the verdicts on a recording, and the recording, as text, Markdown, JSON and
+// a page. The answer comes first: the cause of each trouble, what to do about it, and the lines
+// that prove it. Text from the recording stays text in each format.
 package render
 
 import (
@@ -23,7 +24,8 @@ type Answer struct {
 	Verbose   bool   // write all verdicts, and the lines that were not read
 }
 
-// mostShown is the number of verdicts in text and Markdown, and of pods in a timeline if there are many.
+// mostShown is the number of verdicts in text and Markdown, and of pods in a timeline if there are
+// many.
 const mostShown = 8
 
 // About reports whether to write about a pod. A chosen pod has facts.
@@ -37,7 +39,8 @@ type Group struct {
 	Others []*incident.Pod // whose verdicts differ in numbers only
 }
 
-// Groups returns the groups of the verdicts to show, the worst first, and the pods of those that are left out.
+// Groups returns the groups of the verdicts to show, the worst first, and the pods of those that
+// are left out.
 func (a *Answer) Groups() (shown []Group, left []*incident.Pod) {
 	known := map[string]int{}
 	for i := range a.Report.Verdicts {
@@ -63,7 +66,8 @@ func (a *Answer) Groups() (shown []Group, left []*incident.Pod) {
 }
 
 // numbers are the words of a sentence that may differ between the replicas of a workload.
-var numbers = regexp.MustCompile(` ?\b(?:once|twice|[\d,]+ (?:times|tries|failures|restarts|kills|runs)|(?:[\d.]+(?:ms|s|m|h|d))+)\b`)
+var numbers = regexp.MustCompile(` ?\b(?:once|twice|[\d,]+ (?:times|tries|failures|restarts|kills|runs)` +
+	`|(?:[\d.]+(?:ms|s|m|h|d))+)\b`)
 
 // withDigit are such words of the output of a program: times, addresses, IDs.
 var withDigit = regexp.MustCompile(`\S*\d\S*`)
@@ -78,8 +82,9 @@ func alike(v *verdict.Verdict) string {
 	return fmt.Sprintf("%q", []any{namespace, v.Container, v.Cause, v.Sure, text})
 }
 
-// headline returns the sentence of a verdict with the label of its pod: in place of the name of the pod, or before the sentence. Words of a
-// message, which follows a colon, stay. A name that may be a word of the sentence is none of the pod if the sentence is about a container.
+// headline returns the sentence of a verdict with the label of its pod: in place of the name of the
+// pod, or before the sentence. Words of a message, which follows a colon, stay. A name that may be
+// a word of the sentence is none of the pod if the sentence is about a container.
 func (a *Answer) headline(v *verdict.Verdict) string {
 	label := a.Name(v.Pod)
 	if label == "" {
@@ -116,10 +121,12 @@ func (a *Answer) names(pods []*incident.Pod) string {
 	return printable.Few(list)
 }
 
-// drawn returns the run to draw: of the chosen pod, or of all pods, or of those in trouble if there are many.
+// drawn returns the run to draw: of the chosen pod, or of all pods, or of those in trouble if there
+// are many.
 func (a *Answer) drawn() *report.Run {
 	title := a.Recording.Title()
-	all := slices.DeleteFunc(slices.Clone(a.Recording.Pods), func(p *incident.Pod) bool { return len(p.Facts) == 0 || !a.About(p) })
+	all := slices.DeleteFunc(slices.Clone(a.Recording.Pods),
+		func(p *incident.Pod) bool { return len(p.Facts) == 0 || !a.About(p) })
 	pods := all
 	if len(all) > mostShown {
 		pods = nil
@@ -159,9 +166,11 @@ func (a *Answer) items() (items []item, rest []paragraph) {
 		items = append(items, item{v.Sure, a.headline(v), v.Because, a.paragraphs(&shown[i])})
 	}
 	if names := a.names(left); names != "" {
-		items = append(items, item{Headline: "More verdicts:", Because: names + ". Choose one with --pod, or see all with -v."})
+		items = append(items, item{Headline: "More verdicts:", Because: names +
+			". Choose one with --pod, or see all with -v."})
 	}
-	quiet := "No trouble: " + a.names(slices.DeleteFunc(slices.Clone(a.Report.Quiet), func(p *incident.Pod) bool { return !a.About(p) }))
+	quiet := "No trouble: " + a.names(slices.DeleteFunc(slices.Clone(a.Report.Quiet),
+		func(p *incident.Pod) bool { return !a.About(p) }))
 	if len(items) == 0 {
 		items = []item{{Headline: quiet}}
 	} else if quiet != "No trouble: " {

@@ -15,7 +15,8 @@ import (
 	"probesim.dev/report/html"
 )
 
-// Text writes the verdicts, the timeline and the events for a terminal. What to do comes right after the cause.
+// Text writes the verdicts, the timeline and the events for a terminal. What to do comes right
+// after the cause.
 func (a *Answer) Text(w io.Writer, o report.Options) error {
 	b := &report.Writer{Options: o}
 	items, rest := a.items()
@@ -65,7 +66,8 @@ func (a *Answer) Timeline(w io.Writer, o report.Options) error {
 	return err
 }
 
-// Markdown writes the verdicts for an issue or a chat, and below them the timeline and the events, folded up.
+// Markdown writes the verdicts for an issue or a chat, and below them the timeline and the events,
+// folded up.
 func (a *Answer) Markdown(w io.Writer) error {
 	items, rest := a.items()
 	all, recording := "", &report.Writer{}
@@ -76,7 +78,8 @@ func (a *Answer) Markdown(w io.Writer) error {
 		}
 	}
 	a.recording(recording, rest)
-	_, err := fmt.Fprintf(w, "%s<details><summary>Timeline and events</summary>\n\n%s</details>\n", all, fenced("text", recording.String()))
+	_, err := fmt.Fprintf(w, "%s<details><summary>Timeline and events</summary>\n\n%s</details>\n", all,
+		fenced("text", recording.String()))
 	return err
 }
 
@@ -105,7 +108,8 @@ func fenced(language, text string) string {
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text}).ParseFS(assets, "assets/*.gohtml"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"clean": printable.Text}).
+	ParseFS(assets, "assets/*.gohtml"))
 
 // HTML writes a page with the verdicts, and the recording below them.
 func (a *Answer) HTML(w io.Writer) error {
@@ -119,10 +123,12 @@ func (a *Answer) HTML(w io.Writer) error {
 	}
 	run.Output = section.String()
 	items, rest := (&Answer{a.Recording, a.Report, a.Pod, true}).items()
-	if err := templates.ExecuteTemplate(&top, "verdicts.gohtml", map[string]any{"Items": items, "Rest": rest}); err != nil {
+	if err := templates.ExecuteTemplate(&top, "verdicts.gohtml", map[string]any{"Items": items, "Rest": rest}); err !=
+		nil {
 		return err
 	}
-	page := html.Page{Title: printable.Text(items[0].Headline), Top: template.HTML(top.String()), Style: html.Asset(assets, "verdicts.css")}
+	page := html.Page{Title: printable.Text(items[0].Headline), Top: template.HTML(top.String()),
+		Style: html.Asset(assets, "verdicts.css")}
 	page.Add(run)
 	return page.Write(w, []report.Case{{Scenario: "recording", Runs: []*report.Run{run}}})
 }

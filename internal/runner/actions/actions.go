@@ -14,7 +14,8 @@ import (
 	"probesim.dev/scenarios/plan"
 )
 
-// Annotate writes a GitHub annotation for each error in files, with a title, or for another error, with the title other.
+// Annotate writes a GitHub annotation for each error in files, with a title, or for another error,
+// with the title other.
 func Annotate(w io.Writer, title, other string, err error) {
 	var all scenarios.Errors
 	if !errors.As(err, &all) {
@@ -22,7 +23,8 @@ func Annotate(w io.Writer, title, other string, err error) {
 		return
 	}
 	for _, e := range all {
-		report.Annotate(w, report.Annotation{File: Path(e.File), Line: e.Line, Column: e.Column, Title: title, Message: e.Text()})
+		report.Annotate(w, report.Annotation{File: Path(e.File), Line: e.Line, Column: e.Column, Title: title,
+			Message: e.Text()})
 	}
 }
 
@@ -39,8 +41,9 @@ func Summary(write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// Path returns the path of a file relative to the repository that a GitHub Actions workflow has checked out, as
-// annotations need it. It returns files outside the repository unchanged, and no file for stdin.
+// Path returns the path of a file relative to the repository that a GitHub Actions workflow has
+// checked out, as annotations need it. It returns files outside the repository unchanged, and no
+// file for stdin.
 func Path(file string) string {
 	if file == plan.Stdin {
 		return ""

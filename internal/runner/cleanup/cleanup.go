@@ -24,8 +24,8 @@ type List struct {
 // New returns an empty list.
 func New() *List { return &List{held: make(chan struct{}, 1), list: map[int]func(){}} }
 
-// Add adds a function, and returns a function that removes it again. Functions must not wait for anything: the process may end
-// because something hangs.
+// Add adds a function, and returns a function that removes it again. Functions must not wait for
+// anything: the process may end because something hangs.
 func (l *List) Add(f func()) (remove func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,8 +39,8 @@ func (l *List) Add(f func()) (remove func()) {
 	}
 }
 
-// Hold delays the end of the process, for at most the grace, until the returned function is called. It waits forever if the process
-// is ending already.
+// Hold delays the end of the process, for at most the grace, until the returned function is called.
+// It waits forever if the process is ending already.
 func (l *List) Hold() (release func()) {
 	l.held <- struct{}{}
 	return func() { <-l.held }

@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// TestEndWaitsForRenames checks that an interrupted process does not end while it replaces files, unless that takes too long.
+// TestEndWaitsForRenames checks that an interrupted process does not end while it replaces files,
+// unless that takes too long.
 func TestEndWaitsForRenames(t *testing.T) {
-	for work, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond, time.Hour: grace} {
+	for work, want := range map[time.Duration]time.Duration{50 * time.Millisecond: 50 * time.Millisecond,
+		time.Hour: grace} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New()
 			go func() {

@@ -1,4 +1,5 @@
-// Package files reads and writes the files of a command: it writes them completely or not at all, and none that the command has read.
+// Package files reads and writes the files of a command: it writes them completely or not at all,
+// and none that the command has read.
 package files
 
 import (
@@ -40,8 +41,8 @@ func Of(ctx context.Context) *Files {
 	return &Files{}
 }
 
-// Read reads a file of at most most bytes. named says that a person has named it: it can be a pipe or a device then. The error does not
-// contain the path.
+// Read reads a file of at most most bytes. named says that a person has named it: it can be a pipe
+// or a device then. The error does not contain the path.
 func (f *Files) Read(path string, most int64, named bool) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +72,8 @@ func (f *Files) Check(path string, force bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-			return fmt.Errorf("%s: cannot be written: there is no directory %s", printable.Text(path), printable.Text(filepath.Dir(path)))
+			return fmt.Errorf("%s: cannot be written: there is no directory %s", printable.Text(path),
+				printable.Text(filepath.Dir(path)))
 		}
 		return nil
 	}
@@ -86,8 +88,9 @@ func (f *Files) Check(path string, force bool) error {
 	return nil
 }
 
-// Write writes a file completely or not at all. It does not write a file that the command has read. It replaces another file that exists only
-// if force is set or the file has the same content, and then keeps its mode, its owner and symbolic links.
+// Write writes a file completely or not at all. It does not write a file that the command has read.
+// It replaces another file that exists only if force is set or the file has the same content, and
+// then keeps its mode, its owner and symbolic links.
 func (f *Files) Write(ctx context.Context, path string, data []byte, force bool) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -19,7 +19,8 @@ func TestReplaceKeepsOwner(t *testing.T) {
 	if err := os.Chown(path, 1234, 2345); err != nil {
 		t.Skip("only root may set the owner of a file")
 	}
-	if err := Replace(context.Background(), &Replacement{Path: path, Old: []byte("old"), New: []byte("new")}); err != nil {
+	if err := Replace(context.Background(), &Replacement{Path: path, Old: []byte("old"), New: []byte("new")}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

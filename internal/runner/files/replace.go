@@ -25,11 +25,13 @@ type Replacement struct {
 	next, saved string // temporary files beside the target, with the new and the old content
 }
 
-// replacer replaces several files: all of them, or none if there is an error. Its functions are fields for tests.
+// replacer replaces several files: all of them, or none if there is an error. Its functions are
+// fields for tests.
 type replacer struct{ rename func(from, to string) error }
 
-// Replace replaces files. It keeps their modes, their owners if the user may set them, and symbolic links to them. When ctx
-// is done, it stops if no file has its new content yet, and otherwise completes the work.
+// Replace replaces files. It keeps their modes, their owners if the user may set them, and symbolic
+// links to them. When ctx is done, it stops if no file has its new content yet, and otherwise
+// completes the work.
 func Replace(ctx context.Context, files ...*Replacement) error {
 	return replacer{os.Rename}.replace(ctx, files)
 }
@@ -40,7 +42,8 @@ func (r replacer) replace(ctx context.Context, files []*Replacement) error {
 	if err := forEach(files, (*Replacement).check); err != nil {
 		return err
 	}
-	files = slices.CompactFunc(slices.SortedFunc(slices.Values(files), func(a, b *Replacement) int { return strings.Compare(a.target, b.target) }),
+	files = slices.CompactFunc(slices.SortedFunc(slices.Values(files),
+		func(a, b *Replacement) int { return strings.Compare(a.target, b.target) }),
 		func(a, b *Replacement) bool { return a.target == b.target && string(a.New) == string(b.New) })
 	defer func() {
 		for _, f := range files {
@@ -78,7 +81,8 @@ func (f *Replacement) failed(err error) error {
 	return fmt.Errorf("%s: cannot be written: %w", printable.Text(f.Path), input.Reason(err))
 }
 
-// check finds the file to replace and checks that the user may write it: a rename needs no permission for the file itself.
+// check finds the file to replace and checks that the user may write it: a rename needs no
+// permission for the file itself.
 func (f *Replacement) check() error {
 	var err error
 	if f.target, err = filepath.EvalSymlinks(f.Path); err != nil {
@@ -116,8 +120,8 @@ func (f *Replacement) stage() error {
 	return err
 }
 
-// temporary writes a file beside the target, with its mode and owner. The name begins with a dot, so a search for scenario files
-// skips it.
+// temporary writes a file beside the target, with its mode and owner. The name begins with a dot,
+// so a search for scenario files skips it.
 func (f *Replacement) temporary(data []byte) (name string, err error) {
 	t, err := os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+".*")
 	if err != nil {
@@ -134,7 +138,8 @@ func (r replacer) restore(files []*Replacement) error {
 	var errs []error
 	for _, f := range files {
 		if err := r.rename(f.saved, f.target); err != nil {
-			errs = append(errs, fmt.Errorf("%s: has its new content nevertheless, because the old one cannot be restored: %w", printable.Text(f.Path), input.Reason(err)))
+			errs = append(errs, fmt.Errorf("%s: has its new content nevertheless, because the old one cannot be "+
+				"restored: %w", printable.Text(f.Path), input.Reason(err)))
 		}
 	}
 	return errors.Join(errs...)

@@ -44,7 +44,8 @@ func checkFiles(t *testing.T, dir, content string) {
 		info, _ := os.Lstat(filepath.Join(dir, e.Name()))
 		found += fmt.Sprintf("%s %v: %s\n", e.Name(), info.Mode(), data)
 	}
-	want := strings.ReplaceAll("a -rw-r-----: X a\nb -rw-r----x: X b\nc -rw-r---w-: X c\nlink Lrwxrwxrwx: X b\n", "X", content)
+	want := strings.ReplaceAll("a -rw-r-----: X a\nb -rw-r----x: X b\nc -rw-r---w-: X c\nlink Lrwxrwxrwx: X b\n", "X",
+		content)
 	if found != want {
 		t.Errorf("the directory has\n%swant\n%s", found, want)
 	}
@@ -77,7 +78,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceChecksFirst checks that a file that cannot be replaced leaves all files unchanged, and that all errors are listed.
+// TestReplaceChecksFirst checks that a file that cannot be replaced leaves all files unchanged, and
+// that all errors are listed.
 func TestReplaceChecksFirst(t *testing.T) {
 	for name, spoil := range map[string]func(dir string, list []*Replacement){
 		"file is read-only":   func(dir string, _ []*Replacement) { os.Chmod(filepath.Join(dir, "c"), 0o440) },

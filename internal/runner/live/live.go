@@ -1,6 +1,7 @@
-// Package live starts a program on this machine as often as you want, probes it as a manifest says, and stops it while a client sends requests. It measures how
-// long the program takes to start and to stop, and which requests it loses. It is the only package that measures real time: nothing of it reaches a
-// simulation but the numbers.
+// Package live starts a program on this machine as often as you want, probes it as a manifest says,
+// and stops it while a client sends requests. It measures how long the program takes to start and
+// to stop, and which requests it loses. It is the only package that measures real time: nothing of
+// it reaches a simulation but the numbers.
 package live
 
 import (
@@ -25,12 +26,14 @@ type Options struct {
 	Command   []string
 	Pod       *v1.Pod       // for the grace period
 	Container *v1.Container // its probes, its preStop hook and its ports
-	Ports     map[int32]int // of the container, to those that the program has on this machine; a port that is not there is the same
-	Runs      int
-	Signal    os.Signal     // that stops the program; nil: SIGTERM
-	Within    time.Duration // the longest start; 0: a minute
-	Stderr    io.Writer     // of the program; nil: it is lost
-	Progress  func(done int)
+	// of the container, to those that the program has on this machine; a port that is not there is
+	// the same
+	Ports    map[int32]int
+	Runs     int
+	Signal   os.Signal     // that stops the program; nil: SIGTERM
+	Within   time.Duration // the longest start; 0: a minute
+	Stderr   io.Writer     // of the program; nil: it is lost
+	Progress func(done int)
 }
 
 // Run is one run of the program. Times are real.
@@ -41,8 +44,9 @@ type Run struct {
 	PreStop  time.Duration `json:"-"`
 	ExitCode int           `json:"exitCode"` // 128 and the number of a signal that ended it
 	Killed   bool          `json:"killed"`   // the grace period was over before it exited
-	// Of the requests after the signal and before the exit: those that got an answer, that were refused, and that broke off. Refused says when the first one was
-	// refused, from the signal on; -1: none was.
+	// Of the requests after the signal and before the exit: those that got an answer, that were
+	// refused, and that broke off. Refused says when the first one was refused, from the signal on;
+	// -1: none was.
 	Answered     int           `json:"answered"`
 	Refused      int           `json:"refused"`
 	Broken       int           `json:"broken"`
@@ -55,7 +59,8 @@ const (
 	askEvery   = 20 * time.Millisecond
 )
 
-// Probe returns the probe that waits for the program, with its type: the startup, the readiness or the liveness probe; nil if there is none.
+// Probe returns the probe that waits for the program, with its type: the startup, the readiness or
+// the liveness probe; nil if there is none.
 func Probe(c *v1.Container) (trace.Probe, *v1.Probe) {
 	switch {
 	case c.StartupProbe != nil:
@@ -77,7 +82,8 @@ func Measure(ctx context.Context, o Options) (runs []Run, err error) {
 	}
 	asked := &target{container: o.Container, ports: o.Ports}
 	if up, _ := asked.probe(ctx, probe); up && probe.Exec == nil {
-		return nil, errors.New("something answers the probe before the program runs: stop it, or map the port with --port")
+		return nil, errors.New("something answers the probe before the program runs: stop it, or map the port with " +
+			"--port")
 	}
 	for i := range o.Runs {
 		r, err := o.run(ctx, asked, probe)
@@ -157,7 +163,8 @@ func (o *Options) run(ctx context.Context, asked *target, probe *v1.Probe) (*Run
 }
 
 // waitUntilUp probes the program until it succeeds, and returns when that was.
-func (o *Options) waitUntilUp(ctx context.Context, p *process, asked *target, probe *v1.Probe, began time.Time) (time.Duration, error) {
+func (o *Options) waitUntilUp(ctx context.Context, p *process, asked *target, probe *v1.Probe,
+	began time.Time) (time.Duration, error) {
 	last := "no probe has ended"
 	for time.Since(began) < o.Within {
 		at := time.Now()
@@ -170,7 +177,8 @@ func (o *Options) waitUntilUp(ctx context.Context, p *process, asked *target, pr
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case <-p.exited:
-			return 0, fmt.Errorf("the program ended with exit code %d before the probe succeeded: %s", exitCode(p.ProcessState), last)
+			return 0, fmt.Errorf("the program ended with exit code %d before the probe succeeded: %s",
+				exitCode(p.ProcessState), last)
 		case <-time.After(probeEvery - time.Since(at)):
 		}
 	}
@@ -187,8 +195,8 @@ func (o *Options) grace() time.Duration {
 	return 30 * time.Second
 }
 
-// preStop runs the hook, for the grace period at most. A hook that fails does not stop the stop (killContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+// preStop runs the hook, for the grace period at most. A hook that fails does not stop the stop
+// (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (o *Options) preStop(ctx context.Context, r *Run, asked *target, p *process) error {
 	if o.Container.Lifecycle == nil || o.Container.Lifecycle.PreStop == nil {
 		return nil

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 		if servers, err = os.MkdirTemp("", "live"); err == nil {
 			defer os.RemoveAll(servers)
 			var out []byte
-			if out, err = exec.Command("go", "build", "-o", servers, "./testdata/stops", "./testdata/drains", "./testdata/ignores").CombinedOutput(); err == nil {
+			if out, err = exec.Command("go", "build", "-o", servers, "./testdata/stops", "./testdata/drains",
+				"./testdata/ignores").CombinedOutput(); err == nil {
 				return m.Run()
 			}
 			err = fmt.Errorf("%w\n%s", err, out)
@@ -57,7 +58,8 @@ func options(t *testing.T, server, fields string) Options {
 		t.Fatal(err)
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{c}, TerminationGracePeriodSeconds: new(int64(20))}}
-	return Options{Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c, Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
+	return Options{Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c,
+		Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
 }
 
 const ready = "readinessProbe: {httpGet: {path: /, port: web}, timeoutSeconds: 5}"
@@ -74,22 +76,26 @@ func measure(t *testing.T, o Options) []Run {
 // TestStops measures a server that refuses connections at once and exits later.
 func TestStops(t *testing.T) {
 	for _, r := range measure(t, options(t, "stops", ready)) {
-		if r.ExitCode != 3 || r.Killed || r.Refused == 0 || r.FirstRefused < 0 || r.Start <= 0 || r.FirstRefused > r.Stop {
+		if r.ExitCode != 3 || r.Killed || r.Refused == 0 || r.FirstRefused < 0 || r.Start <= 0 ||
+			r.FirstRefused > r.Stop {
 			t.Errorf("the run is %+v", r)
 		}
 	}
 }
 
-// TestDrains measures a server that answers all requests but the last ones, behind a hook that sleeps.
+// TestDrains measures a server that answers all requests but the last ones, behind a hook that
+// sleeps.
 func TestDrains(t *testing.T) {
-	for _, r := range measure(t, options(t, "drains", ready+"\nlifecycle: {preStop: {exec: {command: [sleep, \"0.2\"]}}}")) {
+	for _, r := range measure(t, options(t, "drains",
+		ready+"\nlifecycle: {preStop: {exec: {command: [sleep, \"0.2\"]}}}")) {
 		if r.ExitCode != 0 || r.Killed || r.Answered == 0 || r.Answered < r.Refused || r.PreStop <= 0 {
 			t.Errorf("the run is %+v", r)
 		}
 	}
 }
 
-// TestIgnores measures a server that does not react to the signal: it is killed at the end of the grace period, with its child.
+// TestIgnores measures a server that does not react to the signal: it is killed at the end of the
+// grace period, with its child.
 func TestIgnores(t *testing.T) {
 	o := options(t, "ignores", strings.Replace(ready, "httpGet: {path: /, port: web}", "tcpSocket: {port: 8080}", 1))
 	o.Pod.Spec.TerminationGracePeriodSeconds, o.Runs = new(int64(1)), 1
@@ -110,9 +116,12 @@ func TestCannot(t *testing.T) {
 		change                     func(*Options)
 	}{
 		{"no probe", "drains", "", "has no probe", nil},
-		{"it exits", "drains", ready, "ended with exit code 1 before the probe succeeded", func(o *Options) { o.Command = []string{"false"} }},
-		{"no program", "drains", ready, "the program does not start", func(o *Options) { o.Command = []string{"./no-such-program"} }},
-		{"never ready", "drains", strings.Replace(ready, "path: /", "path: /never", 1), "statuscode: 503", func(o *Options) { o.Within = 3 * askEvery }},
+		{"it exits", "drains", ready, "ended with exit code 1 before the probe succeeded",
+			func(o *Options) { o.Command = []string{"false"} }},
+		{"no program", "drains", ready, "the program does not start",
+			func(o *Options) { o.Command = []string{"./no-such-program"} }},
+		{"never ready", "drains", strings.Replace(ready, "path: /", "path: /never", 1), "statuscode: 503",
+			func(o *Options) { o.Within = 3 * askEvery }},
 		{"interrupted", "drains", ready, "context canceled", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,7 +133,8 @@ func TestCannot(t *testing.T) {
 			if test.name == "interrupted" {
 				ctx = canceled
 			}
-			if _, err := Measure(ctx, o); err == nil || !strings.Contains(err.Error(), test.want) && test.name != "never ready" {
+			if _, err := Measure(ctx, o); err == nil ||
+				!strings.Contains(err.Error(), test.want) && test.name != "never ready" {
 				t.Errorf("the error is %v, want %s", err, test.want)
 			}
 		})

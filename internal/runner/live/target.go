@@ -42,10 +42,12 @@ func (t *target) port(p intstr.IntOrString) string {
 	return strconv.Itoa(int(number))
 }
 
-// maxAnswer limits what is read of an answer (maxRespBodyLength in pkg/probe/http/http.go at v1.37.0).
+// maxAnswer limits what is read of an answer (maxRespBodyLength in pkg/probe/http/http.go at
+// v1.37.0).
 const maxAnswer = 10 << 10
 
-// probe runs a probe once, as the kubelet does (pkg/probe at v1.37.0). It also returns what the failure says.
+// probe runs a probe once, as the kubelet does (pkg/probe at v1.37.0). It also returns what the
+// failure says.
 func (t *target) probe(ctx context.Context, p *v1.Probe) (up bool, says string) {
 	timeout := time.Duration(max(p.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -130,13 +132,15 @@ func (s statusError) Error() string {
 	return fmt.Sprintf("HTTP probe failed with statuscode: %d", int(s))
 }
 
-// get asks once. Statuses from 200 to 399 are successes, as is a redirect to another host, which the kubelet does not follow.
+// get asks once. Statuses from 200 to 399 are successes, as is a redirect to another host, which
+// the kubelet does not follow.
 func (t *target) get(ctx context.Context, g *v1.HTTPGetAction, timeout time.Duration) error {
 	scheme := strings.ToLower(string(g.Scheme))
 	if scheme == "" {
 		scheme = "http"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://127.0.0.1:"+t.port(g.Port)+"/"+strings.TrimPrefix(g.Path, "/"), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://127.0.0.1:"+t.port(g.Port)+"/"+
+		strings.TrimPrefix(g.Path, "/"), nil)
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,9 @@ func (t *target) get(ctx context.Context, g *v1.HTTPGetAction, timeout time.Dura
 		}
 		request.Header.Add(h.Name, h.Value)
 	}
-	client := http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	client := http.Client{Timeout: timeout,
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if next.URL.Hostname() != via[0].URL.Hostname() || len(via) >= 10 {
 				return http.ErrUseLastResponse
@@ -169,14 +175,16 @@ func (t *target) get(ctx context.Context, g *v1.HTTPGetAction, timeout time.Dura
 	return nil
 }
 
-// grpc calls Check of the service grpc.health.v1.Health: a request with one text, and an answer with one number, each behind five bytes.
+// grpc calls Check of the service grpc.health.v1.Health: a request with one text, and an answer
+// with one number, each behind five bytes.
 func (t *target) grpc(ctx context.Context, g *v1.GRPCAction) error {
 	var message []byte
 	if g.Service != nil && *g.Service != "" {
 		message = append(binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(*g.Service))), *g.Service...)
 	}
 	body := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:"+t.port(intstr.FromInt32(g.Port))+"/grpc.health.v1.Health/Check", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:"+
+		t.port(intstr.FromInt32(g.Port))+"/grpc.health.v1.Health/Check", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 
 // budget divides the memory among the runs of a command.
 //
-// A part is reserved for the first run whose result has not been emitted yet. All later runs share another part: they wait while
-// it is full, until an earlier run has been emitted or they are first themselves. Whether a run has enough memory depends only on
-// the run: it fails if it needs more than the reserved part. The rest of the memory is for the reports and for the program
-// itself.
+// A part is reserved for the first run whose result has not been emitted yet. All later runs share
+// another part: they wait while it is full, until an earlier run has been emitted or they are first
+// themselves. Whether a run has enough memory depends only on the run: it fails if it needs more
+// than the reserved part. The rest of the memory is for the reports and for the program itself.
 type budget struct {
 	total  Memory
 	perRun int64   // the part that is reserved
@@ -69,8 +69,8 @@ func (a *Account) Left() int64 {
 	return max(1, int64(float64(a.budget.perRun-a.bytes)/a.budget.factor))
 }
 
-// Reserve adds memory for a part of a trace to the account. It waits until there is room, and returns an error if the context is
-// done before.
+// Reserve adds memory for a part of a trace to the account. It waits until there is room, and
+// returns an error if the context is done before.
 func (a *Account) Reserve(size int64) error {
 	b := a.budget
 	bytes := int64(float64(size) * b.factor)

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Memory is the size of memory for all runs together, in bytes. 0 means DefaultMemory. It is the value of a flag.
+// Memory is the size of memory for all runs together, in bytes. 0 means DefaultMemory. It is the
+// value of a flag.
 type Memory int64
 
 const (
@@ -66,12 +67,12 @@ func Megabytes(bytes int64) string {
 	return fmt.Sprintf("%dMB", bytes/1e6)
 }
 
-// Results returns the memory for failures until a report with them is written. The text of the report takes several times as
-// much.
+// Results returns the memory for failures until a report with them is written. The text of the
+// report takes several times as much.
 func (m Memory) Results() int64 { return int64(cmp.Or(m, DefaultMemory)) / 32 }
 
-// Apply makes the garbage collector keep the process within the memory, and lets it wait while there is enough. It returns a function that
-// restores the limit.
+// Apply makes the garbage collector keep the process within the memory, and lets it wait while
+// there is enough. It returns a function that restores the limit.
 func (m Memory) Apply() (restore func()) {
 	m = cmp.Or(m, DefaultMemory)
 	old := debug.SetMemoryLimit(-1)
@@ -85,13 +86,15 @@ func (m Memory) Apply() (restore func()) {
 	}
 }
 
-// collectRunsAfter is the growth of memory, in percent, after which garbage is collected between and in runs. A run leaves little of what it
-// allocates, and a collection costs more than the memory that it would save. Short runs have so little memory that they would still have a
+// collectRunsAfter is the growth of memory, in percent, after which garbage is collected between
+// and in runs. A run leaves little of what it allocates, and a collection costs more than the
+// memory that it would save. Short runs have so little memory that they would still have a
 // collection every few runs, so 8 MB that nothing touches count too, or less if the limit is low.
 const collectRunsAfter = 400
 
-// CollectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing touches counts too. Most runs of a search leave
-// nothing in memory, so a collection would follow every few of them. It returns a function that ends this.
+// CollectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing
+// touches counts too. Most runs of a search leave nothing in memory, so a collection would follow
+// every few of them. It returns a function that ends this.
 func CollectRarely() (restore func()) {
 	untouched := make([]byte, 40_000_000)
 	return func() { runtime.KeepAlive(untouched) }

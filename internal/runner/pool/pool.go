@@ -1,4 +1,5 @@
-// Package pool does much work of the same kind in parallel, within a limit of memory, and hands on the results in order.
+// Package pool does much work of the same kind in parallel, within a limit of memory, and hands on
+// the results in order.
 package pool
 
 import (
@@ -10,13 +11,18 @@ import (
 
 // Options say how much is done at the same time. The zero value uses each CPU and DefaultMemory.
 type Options struct {
-	Parallel int     // maximum number of calls of work at the same time, up to PerCPU for each CPU; 0: the number of CPUs
-	Ahead    int     // maximum number of calls of work that start before the result of the first of them is emitted; 0: 4 times Parallel
-	Memory   Memory  // 0: DefaultMemory
-	Factor   float64 // memory that a run takes for each byte of its trace; 0: 1
+	// maximum number of calls of work at the same time, up to PerCPU for each CPU; 0: the number of
+	// CPUs
+	Parallel int
+	// maximum number of calls of work that start before the result of the first of them is emitted;
+	// 0: 4 times Parallel
+	Ahead  int
+	Memory Memory  // 0: DefaultMemory
+	Factor float64 // memory that a run takes for each byte of its trace; 0: 1
 }
 
-// PerCPU is the maximum of Options.Parallel for each CPU. More runs at the same time are not faster, and each run takes memory.
+// PerCPU is the maximum of Options.Parallel for each CPU. More runs at the same time are not
+// faster, and each run takes memory.
 const PerCPU = 4
 
 // limited returns the options with all their values.
@@ -33,9 +39,10 @@ type task[T any] struct {
 	result  chan T
 }
 
-// InOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number of a call is that of its
-// account, which holds its memory until its result is emitted. When ctx is done, InOrder starts no more work and emits the results
-// up to the first missing one. It stops when emit returns an error; the contexts of the accounts are done then.
+// InOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number
+// of a call is that of its account, which holds its memory until its result is emitted. When ctx is
+// done, InOrder starts no more work and emits the results up to the first missing one. It stops
+// when emit returns an error; the contexts of the accounts are done then.
 func InOrder[T any](ctx context.Context, n int, o Options, work func(*Account) T, emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	o = o.limited()
@@ -64,7 +71,8 @@ func InOrder[T any](ctx context.Context, n int, o Options, work func(*Account) T
 	return nil
 }
 
-// deal sends n tasks to the workers through next, while started has room. tasks are those that a worker has taken.
+// deal sends n tasks to the workers through next, while started has room. tasks are those that a
+// worker has taken.
 func deal[T any](ctx context.Context, n int, b *budget, started chan<- struct{}, tasks, next chan<- task[T]) {
 	defer close(tasks)
 	defer close(next)

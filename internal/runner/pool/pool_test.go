@@ -12,10 +12,13 @@ import (
 func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
-		err := InOrder(context.Background(), 100, Options{Parallel: parallel, Ahead: 4 * parallel}, func(a *Account) int { return a.Number * a.Number }, func(i, square int) error {
-			got = append(got, square)
-			return nil
-		})
+		err := InOrder(context.Background(), 100, Options{Parallel: parallel, Ahead: 4 * parallel},
+			func(a *Account) int {
+				return a.Number * a.Number
+			}, func(i, square int) error {
+				got = append(got, square)
+				return nil
+			})
 		if err != nil || len(got) != 100 || !slices.IsSorted(got) {
 			t.Errorf("parallel %d: %v, %v", parallel, got, err)
 		}
@@ -43,7 +46,9 @@ func TestInOrderWaits(t *testing.T) {
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
-	err := InOrder(context.Background(), 1000, Options{Parallel: 2, Ahead: 8}, func(a *Account) int { return a.Number }, func(i, _ int) error {
+	err := InOrder(context.Background(), 1000, Options{Parallel: 2, Ahead: 8}, func(a *Account) int {
+		return a.Number
+	}, func(i, _ int) error {
 		emitted++
 		if i == 5 {
 			return full
@@ -60,7 +65,9 @@ func TestInOrderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	next := 0
-	err := InOrder(ctx, 1000, Options{Parallel: 4, Ahead: 4}, func(a *Account) int { return a.Number }, func(i, r int) error {
+	err := InOrder(ctx, 1000, Options{Parallel: 4, Ahead: 4}, func(a *Account) int {
+		return a.Number
+	}, func(i, r int) error {
 		if i != next || r != next {
 			t.Fatalf("got result %d as number %d after %d results", r, i, next)
 		}

@@ -8,7 +8,8 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// Color says when to write colors: always, never or auto. An empty value means auto. It is the value of a flag.
+// Color says when to write colors: always, never or auto. An empty value means auto. It is the
+// value of a flag.
 type Color string
 
 // Colors are the values of Color.

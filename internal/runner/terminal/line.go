@@ -10,8 +10,9 @@ import (
 	"probesim.dev/internal/runner/cleanup"
 )
 
-// Line shows a text that changes. On a terminal it updates one line, starting after half a second. Elsewhere it prints a line each
-// minute if it logs: some CI systems end jobs that are silent for minutes.
+// Line shows a text that changes. On a terminal it updates one line, starting after half a second.
+// Elsewhere it prints a line each minute if it logs: some CI systems end jobs that are silent for
+// minutes.
 type Line struct {
 	w        io.Writer
 	text     func() string
@@ -27,7 +28,8 @@ type Line struct {
 	stopCleanUp func()
 }
 
-// NewLine returns a line that shows a text on w until Stop. Several goroutines may call the function.
+// NewLine returns a line that shows a text on w until Stop. Several goroutines may call the
+// function.
 func NewLine(w io.Writer, logs bool, text func() string) *Line {
 	l := &Line{w: w, text: text, terminal: isTerminal(w), logs: logs, quit: make(chan struct{})}
 	if l.terminal {
@@ -105,7 +107,8 @@ func (l *Line) clear() {
 	}
 }
 
-// erase removes the line before the process ends early. It waits for no other goroutine, because that may hang.
+// erase removes the line before the process ends early. It waits for no other goroutine, because
+// that may hang.
 func (l *Line) erase() {
 	l.quiet.Store(true)
 	if !l.terminal || !l.mu.TryLock() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLine checks that a terminal shows one line that changes, and other outputs get separate lines, if any.
+// TestLine checks that a terminal shows one line that changes, and other outputs get separate
+// lines, if any.
 func TestLine(t *testing.T) {
 	for _, test := range []struct {
 		terminal, logs bool

@@ -1,4 +1,5 @@
-// Package terminal knows where text is written: to a terminal of some width, with or without colors, or to a file.
+// Package terminal knows where text is written: to a terminal of some width, with or without
+// colors, or to a file.
 package terminal
 
 import (
@@ -11,7 +12,8 @@ import (
 	"probesim.dev/report"
 )
 
-// Output is the standard output of a command. It remembers the first write error, because cobra ignores write errors of help texts.
+// Output is the standard output of a command. It remembers the first write error, because cobra
+// ignores write errors of help texts.
 type Output struct {
 	io.Writer
 	Color Color
@@ -29,13 +31,16 @@ func (w *Output) Write(p []byte) (int, error) {
 // Options returns the width, colors and characters for text written to w.
 func Options(w io.Writer) report.Options {
 	terminal := isTerminal(w)
-	return report.Options{Width: width(w, terminal), Color: colorOf(w).wanted(terminal, os.Getenv), ASCII: !supportsUnicode(os.Getenv)}
+	return report.Options{Width: width(w, terminal), Color: colorOf(w).wanted(terminal, os.Getenv),
+		ASCII: !supportsUnicode(os.Getenv)}
 }
 
-// Safe returns a writer for text to w that may contain text from files. It lets colors pass only if w shows them.
+// Safe returns a writer for text to w that may contain text from files. It lets colors pass only if
+// w shows them.
 func Safe(w io.Writer) io.Writer { return &printable.Writer{To: w, Color: Options(w).Color} }
 
-// Copy returns a writer for text that a person keeps as a file, with all its characters. Only a terminal gets Safe.
+// Copy returns a writer for text that a person keeps as a file, with all its characters. Only a
+// terminal gets Safe.
 func Copy(w io.Writer) io.Writer {
 	if isTerminal(w) {
 		return Safe(w)

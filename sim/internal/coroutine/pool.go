@@ -1,5 +1,5 @@
-// Package coroutine provides pools of reusable coroutines. Functions that run one after the other on the same coroutine
-// share its stack, which stays in the processor caches.
+// Package coroutine provides pools of reusable coroutines. Functions that run one after the other
+// on the same coroutine share its stack, which stays in the processor caches.
 package coroutine
 
 import (
@@ -22,8 +22,8 @@ type Coroutine[T any] struct {
 	*frame[T]
 }
 
-// frame is what a coroutine itself refers to. It does not refer to its Coroutine, so that the end of the last reference to that can
-// end the coroutine.
+// frame is what a coroutine itself refers to. It does not refer to its Coroutine, so that the end
+// of the last reference to that can end the coroutine.
 type frame[T any] struct {
 	yield  func(struct{}) bool
 	do     func(T)
@@ -32,14 +32,16 @@ type frame[T any] struct {
 	ending bool
 }
 
-// Spare holds coroutines that no pool uses. It is safe for concurrent use. Coroutines that are not used for long end.
+// Spare holds coroutines that no pool uses. It is safe for concurrent use. Coroutines that are not
+// used for long end.
 type Spare[T any] struct{ pool sync.Pool }
 
 // stopped is the panic value that unwinds a coroutine that is stopped while it waits.
 type stopped struct{}
 
-// Run resumes the coroutine *c until it waits or until Do returns, and reports whether Do returned. If *c is nil, Run
-// takes a coroutine from the pool and starts Do with v. When Do returns, Run sets *c to nil.
+// Run resumes the coroutine *c until it waits or until Do returns, and reports whether Do returned.
+// If *c is nil, Run takes a coroutine from the pool and starts Do with v. When Do returns, Run sets
+// *c to nil.
 func (p *Pool[T]) Run(c **Coroutine[T], v T) (done bool) {
 	if *c == nil {
 		*c = p.take(v)
@@ -53,7 +55,8 @@ func (p *Pool[T]) Run(c **Coroutine[T], v T) (done bool) {
 	return true
 }
 
-// Stop ends the Do of a coroutine that waits, if *c is not nil, and runs its deferred calls. It sets *c to nil.
+// Stop ends the Do of a coroutine that waits, if *c is not nil, and runs its deferred calls. It
+// sets *c to nil.
 func (p *Pool[T]) Stop(c **Coroutine[T]) {
 	if *c == nil {
 		return
@@ -136,8 +139,9 @@ func (f *frame[T]) run() {
 	f.done = true
 }
 
-// growStack makes the stack of a new coroutine as large as most functions need, while it is empty. Otherwise it grows in several
-// steps, each of which copies the frames of the functions in progress.
+// growStack makes the stack of a new coroutine as large as most functions need, while it is empty.
+// Otherwise it grows in several steps, each of which copies the frames of the functions in
+// progress.
 //
 //go:noinline
 func growStack(i int) byte {

@@ -38,14 +38,16 @@ func TestRun(t *testing.T) {
 		}
 	}
 	want := []string{
-		"a begins", "b begins", "a continues", "a returns", "c begins", "b continues", "b returns", "c continues", "c returns",
+		"a begins", "b begins", "a continues", "a returns", "c begins", "b continues", "b returns", "c continues",
+		"c returns",
 	}
 	if !slices.Equal(*notes, want) {
 		t.Errorf("got %v, want %v", *notes, want)
 	}
 }
 
-// Stop runs the deferred calls of a waiting job and none of its other code. The pool remains usable.
+// Stop runs the deferred calls of a waiting job and none of its other code. The pool remains
+// usable.
 func TestStop(t *testing.T) {
 	pool, notes := jobs()
 	defer pool.Close()
@@ -61,7 +63,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A coroutine that one pool no longer needs serves the next one with another function. One whose function has panicked serves nobody.
+// A coroutine that one pool no longer needs serves the next one with another function. One whose
+// function has panicked serves nobody.
 func TestSpare(t *testing.T) {
 	var spare coroutine.Spare[*job]
 	first := &coroutine.Pool[*job]{Spare: &spare, Do: func(j *job) { j.at.Wait() }}
@@ -96,7 +99,8 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// The start of a coroutine costs more than most of its turns, so the next pool takes those that are spare.
+// The start of a coroutine costs more than most of its turns, so the next pool takes those that are
+// spare.
 func TestSpareSavesStarts(t *testing.T) {
 	var spare coroutine.Spare[*job]
 	use := func() {
